@@ -46,7 +46,8 @@ class Call:
 
     `request_digest` is the SHA-256 of the request's canonical JSON. `cost` is in USD, None when it cannot be
     known. `seconds` includes the `retries` made after the first try. `error` is empty when the answer was
-    used. `tokens_cached` of `tokens_in` came from the provider's cache.
+    used. `tokens_cached` of `tokens_in` came from the provider's cache. `answered_by`: the model that
+    answered, by the provider's own word; empty where it says nothing.
     """
 
     request_digest: str
@@ -58,6 +59,7 @@ class Call:
     retries: int = 0
     error: str = ""
     tokens_cached: int = 0
+    answered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

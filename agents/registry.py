@@ -16,6 +16,7 @@ from typing import Final, Literal, Protocol
 from agents.base import COMMAND, SIMULATED, Agent, Respondent, is_command
 from agents.command import check_command, command_of
 from agents.computer import make_computer_agent
+from agents.computer.options import DEFAULT, ComputerOptions
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
@@ -63,11 +64,13 @@ def make_agent(
     prompt: PromptTemplates | None = None,
     nudges: Sequence[Nudge] = (),
     acknowledges: bool = False,
+    options: ComputerOptions = DEFAULT,
 ) -> Agent:
     """Make a fresh agent for one episode.
 
     `prompt` is for language models; None: the shipped one. `nudges` is for simulated shoppers: texts that
     they understand where they see them. `acknowledges`: whether what a provider asks to confirm is confirmed.
+    `options`: of a model that looks at pictures.
 
     Raises:
         UserError: when the name is unknown, it cannot act, or a setting (a key) that it needs is missing.
@@ -78,7 +81,7 @@ def make_agent(
         # No seed is sent: providers honour it loosely or not at all, and some reject it.
         agent = LanguageModelShopper(make_model(name), prompt)
     elif family in COMPUTERS:
-        agent = make_computer_agent(name, acknowledges=acknowledges)
+        agent = make_computer_agent(name, acknowledges=acknowledges, options=options)
     elif family == "simulated":
         agent = SimulatedAgent(profile_of(name), seed=seed, nudges=nudges)
     else:

@@ -111,7 +111,15 @@ POINTER: Final[dict[str, Signature]] = {
 }
 """The further actions of an agent that sees pictures: points are pixels, from the picture's upper left."""
 
-EVERY: Final = ACTIONS | POINTER
+TOOLS: Final[dict[str, Signature]] = {
+    "keyboard_hold": Signature((("key", str), ("ms", float)), "Hold a key for so long, at most 5000 ms."),
+    "reload": Signature((), "Load the active tab's page anew."),
+    "new_tab": Signature((), "Open an empty tab and make it active."),
+    "close_tab": Signature((("index", int),), "Close a tab; the first has index 0."),
+}
+"""The further actions that providers' own tools have; no other agent is offered them."""
+
+EVERY: Final = ACTIONS | POINTER | TOOLS
 
 
 def offered(*, marks: bool, pointer: bool) -> dict[str, Signature]:

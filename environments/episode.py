@@ -17,7 +17,7 @@ from environments.observation import Observation, Tab
 from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, storable
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.page_watch import PageWatch
-from environments.pointer import Hit, hit_at, point, point_of
+from environments.pointer import Hit, acted_at, hit_at, point, points_at
 from environments.settling import SETTLE_SECONDS, Settling
 from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
@@ -108,8 +108,9 @@ class Episode:
         self._active: Page
         self._error = ""
         self._arrived = False
-        self.hit: Hit | None = None
-        """What stood at the point of the last action; None where it had no point."""
+        self.hits: tuple[Hit, ...] = ()
+        """What stood at the points of the last action, before it."""
+        self._pointers: dict[Page, tuple[float, float]] = {}
         self._step = 0
         self._crashed = False
         self._watch = PageWatch(context, lambda: self._active, silent)
@@ -229,7 +230,7 @@ class Episode:
         self._step += 1
         self._may_leave = action.name not in STAYING
         self._arrived, active = False, self._active
-        self.hit = None
+        self.hits = ()
         self._error = await self._take(action)
         await self._settle(acted=action.name not in STAYING)
         self._may_leave = False
@@ -281,7 +282,7 @@ class Episode:
         page = self._active
         if action.name in ON_MARKS and not self._view.names_elements:
             return f"{action.name}: no marks are shown; act at points of the picture"
-        if action.name in POINTER:
+        if action.name in POINTER or action.name == "keyboard_hold":
             return await self._point(action)
         match action.name, action.args:
             case "click", (str(bid),):
@@ -312,6 +313,21 @@ class Episode:
                 if not 0 <= index < len(self._pages):
                     return f"tab_focus: there is no tab {index}; tabs are 0 to {len(self._pages) - 1}"
                 await self._focus(self._pages[index])
+            case "reload", ():
+                with self._watch.asking():
+                    await page.reload(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case "new_tab", ():
+                if len(self._pages) >= MAX_TABS:
+                    return f"new_tab: {MAX_TABS} tabs are open, which is the most"
+                with self._watch.asking():
+                    await self._context.new_page()
+            case "close_tab", (int(index),):
+                if not 0 <= index < len(self._pages):
+                    return f"close_tab: there is no tab {index}; tabs are 0 to {len(self._pages) - 1}"
+                if len(self._pages) == 1:
+                    return "close_tab: it is the only tab"
+                with self._watch.asking():
+                    await self._pages[index].close()
             case _:
                 raise AssertionError(f"no dispatch for {action}")
         return None
@@ -321,11 +337,16 @@ class Episode:
             return f"{action.name}: no picture is shown; name an element by its bid"
         with self._watch.asking():
             try:
-                if at := point_of(action):
-                    self.hit = await hit_at(self._active, *at, self._site)
+                points, page = points_at(action), self._active
+                acted = acted_at(action, self._pointers.get(page, (0.0, 0.0)))
             except ActionError as error:
                 return str(error)
-            return await point(self._active, action)
+            hits = [await hit_at(page, *at, self._site) for at in acted]
+            self.hits = tuple(hits)
+            problem = await point(page, action)
+            if points and not problem:
+                self._pointers[page] = points[-1]
+            return problem
 
     async def _on_element(self, bid: str, method: str, *arguments: str) -> str | None:
         locator = self._find(bid)
@@ -372,6 +393,7 @@ class Episode:
     def _closed(self, page: Page) -> None:
         self._pages.remove(page)
         self._titles.pop(page, None)
+        self._pointers.pop(page, None)
         if page is self._active and self._pages:
             self._active = self._pages[-1]
 

@@ -1,6 +1,7 @@
 """Act at points of a page, and tell what stands there."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, Final
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from environments.actions import POINTER, Action, ActionError, points_of
+from environments.actions import EVERY, Action, ActionError, points_of
 from environments.observe import parsed, source_of, storable
 from interventions.yaml.sitemap import SiteMap
 
@@ -56,14 +57,29 @@ def roles_of(site: SiteMap) -> Iterator[tuple[str, str]]:
     return ((role, place.css) for role, places in site.roles.items() for place in places)
 
 
-def point_of(action: Action) -> tuple[float, float] | None:
-    """Return the first point of an action of the pointer; None where it has none."""
+def points_at(action: Action) -> tuple[tuple[float, float], ...]:
+    """Return the points of an action of the pointer, in order; the pointer ends at the last.
+
+    Raises:
+        ActionError: the points of a drag are none.
+    """
     match action.name, action.args:
         case (("mouse_click" | "mouse_move" | "scroll_at"), (float(x), float(y), *_)):
-            return x, y
+            return ((x, y),)
         case "mouse_drag", (str(points), *_):
-            return points_of(points)[0]
-    return None
+            return points_of(points)
+    return ()
+
+
+def acted_at(action: Action, pointer: tuple[float, float]) -> tuple[tuple[float, float], ...]:
+    """Return the points at which an action does something: of a drag its start and its end.
+
+    pointer: where the pointer is, at which buttons are pressed and released. Raises ActionError.
+    """
+    points = points_at(action)
+    if action.name in ("mouse_down", "mouse_up"):
+        return (pointer,)
+    return (points[0], points[-1]) if len(points) > 1 else points
 
 
 async def point(page: Page, action: Action) -> str:
@@ -80,10 +96,8 @@ async def point(page: Page, action: Action) -> str:
 
 async def _point(page: Page, action: Action) -> str:
     size = page.viewport_size or {"width": 0, "height": 0}
-    args = POINTER[action.name].complete(action.args)
-    points = [found] if (found := point_of(action)) else []
-    if action.name == "mouse_drag":
-        points = list(points_of(str(args[0])))
+    args = EVERY[action.name].complete(action.args)
+    points = points_at(action)
     for x, y in points:
         if not (0 <= x < size["width"] and 0 <= y < size["height"]):
             return (
@@ -121,6 +135,14 @@ async def _point(page: Page, action: Action) -> str:
                 await page.evaluate(SCROLLED)
         case "keyboard_type", (str(text),):
             await page.keyboard.type(text)
+        case "keyboard_hold", (str(key), float(ms)):
+            if not 0 <= ms <= LONGEST_WAIT_MS:
+                return f"keyboard_hold: ms must be 0 to {LONGEST_WAIT_MS:g}"
+            async with AsyncExitStack() as held:
+                for name in re.split(r"\+(?!$)", key):  # a plus at the end is the key itself
+                    await page.keyboard.down(name)
+                    held.push_async_callback(page.keyboard.up, name)
+                await asyncio.sleep(ms / 1000)
         case "wait", (float(ms),):
             await asyncio.sleep(min(max(ms, 0.0), LONGEST_WAIT_MS) / 1000)
     return ""

@@ -4,6 +4,7 @@ import importlib
 from typing import Final
 
 from agents.computer.agent import ComputerAgent, ComputerModel
+from agents.computer.options import DEFAULT, ComputerOptions
 from agents.providers.pricing import price_of
 from agents.providers.settings import COMPUTERS
 from interventions.errors import UserError
@@ -20,7 +21,9 @@ _CLASSES: Final = {
 }
 
 
-def make_computer_agent(name: str, *, acknowledges: bool = False) -> ComputerAgent:
+def make_computer_agent(
+    name: str, *, acknowledges: bool = False, options: ComputerOptions = DEFAULT
+) -> ComputerAgent:
     """Make the agent `PROVIDER-computer:MODEL`, cheaply and without using the network.
 
     acknowledges: whether a safety check of the provider is confirmed; else it ends the trial.
@@ -37,4 +40,6 @@ def make_computer_agent(name: str, *, acknowledges: bool = False) -> ComputerAge
     price_of(name)
     module, kind = _CLASSES[provider]
     found: type[ComputerModel] = getattr(importlib.import_module(f"agents.computer.{module}"), kind)
-    return ComputerAgent(found(model), acknowledges=acknowledges)
+    made = found(model)
+    made.options = options
+    return ComputerAgent(made, acknowledges=acknowledges)

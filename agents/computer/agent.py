@@ -4,9 +4,10 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from agents.base import ActError, AgentError, Call, Decision, SafetyCheck, Usage
+from agents.computer.options import DEFAULT, ComputerOptions
 from agents.providers.model import Request
 from agents.providers.network import NetworkModel
 from environments.actions import Action
@@ -62,6 +63,8 @@ class Turn:
 
 class ComputerModel(NetworkModel):
     """A model with its provider's tool; it keeps the conversation in its provider's form."""
+
+    options: ComputerOptions = DEFAULT
 
     @abstractmethod
     def begin(self, observation: Observation) -> None:
@@ -238,6 +241,15 @@ def point_of(value: object) -> tuple[float, float] | None:
     return None if x is None or y is None else (x, y)
 
 
+LONGEST_TEXT: Final = 3_000
+"""The most characters that are typed at once: an action that is recorded may be no longer."""
+
+
+def is_typed(text: object) -> TypeGuard[str]:
+    """Return whether a text can be typed at once."""
+    return isinstance(text, str) and 0 < len(text) <= LONGEST_TEXT
+
+
 def typing(
     text: str, at: tuple[float, float] | None = None, *, clears: bool = False, enters: bool = False
 ) -> list[Action]:
@@ -246,7 +258,7 @@ def typing(
     if clears:
         actions += [Action("keyboard_press", ("Control+a",)), Action("keyboard_press", ("Backspace",))]
     if text:
-        actions.append(Action("keyboard_type", (text[:4_000],)))
+        actions.append(Action("keyboard_type", (text,)))
     if enters:
         actions.append(Action("keyboard_press", ("Enter",)))
     return actions

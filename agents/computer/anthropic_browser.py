@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from agents.computer.agent import FAILED, Done
+from agents.computer.agent import FAILED, Asked, Done
 from agents.computer.anthropic_computer import AnthropicComputer
 from environments.actions import Action
 from environments.observation import Observation, Tab
 
 _TOOLSET: Final = "browser_toolset_20260801"
 _OFF: Final = (
-    *("zoom", "new_tab", "close_tab"),
+    "zoom",
     # They read the page otherwise than by pictures, or name elements of what they have read.
     *("read_page", "get_page_text", "find", "form_input", "scroll_to"),
 )
@@ -22,7 +22,7 @@ _AT_POINTS: Final = {
 }
 """The members with a target, and what they are in the toolset for computers; None: the same."""
 _OTHERS: Final = ("type", "key", "hold_key", "wait", "screenshot")
-_OF_TABS: Final = ("list_tabs", "switch_tab")
+_OF_TABS: Final = ("list_tabs", "switch_tab", "new_tab", "close_tab")
 _NOTCHES: Final = 3
 _HALTED: Final = "Not executed: an earlier action in this turn failed."
 
@@ -52,25 +52,28 @@ class AnthropicBrowser(AnthropicComputer):
         """See `AnthropicComputer.tool`."""
         return {"type": _TOOLSET, "configs": {member: {"enabled": False} for member in _OFF}}
 
-    def told(self, name: str, error: str, observation: Observation) -> dict[str, Any]:
+    def told(self, asked: Asked, error: str, observation: Observation) -> dict[str, Any]:
         """See `AnthropicComputer.told`. What is about tabs is answered by all of them, and nothing else."""
-        if name in _OF_TABS and not error:
+        if asked.name in _OF_TABS and not error:
             tabs = [
                 {"tab_id": str(index), "title": tab.title[:200], "url": tab.url[:500], "active": tab.active}
                 for index, tab in enumerate(observation.tabs)
             ]
             return {"type": "browser_state", "tabs": tabs}
-        return super().told(name, _HALTED if error == FAILED else error, observation)
+        return super().told(asked, _HALTED if error == FAILED else error, observation)
 
     def actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
         """See `AnthropicComputer.actions`."""
         active = next((str(index) for index, tab in enumerate(self._tabs) if tab.active), "")
         tab = given.get("tab_id")
-        if name == "switch_tab":
+        if name in ("switch_tab", "close_tab"):
             known = [str(index) for index in range(len(self._tabs))]
+            tab = active if tab is None and name == "close_tab" else tab
             if tab not in known:
-                return f"switch_tab: tab_id must be one of {', '.join(known)}"
-            return [Action("tab_focus", (known.index(tab),))]
+                return f"{name}: tab_id must be one of {', '.join(known)}"
+            return [Action("tab_focus" if name == "switch_tab" else name, (known.index(tab),))]
+        if name == "new_tab":
+            return [Action("new_tab", ())]
         if tab is not None and tab != active:
             return f"{name[:40]}: only the active tab can be acted on; call switch_tab before"
         if name == "list_tabs":
@@ -102,7 +105,7 @@ class AnthropicBrowser(AnthropicComputer):
             case "back" | "forward":
                 return [Action(f"go_{url}", ())]
             case "reload":
-                url = next((tab.url for tab in self._tabs if tab.active), "")
+                return [Action("reload", ())]
         return [Action("goto", ((url if "://" in url else f"https://{url}")[:2_000],))]
 
 

@@ -19,6 +19,7 @@ from agents.computer.agent import (
     Turn,
     chord,
     function_action,
+    is_typed,
     modifiers,
     number,
     point_of,
@@ -27,11 +28,12 @@ from agents.computer.agent import (
     tabs_text,
 )
 from agents.providers.anthropic_messages import CACHE, Usage, connect
-from agents.providers.model import THINKING, Answer, Request
+from agents.providers.model import THINKING, Answer, Named, Request
 from agents.providers.network import Failure
 from agents.providers.sdk import receive
 from environments.actions import Action
 from environments.observation import Observation
+from environments.pointer import points_at
 
 _LONGEST: Final = 4_096
 _TOOLSET: Final = "computer_toolset_20260801"
@@ -59,6 +61,8 @@ class AnthropicComputer(ComputerModel):
         super().__init__(name)
         self._messages: list[dict[str, Any]] = []
         self._pointer = (0.0, 0.0)
+        self._reached = self._pointer
+        self._positions: dict[str, tuple[float, float]] = {}
         self._size = (0, 0)
         self._toolsets: dict[str, str] = {}
         self._tool, self._beta = next(
@@ -80,12 +84,16 @@ class AnthropicComputer(ComputerModel):
         results: list[dict[str, Any]] = []
         by_call = {each.asked.call: each for each in reversed(done)}
         failed = {each.asked.call: each.error for each in reversed(done) if each.error}
+        for each in done:  # what was not done has not moved the pointer
+            if each.asked.action and not each.error and (points := points_at(each.asked.action)):
+                self._reached = points[-1]
+        self._pointer = self._reached
         for call in dict.fromkeys(each.asked.call for each in done):
             error = failed.get(call, "")
             result: dict[str, Any] = {
                 "type": "tool_result",
                 "tool_use_id": call,
-                "content": [self.told(by_call[call].asked.name, error, observation)],
+                "content": [self.told(by_call[call].asked, error, observation)],
             }
             if error:
                 result["is_error"] = True
@@ -100,11 +108,12 @@ class AnthropicComputer(ComputerModel):
             last.append(_image(observation))
         self._messages.append({"role": "user", "content": content})
 
-    def told(self, name: str, error: str, observation: Observation) -> dict[str, Any]:
+    def told(self, asked: Asked, error: str, observation: Observation) -> dict[str, Any]:
         """Return the block that answers a call of an action that was taken, or could not be."""
-        if name == "screenshot" and not error:
+        if asked.name == "screenshot" and not error:
             return _image(observation)
-        return {"type": "text", "text": error or "OK"}
+        at = self._positions.get(asked.call)
+        return {"type": "text", "text": error or (f"X={at[0]:g},Y={at[1]:g}" if at else "OK")}
 
     def tool(self) -> dict[str, Any]:
         """Return the tool as the request has it."""
@@ -147,7 +156,8 @@ class AnthropicComputer(ComputerModel):
         tokens = body.usage.tokens if body.usage else None
         cut_off = body.stop_reason in ("max_tokens", "model_context_window_exceeded")
         text = "refusal" if body.stop_reason == "refusal" else ""
-        return Answer(text, cut_off=cut_off, tokens=tokens, parts=(*body.content, {"type": text or "end"}))
+        parts = (*body.content, {"type": text or "end"})
+        return Answer(text, cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
         """See `ComputerModel.read`."""
@@ -172,6 +182,8 @@ class AnthropicComputer(ComputerModel):
         else:
             name = str(given.get("action", "")) if self._beta else name
             actions = self.actions(name, given)
+            if name == "cursor_position":
+                self._positions[call] = self._pointer
         if isinstance(actions, str):
             return [Asked(call, name, None, actions)]
         return [Asked(call, name, action) for action in actions]
@@ -207,10 +219,14 @@ class AnthropicComputer(ComputerModel):
                 return Action("wait", (0.0,))
             case "wait" if (seconds := number(given.get("duration"))) is not None:
                 return Action("wait", (min(seconds, 300.0) * 1000,))
-            case "type" if text:
-                return Action("keyboard_type", (text[:4_000],))
-            case "key" | "hold_key" if pressed := chord([each for each in words.split("+") if each]):
+            case "type" if is_typed(text):
+                return Action("keyboard_type", (text,))
+            case "key" if pressed := chord([each for each in words.split("+") if each]):
                 return Action("keyboard_press", (pressed,))
+            case "hold_key" if (pressed := chord([each for each in words.split("+") if each])) and (
+                seconds := number(given.get("duration"))
+            ) is not None:
+                return Action("keyboard_hold", (pressed, seconds * 1_000))
             case "mouse_move" if given.get("coordinate") is not None:
                 self._move(at)
                 return Action("mouse_move", at)
@@ -244,3 +260,4 @@ class _Reply(BaseModel):
     content: list[dict[str, Any]]
     stop_reason: str | None = None
     usage: Usage | None = None
+    model: Named = ""

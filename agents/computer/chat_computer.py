@@ -30,6 +30,8 @@ class ChatComputer(ComputerModel):
 
     pictures: ClassVar[int] = 3
     """How many pictures are sent: the last ones."""
+    fewest: ClassVar[int] = 4
+    """The fewest squares of 28 pixels to which a picture is resized."""
     form: ClassVar[str]
     """What an answer has to hold, in words for the model."""
 
@@ -45,7 +47,10 @@ class ChatComputer(ComputerModel):
 
     @abstractmethod
     def units(self, size: tuple[int, int]) -> tuple[int, int]:
-        """Return the width and height that a picture of this size has in the units of the model's points."""
+        """Return the width and height that a picture of this size has in the units of the model's points.
+
+        They follow from the model's name; the agent's options outweigh them.
+        """
 
     @abstractmethod
     def prompt(self, goal: str) -> tuple[str, str]:
@@ -115,7 +120,15 @@ class ChatComputer(ComputerModel):
 
     def _see(self, observation: Observation) -> None:
         self._size = size_of(observation.screenshot)
-        self._units = self.units(self._size)
+        match self.options.coordinates:
+            case "pixels":
+                self._units = self._size
+            case "grid1000":
+                self._units = GRID
+            case "smart_resize28":
+                self._units = resized(self._size, fewest=self.fewest)
+            case None:
+                self._units = self.units(self._size)
 
     def _show(self, observation: Observation, text: str) -> None:
         url = data_url(base64.b64encode(observation.screenshot).decode())

@@ -1,12 +1,14 @@
 """Google's tool for computers, through the Gemini API: functions with points on a grid of 1,000 by 1,000."""
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from agents.base import SafetyCheck
 from agents.computer.agent import (
     FUNCTIONS,
+    LONGEST_TEXT,
     WAYS,
     Asked,
     ComputerModel,
@@ -20,6 +22,7 @@ from agents.computer.agent import (
     tabs_text,
     typing,
 )
+from agents.computer.options import DEFAULT
 from agents.providers.gemini import generate, image_part
 from agents.providers.gemini_sdk import GeminiClient
 from agents.providers.model import THINKING, Answer, Request
@@ -31,6 +34,8 @@ _LONGEST: Final = 4_096
 _GRID: Final = 1_000.0
 _OWN: Final = ("tab_focus", "give_up")
 """What its tool lacks of `FUNCTIONS`."""
+_EARLIER: Final = re.compile(r"^gemini-(?:[12]|3-|3\.[0-4]-)")
+"""Models of before 3.5: of their functions `search` is left out, of those of later ones holding keys."""
 _CLICKS: Final = {
     "click": ("left", 1),
     "click_at": ("left", 1),
@@ -55,6 +60,7 @@ class GeminiComputer(ComputerModel):
         self._size = (0, 0)
         self._calls: dict[str, dict[str, Any]] = {}
         self._checked: set[str] = set()
+        self._excluded = ("search",) if _EARLIER.search(name) else ("key_down", "key_up")
 
     def connect(self, base_url: str, key: str) -> GeminiClient:
         """See `NetworkModel.connect`."""
@@ -86,11 +92,21 @@ class GeminiComputer(ComputerModel):
             {"name": name, "description": FUNCTIONS[name][0], "parametersJsonSchema": schema_of(name)}
             for name in _OWN
         ]
-        tools = [
-            {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
-            {"functionDeclarations": functions},
-        ]
-        config = {"tools": tools, "maxOutputTokens": THINKING + _LONGEST}
+        tool: dict[str, Any] = {
+            "environment": "ENVIRONMENT_BROWSER",
+            "excludedPredefinedFunctions": list(self._excluded),
+        }
+        config: dict[str, Any] = {"maxOutputTokens": THINKING + _LONGEST}
+        switches = {
+            "disabledSafetyPolicies": self.options.disabled_safety_policies,
+            "enablePromptInjectionDetection": self.options.prompt_injection_detection,
+        }
+        tool |= {name: value for name, value in switches.items() if value is not None}
+        tools = [{"computerUse": tool}, {"functionDeclarations": functions}]
+        if self.options == DEFAULT:
+            config["tools"] = tools
+        else:  # older versions of the SDK take no switches, but send what they are given here
+            config["httpOptions"] = {"extraBody": {"tools": tools}}
         return {"model": self.name, "contents": list(self._contents), "config": config}
 
     async def send(self, client: GeminiClient, request: Request) -> Answer | Failure:
@@ -101,7 +117,8 @@ class GeminiComputer(ComputerModel):
         if not body.candidates or body.candidates[0].finish_reason == "MALFORMED_FUNCTION_CALL":
             return Failure("the model's answer was blocked or malformed")
         tokens = body.usage_metadata.tokens if body.usage_metadata else None
-        return Answer("", cut_off=body.cut_off, tokens=tokens, parts=tuple(body.candidates[0].parts))
+        parts, model = tuple(body.candidates[0].parts), body.model_version
+        return Answer("", cut_off=body.cut_off, tokens=tokens, parts=parts, model=model)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
         """See `ComputerModel.read`. Parts go back as they came, as their signatures need it."""
@@ -155,6 +172,8 @@ class GeminiComputer(ComputerModel):
                 names = keys if isinstance(keys, list) else str(keys or "").split("+")
                 pressed = chord([str(each) for each in names])
                 return [Action("keyboard_press", (pressed,))] if pressed else []
+            case "type" | "type_text_at" if len(str(given.get("text", ""))) > LONGEST_TEXT:
+                return []
             case "type" | "type_text_at" if isinstance(given.get("text"), str):
                 if at is None and name != "type":
                     return []

@@ -18,13 +18,14 @@ from agents.computer.agent import (
     Turn,
     chord,
     function_action,
+    is_typed,
     modifiers,
     number,
     schema_of,
     size_of,
     tabs_text,
 )
-from agents.providers.model import THINKING, Answer, Request
+from agents.providers.model import THINKING, Answer, Named, Request
 from agents.providers.network import Failure
 from agents.providers.openai_chat import connect, data_url
 from agents.providers.openai_responses import Usage
@@ -33,6 +34,8 @@ from environments.actions import Action
 from environments.observation import Observation
 
 _LONGEST: Final = 2_000
+_LONGEST_PATH: Final = 3_000
+"""The most characters of the points of a drag."""
 _BUTTONS: Final = {"left": "left", "right": "right", "wheel": "middle", "middle": "middle"} | {
     name: name for name in ("back", "forward")
 }
@@ -135,7 +138,8 @@ class OpenAIComputer(ComputerModel):
         if body.status not in ("completed", "incomplete"):
             return Failure(f"the provider's answer is {body.status}")
         tokens = body.usage.tokens if body.usage else None
-        return Answer("", cut_off=body.status == "incomplete", tokens=tokens, parts=tuple(body.output))
+        cut_off, parts = body.status == "incomplete", tuple(body.output)
+        return Answer("", cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
         """See `ComputerModel.read`. What was cut off is not sent again, but for words."""
@@ -210,8 +214,8 @@ def _action(call: str, given: object) -> Asked:
         action = Action("wait", (0.0,))
     elif name == "wait":
         action = Action("wait", (1_000.0,))
-    elif name == "type" and isinstance(given.get("text"), str):
-        action = Action("keyboard_type", (given["text"][:4_000],))
+    elif name == "type" and is_typed(given.get("text")):
+        action = Action("keyboard_type", (given["text"],))
     elif name == "keypress":
         if not (pressed := chord(names)):
             return Asked(call, name, None, f"keypress: unknown keys {names!r:.100}")
@@ -242,7 +246,7 @@ def _points(path: object) -> str:
     ]
     if len(points) < 2 or any(x is None or y is None for x, y in points):
         return ""
-    return " ".join(f"{x:g},{y:g}" for x, y in points)[:3_000]
+    return text if len(text := " ".join(f"{x:g},{y:g}" for x, y in points)) <= _LONGEST_PATH else ""
 
 
 class _Response(BaseModel):
@@ -251,3 +255,4 @@ class _Response(BaseModel):
     status: str
     output: list[dict[str, Any]]
     usage: Usage | None = None
+    model: Named = ""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 from agents.computer.agent import (
     CLICKS,
     FUNCTIONS,
+    LONGEST_TEXT,
     Asked,
     chord,
     function_action,
@@ -137,7 +138,7 @@ class QwenComputer(ChatComputer):
                 names = keys.split("+") if isinstance(keys, str) else keys
                 pressed = chord([key if isinstance(key, str) else "" for key in names])
                 return [Action("keyboard_press", (pressed,))] if pressed else wrong
-            case "type" if isinstance(text, str):
+            case "type" if isinstance(text, str) and len(text) <= LONGEST_TEXT:
                 clears, enters = bool(given.get("delete_existing_text")), bool(given.get("press_enter"))
                 return typing(text, at, clears=clears, enters=enters) or wrong
             case "mouse_move" if at:

@@ -6,12 +6,10 @@ import warnings
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from agents.computer.agent import WAYS, Asked, chord, function_action, typing
+from agents.computer.agent import WAYS, Asked, chord, function_action, is_typed, typing
 from agents.computer.chat_computer import GRID, ChatComputer, asked_of, resized
 from environments.actions import MAX_LENGTH, Action
 
-_FEWEST: Final = 100
-"""The fewest squares of 28 pixels of a picture."""
 _WAIT: Final = 5_000.0
 _SCROLL: Final = 500.0
 """The pixels of a scroll; it is only told a direction."""
@@ -78,6 +76,7 @@ class UITarsComputer(ChatComputer):
 
     provider = "ui-tars-computer"
     pictures = 5
+    fewest = 100
     form = "write a line that begins with Action: and one call, such as Action: wait()"
 
     def __init__(self, name: str) -> None:
@@ -86,7 +85,7 @@ class UITarsComputer(ChatComputer):
 
     def units(self, size: tuple[int, int]) -> tuple[int, int]:
         """See `ChatComputer.units`."""
-        return GRID if self._dialect.in_grid else resized(size, fewest=_FEWEST)
+        return GRID if self._dialect.in_grid else resized(size, fewest=self.fewest)
 
     def prompt(self, goal: str) -> tuple[str, str]:
         """See `ChatComputer.prompt`: all is told by the user."""
@@ -132,7 +131,7 @@ class UITarsComputer(ChatComputer):
                 return [Action("scroll_at", (*(at or self._pointer), dx, dy, ""))]
             case "hotkey" if pressed := chord(re.split(r"[\s+]+", given.get("key", "").strip())):
                 return [Action("keyboard_press", (pressed,))]
-            case "type" if content:
+            case "type" if is_typed(content):
                 return typing(content.removesuffix("\n"), enters=content.endswith("\n"))
             case "wait":
                 return [Action("wait", (_WAIT,))]

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from agents.base import Message
 from agents.providers.anthropic_batches import AnthropicBatches
 from agents.providers.bounded import client_options
-from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
@@ -140,6 +140,7 @@ class _Reply(BaseModel):
     content: list[_Block]
     stop_reason: str | None = None
     usage: Usage | None = None
+    model: Named = ""
 
     @property
     def answer(self) -> Answer:
@@ -147,4 +148,5 @@ class _Reply(BaseModel):
             "".join(block.text or "" for block in self.content if block.type == "text"),
             cut_off=self.stop_reason in ("max_tokens", "model_context_window_exceeded"),
             tokens=self.usage.tokens if self.usage else None,
+            model=self.model,
         )

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 from agents.base import Message
 from agents.providers.gemini_batches import GeminiBatches
 from agents.providers.gemini_sdk import GeminiClient, as_sent, received
-from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read
@@ -106,6 +106,7 @@ class Reply(BaseModel):
     candidates: list[_Candidate] = Field(default_factory=list)
     prompt_feedback: dict[str, Any] | None = None
     usage_metadata: _Usage | None = None
+    model_version: Named = ""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -126,4 +127,5 @@ class Reply(BaseModel):
             "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
             cut_off=self.cut_off,
             tokens=self.usage_metadata.tokens if self.usage_metadata else None,
+            model=self.model_version,
         )

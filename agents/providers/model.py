@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from agents.base import ActError, Call, Message, Reply
 from agents.providers.pricing import Tokens, cost_of
+from environments.observe import storable
 from interventions.errors import UserError
 
 THINKING: Final = 14_000
@@ -22,6 +23,9 @@ Request = dict[str, Any]
 
 Count = Annotated[int, Field(ge=0, le=10**9)]
 """A number of tokens, as a server states it."""
+Named = Annotated[str, BeforeValidator(lambda said: said if isinstance(said, str) else "")]
+"""The name of a model, as a server states it; what is no text is left out."""
+_LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Answer:
     parts: tuple[dict[str, Any], ...] = ()
     share: float = 1.0
     """The share of the price that is asked for it."""
+    model: str = ""
+    """The model that answered, by the provider's own word; empty where it says nothing."""
 
 
 class Endpoint(ABC):
@@ -69,6 +75,7 @@ class Endpoint(ABC):
             seconds=time.perf_counter() - started,
             retries=retries,
             error="" if isinstance(outcome, Answer) else str(outcome),
+            answered_by=storable(outcome.model[:_LONGEST_NAME]) if isinstance(outcome, Answer) else "",
         )
         if isinstance(outcome, ActError):
             outcome.calls = (call,)

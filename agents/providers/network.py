@@ -239,7 +239,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def cleaned(answer: Answer, key: str) -> Answer:
     """Return an answer without the key, which a server may echo."""
     parts = json.loads(_without(key, json.dumps(answer.parts))) if answer.parts else ()
-    return replace(answer, text=_without(key, answer.text), parts=tuple(parts))
+    return replace(
+        answer, text=_without(key, answer.text), parts=tuple(parts), model=_without(key, answer.model)
+    )
 
 
 def _without(key: str, text: str) -> str:

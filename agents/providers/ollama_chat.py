@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agents.base import Message
 from agents.providers.bounded import TooLong, client_options
-from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
 from agents.providers.tokens import estimate_tokens
@@ -69,6 +69,7 @@ class OllamaChat(NetworkModel, Model):
             body.message.content or "",
             cut_off=body.done_reason == "length",
             tokens=None if counts[0] is None or counts[1] is None else Tokens(counts[0], counts[1]),
+            model=body.model,
         )
 
     def not_found(self) -> str:
@@ -108,3 +109,4 @@ class _Chat(BaseModel):
     done_reason: str | None = None
     prompt_eval_count: Count | None = None
     eval_count: Count | None = None
+    model: Named = ""

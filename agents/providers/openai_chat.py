@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from agents.base import Message
 from agents.providers.bounded import client_options
-from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.pricing import Tokens
@@ -129,6 +129,7 @@ class Completion(BaseModel):
 
     choices: Annotated[list[_Choice], Field(min_length=1)]
     usage: _Usage | None = None
+    model: Named = ""
 
     @property
     def answer(self) -> Answer:
@@ -138,5 +139,6 @@ class Completion(BaseModel):
             choice.message.content or "",
             cut_off=choice.finish_reason == "length",
             tokens=self.usage.tokens if self.usage else None,
+            model=self.model,
             parts=tuple(choice.message.tool_calls or ()),
         )

@@ -7,7 +7,7 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel
 
 from agents.base import Message
-from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.openai_chat import Cached, connect, counted, data_url, reasons
@@ -98,6 +98,7 @@ class _Response(BaseModel):
     status: str
     output: list[_Item]
     usage: Usage | None = None
+    model: Named = ""
 
     @property
     def answer(self) -> Answer | Failure:
@@ -108,4 +109,5 @@ class _Response(BaseModel):
             "".join(part.text or "" for part in parts if part.type == "output_text"),
             cut_off=self.status == "incomplete",
             tokens=self.usage.tokens if self.usage else None,
+            model=self.model,
         )

@@ -33,8 +33,10 @@ def modality_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Estimate the effects in each modality, and how far each moves them from those of HTML.
 
     table: checked. Both frames are as those of `profile_effects`, with the column `modality`; where no page
-    was shown as HTML, the modality to compare with is the first by its name.
+    was shown as HTML, the modality to compare with is the first by its name. Trials without a modality, such
+    as those of programs, are left out.
     """
+    table = table[table["modality"] != ""]
     levels = table["modality"]
     base = HTML if (levels == HTML).any() else str(levels.min())
     return _by(table, levels, "modality", base)

@@ -42,6 +42,13 @@ def run(
     address: Annotated[
         str, typer.Option(metavar="ADDR", help="The Ray cluster: auto, HOST:PORT or ray://HOST:PORT.")
     ] = "auto",
+    observe: Annotated[
+        Literal["page", "viewport", "off"] | None,
+        typer.Option(
+            help="What must have shown the edits to a program (--agent command:...): the page, wherever it "
+            "was scrolled to, or the viewport. off: the pages are not observed. By default page.",
+        ),
+    ] = None,
     in_batches: Annotated[
         bool,
         typer.Option(
@@ -102,6 +109,7 @@ def run(
         mode=mode,
         dry=dry_run,
         upstream_ca=upstream_ca,
+        observe=observe,
     )
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     for line in plan_notes(session.records, session.design, experiment, session.total):

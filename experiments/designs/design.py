@@ -169,8 +169,8 @@ class Design(ABC, Generic[T]):
         return self.size
 
     @abstractmethod
-    def block_size(self) -> int:
-        """Count the trials of a block and agent."""
+    def block_size(self, agent: str = "") -> int:
+        """Count the trials of a block of an agent, or of one that has all that there is."""
 
     @property
     @abstractmethod

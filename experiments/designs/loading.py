@@ -31,15 +31,25 @@ def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
     return _sized(TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
 
 
-def load_shop_design(name: str, subject: str) -> ShopDesign:
-    """Make the design of an experiment in a shop for a subject that Souk does not run. Raises UserError."""
+def load_shop_design(name: str, subject: str, *, shown: bool = False) -> ShopDesign:
+    """Make the design of an experiment in a shop for a subject that Souk does not run.
+
+    shown: whether Souk shows the subject the pages, in the modality of the trial.
+
+    Raises:
+        UserError: a mistake in the experiment, or it has modalities and the subject looks at pages by itself.
+    """
     source = experiment_source(name)
     task = str(source.data.get("task"))
     if task in TASKS:
         raise UserError(
             f"{name}: its trials are no visits to a shop (task: {task}); choose another experiment"
         )
-    return _sized(ShopDesign(source, subject=subject), source)
+    design = _sized(ShopDesign(source, subject=subject), source)
+    if design.experiment.observation.modality and not shown:
+        cause = "this subject looks at pages by itself, and Souk shows it none in another way"
+        raise source.error(("observation",), f"{cause}; remove the key")
+    return design
 
 
 def stored_design(source: Source, subject: str) -> AnyDesign:

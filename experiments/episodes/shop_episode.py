@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 from playwright.async_api import BrowserContext
 
 from agents.base import Agent, is_simulated
+from agents.computer.options import DEFAULT
 from agents.registry import make_agent
 from environments.episode import Episode, Look
 from environments.pointer import Hit
@@ -104,6 +105,7 @@ class ShopTrialRunner:
             prompt=design.prompt_for(trial),
             nudges=design.declared_nudges(trial),
             acknowledges=design.experiment.safety_checks == "acknowledge",
+            options=design.experiment.computers.get(trial.agent, DEFAULT),
         )
 
     def session(self, trial: ShopTrial) -> Session:
@@ -372,9 +374,7 @@ def _hit_rows(
 ) -> list[Row]:
     """What stood at the points of actions: a product is that of the page, or of the link there."""
     found: list[Row] = []
-    for step, hit in enumerate(trajectory.hits):
-        if hit is None:
-            continue
+    for step, hit in ((step, hit) for step, hits in enumerate(trajectory.hits) for hit in hits):
         product = shown_product(trajectory.looks[step], trial, design, session)
         if not product and hit.href:
             product = session.product_at(hit.href)

@@ -42,7 +42,7 @@ class Trajectory:
     decisions: list[Decision] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    hits: list[Hit | None] = field(default_factory=list)
+    hits: list[tuple[Hit, ...]] = field(default_factory=list)
     """What stood at the point of each action; None where it had no point."""
     vain_calls: tuple[Call, ...] = ()
     """The requests to a provider that brought no decision."""
@@ -113,7 +113,7 @@ async def act_until(
                 trajectory.end("no_choice", f"the agent gave up: {' '.join(map(str, decision.action.args))}")
                 return
             trajectory.errors.append(await episode.act(decision.action))
-            trajectory.hits.append(episode.hit)
+            trajectory.hits.append(episode.hits)
             trajectory.times.append(time.perf_counter() - began)
     trajectory.end("agent_limit", f"{most_steps} actions without {wanted}")
 

@@ -66,8 +66,8 @@ class Running(Generic[D_contra, T]):
     from the design to what scores the answers of a trial. check: looks, before the first trial, whether
     trials can be treated, from the design, the trials and the shop's address (None: the embedded one), and
     the file `upstream_ca`; it raises UserError. on_programs: opens what lets programs act in trials, from the
-    design, the testbed, the proxy's guests and the number of slots. guests: lets guests of the proxy act,
-    such as those that are replayed.
+    design, the testbed, the proxy's guests, the number of slots and what counts as shown. guests: lets guests
+    of the proxy act, such as those that are replayed.
     """
 
     on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
@@ -75,17 +75,18 @@ class Running(Generic[D_contra, T]):
     scoring: Callable[[D_contra], Scoring[T]] | None = None
     check: Check[D_contra, T] | None = None
     on_programs: (
-        Callable[[D_contra, Testbed, "ProgramGuests", int], AbstractAsyncContextManager[Executor[T]]] | None
+        Callable[[D_contra, Testbed, "ProgramGuests", int, Observe], AbstractAsyncContextManager[Executor[T]]]
+        | None
     ) = None
     guests: AsGuests[D_contra] | None = None
 
 
 def _in_shops(
-    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", slots: int
+    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", slots: int, observe: Observe
 ) -> AbstractAsyncContextManager[Executor[ShopTrial]]:
     from experiments.executors.programs import open_programs  # noqa: PLC0415 (few runs)
 
-    return open_programs(design, testbed, guests, slots)
+    return open_programs(design, testbed, guests, slots, observe)
 
 
 def _guests_of_shops(

@@ -137,13 +137,22 @@ class ProgramExecutor:
     """Runs attempts in this process, each with a port of the proxy and a program of its own."""
 
     def __init__(
-        self, design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int, browser: str | None
+        self,
+        design: ShopDesign,
+        testbed: Testbed,
+        guests: ProgramGuests,
+        slots: int,
+        browser: str | None,
+        observe: Observe = "page",
     ) -> None:
-        """Prepare to run attempts; `browser` is the Chromium that programs are told of."""
+        """Prepare to run attempts.
+
+        `browser` is the Chromium that programs are told of, `observe` what counts as shown to them.
+        """
         self.slots = slots
         self._seconds, self._steps = design.experiment.limits.seconds, design.experiment.limits.steps
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
-        self._trials = guest_trials(design, testbed.base_url, guests)
+        self._trials = guest_trials(design, testbed.base_url, guests, observe=observe)
         self._origin = Origin.of(shop_origin(testbed.base_url))
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
@@ -207,7 +216,7 @@ class ProgramExecutor:
 
 @asynccontextmanager
 async def open_programs(
-    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int
+    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int, observe: Observe = "page"
 ) -> AsyncIterator[ProgramExecutor]:
     """Open the executor of programs in this process."""
     async with async_playwright() as playwright:
@@ -215,7 +224,7 @@ async def open_programs(
             found = find_browser(playwright) or playwright.chromium.executable_path
         except UserError:  # a program may need none, or bring its own
             found = None
-    yield ProgramExecutor(design, testbed, guests, slots, str(found) if found else None)
+    yield ProgramExecutor(design, testbed, guests, slots, str(found) if found else None, observe)
 
 
 def end_of(ended: Ended, output: str) -> Trajectory:

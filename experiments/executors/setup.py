@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agents.base import is_command
 from agents.providers.batches import BatchQueue
@@ -18,6 +19,9 @@ from experiments.executors.browser import BrowserExecutor, TrialRunner, open_tes
 from experiments.executors.executor import Attempt, Executor
 from experiments.executors.kinds import KINDS, AsText
 from experiments.records.record import TrialRecord
+
+if TYPE_CHECKING:
+    from experiments.episodes.guest_trial import Observe
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +47,8 @@ class Setup:
     """A file of authorities that may have signed the shop's certificate; it has to be on each node."""
     shoppers: Mapping[str, ShopperProfile] = field(default_factory=dict)
     """The profiles of simulated agents that were read from files, by the agents' names."""
-    has_programs: bool = False
-    """Whether some agents are programs."""
+    observe: "Observe | None" = None
+    """What counts as shown to programs; None: there are none."""
     in_batches: bool = False
     """Whether what models are asked goes in batches."""
     cores: int | None = None
@@ -115,7 +119,7 @@ async def open_executor(
             finally:
                 if batches:
                     await batches.close()
-        elif setup.has_programs and (open_programs := KINDS[setup.design.kind].on_programs):
+        elif setup.observe and (open_programs := KINDS[setup.design.kind].on_programs):
             from experiments.executors.programs import ProgramGuests  # noqa: PLC0415 (few runs)
 
             programs = ProgramGuests()
@@ -123,7 +127,7 @@ async def open_executor(
                 open_testbed(
                     setup.folder, setup.base_url, setup.upstream_ca, say, programs.guests, setup.cores
                 ) as testbed,
-                open_programs(setup.design, testbed, programs, setup.slots) as hosting,
+                open_programs(setup.design, testbed, programs, setup.slots, setup.observe) as hosting,
             ):
                 yield ByAgent(
                     BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots), hosting

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from agents.base import is_command, is_simulated
+from agents.base import is_simulated
 from agents.simulated.own_profiles import own_profiles
 from environments.shop.server import shop
 from experiments.designs.design import Trial
@@ -43,7 +43,6 @@ class Workers:
             design.base_url,
             0,
             shoppers=own_profiles(agents),
-            has_programs=any(map(is_command, agents)),
             in_batches=self.in_batches,
         )
         slots = self.slots_each(agents, is_text=setup.is_text)

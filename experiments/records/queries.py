@@ -129,6 +129,16 @@ def cached_tokens(records: Records, run: str) -> int:
         return int(connection.scalar(query) or 0)
 
 
+def answering(records: Records, run: str) -> list[tuple[str, str]]:
+    """Return each model that was asked in a run, with one that answered by its provider's word."""
+    asked = sql.select(calls.c.model, calls.c.answered_by).where(
+        calls.c.run == run, calls.c.answered_by != ""
+    )
+    with records.reading() as connection:
+        found = connection.execute(asked.distinct().order_by(calls.c.model, calls.c.answered_by))
+        return [(str(model), str(answered)) for model, answered in found]
+
+
 def costs(records: Records, run: str) -> dict[str, Costs]:
     """Return the costs of each agent's trials in a run."""
     query = sql.select(

@@ -161,7 +161,7 @@ class RunFacts:
     subject: str | None = None
     """The name of the subject, if it was none of Souk's agents."""
     observe: str | None = None
-    """What counted as shown to guests: `page`, `viewport` or `off`."""
+    """What counted as shown to guests and programs: `page`, `viewport` or `off`."""
     analysis: str | None = None
     """The word that follows `souk analyze`; None: `choice`."""
     trace: Trace | None = None

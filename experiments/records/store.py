@@ -234,6 +234,8 @@ class Records:
             else:
                 before = known.get("agents", ()) if isinstance(known, dict) else ()
                 new["agents"] = list(dict.fromkeys([*before, *facts.agents]))
+                if isinstance(known, dict) and "observe" in known:  # other agents may have been programs
+                    new.setdefault("observe", known["observe"])
                 shoppers = known.get("shoppers") if isinstance(known, dict) else None
                 if isinstance(shoppers, dict):
                     new["shoppers"] = shoppers | new.get("shoppers", {})

@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 13
+SCHEMA_VERSION: Final = 14
 
 metadata = sql.MetaData()
 
@@ -128,6 +128,7 @@ calls = _of_trial(
     sql.Column("retries", sql.Integer, nullable=False),
     sql.Column("error", Text, nullable=False),
     sql.Column("tokens_cached", sql.BigInteger),
+    sql.Column("answered_by", Text),
     key="number",
 )
 

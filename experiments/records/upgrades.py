@@ -17,7 +17,7 @@ def _from_1(connection: sql.Connection) -> None:
         there = set(sql.inspect(connection).get_table_names())
         for table in metadata.sorted_tables:
             for column in table.columns if table.name in there else ():
-                added_later = column.name in ("seal", "modality", "tokens_cached")
+                added_later = column.name in ("seal", "modality", "tokens_cached", "answered_by")
                 if isinstance(column.type, Text | sql.BigInteger) and not added_later:
                     kind = column.type.compile(connection.dialect)
                     change = f"ALTER TABLE {quote(table.name)} ALTER {quote(column.name)} TYPE {kind}"
@@ -51,10 +51,16 @@ def _from_12(connection: sql.Connection) -> None:
     _add(connection, calls.c.tokens_cached)
 
 
+def _from_13(connection: sql.Connection) -> None:
+    """The model that answered a request."""
+    _add(connection, calls.c.answered_by)
+
+
 def _from_7(connection: sql.Connection) -> None:
     """A seal for each trial and run, as they are now: of all tables and columns that there are today."""
     _from_9(connection)
     _from_12(connection)
+    _from_13(connection)
     for table in (trials, runs):
         _add(connection, table.c.seal)
     seal_all(connection)
@@ -73,5 +79,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     10: metadata.create_all,  # the table of what the shop sent
     11: metadata.create_all,  # the tables of notes and archived runs
     12: _from_12,
+    13: _from_13,
 }
 """The functions that lead from each older schema to the next one."""

@@ -79,7 +79,7 @@ class Replay:
                 f"{self.design.name}: answers are scored in its trials and nobody acts; "
                 f"name the experiment of run {self.run_id}, or leave --experiment out"
             )
-        self._observe: Observe | None = facts.get("observe")
+        self._observe: Observe | None = facts.get("observe") if "subject" in facts else None
         self.notes = list(_changes(self.design, found))
         """Notes on what to know beforehand, such as that the experiment has changed."""
         rows = trial_rows(records, self.run_id)

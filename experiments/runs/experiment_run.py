@@ -1,14 +1,16 @@
 """One `souk run`: find what is to be done, do it, and report what went wrong."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from math import lcm
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
@@ -25,6 +27,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
+from experiments.records.queries import answering
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -33,6 +36,9 @@ from experiments.runs.coordinator import Coordinator, Lost
 from experiments.runs.stopping import saved_text, stop_line, stopping_watch
 from interventions.errors import UserError
 from proxy.trust import bundle
+
+if TYPE_CHECKING:
+    from experiments.episodes.guest_trial import Observe
 
 FAILURES: Final = frozenset({"treatment_failed", "agent_error", "infra_error"})
 """Outcomes of which the first is told while the run goes on."""
@@ -52,11 +58,13 @@ class ExperimentRun:
         mode: Mode | None = None,
         dry: bool = False,
         upstream_ca: Path | None = None,
+        observe: "Observe | None" = None,
     ) -> None:
         """Check everything that can be checked before the first episode.
 
         `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`. `upstream_ca`: a
-        file of authorities that may have signed the shop's certificate.
+        file of authorities that may have signed the shop's certificate. `observe`: what counts as shown to
+        programs; None: what does by default.
 
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
@@ -67,6 +75,12 @@ class ExperimentRun:
         self.not_ready: list[str] = []
         """What agents lack, a key for example; a line each."""
         self._check_agents(dry)
+        has_programs = any(map(is_command, self.agents))
+        if observe and not has_programs:
+            raise UserError(
+                "--observe: what Souk shows its own agents it knows; name a program, or leave it out"
+            )
+        self._observe: Observe | None = (observe or "page") if has_programs else None
         self.limit = min((each for each in (limit, self.design.most) if each is not None), default=None)
         bundle(upstream_ca)
         self._upstream_ca = upstream_ca.absolute() if upstream_ca else None
@@ -171,8 +185,9 @@ class ExperimentRun:
         """Describe in words what will run."""
         lines = [f"{self.design.run_id}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
         lines += self.design.notes(self.agents)
-        if self.limit is not None and self.limit % self.design.block_size():
-            size = self.design.block_size()
+        sizes = {self.design.block_size(agent) for agent in self.agents}
+        size = lcm(*sizes)
+        if self.limit is not None and any(self.limit % each for each in sizes):
             key = "stopping.most:" if self.limit == self.design.most else "--limit"
             lines.append(f"{key} {self.limit} cuts a block in two; multiples of {size} are balanced")
         total, done = self.total, self.done
@@ -292,7 +307,8 @@ class ExperimentRun:
             async with open_scoring(scoring, self.agents) as executor:
                 yield executor, executor.lost
             return
-        setup = replace(workers.setup(design, self.folder, self.agents), upstream_ca=self._upstream_ca)
+        setup = workers.setup(design, self.folder, self.agents)
+        setup = replace(setup, upstream_ca=self._upstream_ca, observe=self._observe)
         async with open_workers(workers, setup, progress.say) as pool:
             yield pool, setup.lost
 
@@ -309,7 +325,8 @@ class ExperimentRun:
 
     def begin(self, trace: Trace) -> None:
         """Note the run in the records, once nothing can keep it from starting."""
-        self.records.begin_run(self.design.run_id, self.design.name, self.design.facts(self.agents, trace))
+        facts = replace(self.design.facts(self.agents, trace), observe=self._observe)
+        self.records.begin_run(self.design.run_id, self.design.name, facts)
 
     def warnings(self) -> Iterator[str]:
         """Yield warnings of what may have spoilt trials that count."""
@@ -319,6 +336,9 @@ class ExperimentRun:
                 f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
                 "let the intervention change all places, or the site map name them"
             )
+        for asked, answered in answering(self.records, self.design.run_id):
+            if not is_version(answered, asked):
+                yield f"{asked} was asked, and its provider says that {answered} has answered"
 
     def complaints(self) -> Iterator[str]:
         """Yield a line for whatever kept the run from its end, and for each kind of failure."""
@@ -351,3 +371,15 @@ class ExperimentRun:
             return
         received = self.records.received(self.design.run_id)
         yield from ((name, trials) for name, trials in sorted(planned.items()) if name not in received)
+
+
+def is_version(answered: str, asked: str) -> bool:
+    """Return whether a model that answered is the one that was asked for, or a dated version of it.
+
+    `gpt-4.1-mini-2025-04-14` is a version of `gpt-4.1-mini`, which is none of `gpt-4.1`.
+    """
+    name, wanted = (each.rpartition("/")[2].lower() for each in (answered, asked))
+    return (
+        re.fullmatch(re.escape(wanted.removesuffix("-latest")) + r"([-@:](\d{3,}.*|latest))?", name)
+        is not None
+    )

@@ -24,7 +24,6 @@ from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.subjects.mcp_subject import (
-    HOW,
     MOST_AT_ONCE,
     HostAgent,
     HostTrialRunner,
@@ -32,6 +31,7 @@ from experiments.subjects.mcp_subject import (
     Reception,
     Subject,
     as_text,
+    how_to_act,
 )
 from interventions.errors import UserError
 
@@ -62,10 +62,11 @@ class Offer:
 @asynccontextmanager
 async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
     """Start what trials need, and give them out. Raises UserError."""
-    design = load_shop_design(offer.experiment, offer.label)
+    design = load_shop_design(offer.experiment, offer.label, shown=True)
     records = Records(offer.db)
     done = records.finished(design.run_id)
-    trials = [trial for trial in design.trials([offer.label]) if trial.id not in done]
+    every = list(design.trials([offer.label]))
+    trials = [trial for trial in every if trial.id not in done]
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-mcp-")))
         await check_start_pages(design, trials, design.base_url, upstream_ca=offer.upstream_ca)
@@ -92,7 +93,7 @@ async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
             admission.settle(record)
             return record
 
-        reception = Reception(trials, claim, run)
+        reception = Reception(trials, claim, run, how_to_act(map(design.view, every)))
         stack.push_async_callback(reception.close)
         yield reception
 
@@ -118,7 +119,7 @@ def make_server(reception: Reception, port: int = 0) -> "FastMCP[Any]":
         """Look at the active tab again."""
         return await told(subject(context).observe())
 
-    @server.tool(structured_output=False, description=HOW)
+    @server.tool(structured_output=False, description=reception.how)
     async def act(action: str, context: Context[Any, Any, Any], thought: str = "") -> list[ContentBlock]:
         return await told(subject(context).act(action, thought))
 

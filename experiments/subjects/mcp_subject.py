@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final
 
 from agents.base import AgentError, Decision, GaveUp
-from environments.actions import ACTIONS, ActionError, parse_action
+from environments.actions import EVERY, ActionError, Signature, offered, parse_action
 from environments.observation import Observation
-from environments.observe import storable
+from environments.observe import View, storable
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
@@ -32,11 +32,13 @@ class HostAgent:
         self.turn = asyncio.Event()
         """Set while an action is awaited."""
         self.observation: Observation | None = None
+        self.told = False
+        """Whether the host was given the observation; a call that it cancels gives it none."""
         self._answer: asyncio.Future[Decision] | None = None
 
     async def act(self, observation: Observation) -> Decision:
         """Wait for the host's action. Raises GaveUp, AgentError as the host wants or deserves."""
-        self.observation = observation
+        self.observation, self.told = observation, False
         self._answer = asyncio.get_running_loop().create_future()
         self.turn.set()
         try:
@@ -77,8 +79,10 @@ Claim = Callable[[str], Awaitable[bool]]
 class Reception:
     """Gives each trial to one host, in the design's order."""
 
-    def __init__(self, trials: Iterable[ShopTrial], claim: Claim, run: Run) -> None:
+    def __init__(self, trials: Iterable[ShopTrial], claim: Claim, run: Run, how: str) -> None:
+        """Prepare to give the trials out; `how`: what hosts are told of actions."""
         self._trials, self._claim, self._run = deque(trials), claim, run
+        self.how = how
         self._running: set[asyncio.Task[TrialRecord]] = set()
 
     async def next(self) -> ShopTrial | None:
@@ -136,14 +140,16 @@ class Subject:
         """Take an action. Raises OutOfTurn: none was taken."""
         async with self._alone():
             task = self._begun()
-            if not self._agent.turn.is_set():
+            seen = self._agent.observation
+            if not self._agent.turn.is_set() or seen is None:
                 return await self._view(task)
             try:
-                parsed = parse_action(action)
+                parsed = parse_action(action, offered(marks=seen.marks, pointer=seen.pointer))
             except ActionError as error:
                 return await self._refuse(task, str(error))
             self._unusable = 0
-            self._agent.answer(Decision(storable(thought[:TEXT_LIMIT]), "", parsed))
+            said = storable(thought[:TEXT_LIMIT])
+            self._agent.answer(Decision(said, "", parsed, looked=self._agent.told))
             return await self._view(task)
 
     async def give_up(self, reason: str) -> Observation | str:
@@ -178,6 +184,7 @@ class Subject:
         finally:
             waiting.cancel()
         if not task.done() and self._agent.observation:
+            self._agent.told = True
             return self._agent.observation
         row = task.result().trial
         # A host is not told what failed of the treatment: it has other trials to come.
@@ -193,11 +200,39 @@ def as_text(seen: Observation) -> str:
     ]
     lines = [f"Goal: {seen.goal}", f"Step {seen.step}. Open tabs (* is the active one):", *tabs]
     lines += [f"The last action failed: {seen.error}"] if seen.error else []
-    lines += ["The active tab:", seen.html]
-    return "\n".join([*lines, "Its accessibility tree:", seen.tree] if seen.tree else lines)
+    if seen.html:
+        lines += ["The active tab:", seen.html]
+    if seen.tree:
+        lines += ["The active tab's accessibility tree:", seen.tree]
+    if seen.screenshot:
+        marks = (
+            ", with the bids of what can be acted on" if seen.marks and not (seen.html or seen.tree) else ""
+        )
+        lines += [f"The picture shows the visible part of the active tab{marks}."]
+    return "\n".join(lines)
 
 
-HOW: Final = "One action, as it is written here:\n" + "\n".join(
-    signature.describe(name) for name, signature in ACTIONS.items()
-)
-"""What the tool `act` takes, in words for the host."""
+def how_to_act(views: Iterable[View]) -> str:
+    """Return what the tool `act` takes where trials are shown in these views, in words for hosts."""
+    kinds = {(view.names_elements, view.pointer) for view in views} or {(True, False)}
+    sets = [offered(marks=marks, pointer=pointer) for marks, pointer in sorted(kinds)]
+    always = {name: each for name, each in EVERY.items() if all(name in actions for actions in sets)}
+    lines = ["One action, as it is written here:", *_lines(always)]
+    for what, marks, pointer in (("bids are shown", True, False), ("there is a picture", False, True)):
+        some = {name for each in sets for name in each} - set(always)
+        if only := {
+            name: EVERY[name] for name in EVERY if name in some & _only(marks=marks, pointer=pointer)
+        }:
+            lines += [f"Where {what}, also:", *_lines(only)]
+    if any(pointer for _, pointer in kinds):
+        lines.append("Points are pixels of the picture as it was sent, from its upper left corner.")
+    return "\n".join(lines)
+
+
+def _only(*, marks: bool, pointer: bool) -> set[str]:
+    """The actions that are there for marks alone, or for pictures alone."""
+    return set(offered(marks=marks, pointer=pointer)) - set(offered(marks=False, pointer=False))
+
+
+def _lines(actions: Mapping[str, Signature]) -> list[str]:
+    return [signature.describe(name) for name, signature in actions.items()]

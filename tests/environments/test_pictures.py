@@ -175,23 +175,32 @@ async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None
         x, y = button.centre
         await act(f"mouse_click({x}, {y})")
         assert [each[0] for each in await log()] == ["mousedown", "mouseup", "click"]
-        assert episode.hit is not None
-        assert (episode.hit.tag, episode.hit.text, episode.hit.role) == ("button", "Press", "page.body")
+        (hit,) = episode.hits
+        assert (hit.tag, hit.text, hit.role) == ("button", "Press", "page.body")
         await act("mouse_click(120, 60, count=2, modifiers='Shift')")
         assert ["dblclick", 120, 60, 0, True] in await log()
         await act("mouse_click(120, 60, 'right')")
         assert ["contextmenu", 120, 60, 2, False] in await log()
         await act("mouse_drag('120,60 300,250 310,260')")
         assert [each[:3] for each in await log()][:2] == [["mousedown", 120, 60], ["mouseup", 310, 260]]
+        assert [(each.x, each.y, each.tag) for each in episode.hits] == [
+            (120, 60, "button"),
+            (310, 260, "div"),
+        ]
+        await act("mouse_move(110, 60)")
+        for name in ("mouse_down", "mouse_up"):
+            await act(f"{name}()")
+            assert [(each.x, each.tag) for each in episode.hits] == [(110, "button")]
+        await log()
         await act("mouse_click(150, 110)")
         typed = await act("keyboard_type('oat milk')")
         assert "oat milk" in [each.text for each in typed.drawn if each.kind == "field"]
         await act("scroll_at(150, 350, 0, 200)")
         assert await context.pages[0].evaluate("[box.scrollTop, scrollY]") == [200, 0]
         await act("mouse_click(110, 460)")
-        assert episode.hit.role == "product.name"
+        assert [each.role for each in episode.hits] == ["product.name"]
         assert not (await act("wait(0)")).arrived
-        assert episode.hit is None
+        assert episode.hits == ()
         after = await act("mouse_click(110, 505)")
         assert after.arrived
         assert after.tabs[0].title == "Next"
@@ -217,6 +226,34 @@ async def test_what_cannot_be_done_is_told_and_not_done(context: BrowserContext)
         assert await context.pages[0].inner_text("#log") == ""
         other = await opened(context, url, VIEWS["html"])
         assert "no picture is shown" in await other.act(parse_action("mouse_click(5, 5)", EVERY))
+
+
+@in_browser
+async def test_what_only_providers_tools_have(context: BrowserContext) -> None:
+    page = """<!doctype html><title>Keys</title><script>
+    const held = new Set(); let most = "", count = 0;
+    addEventListener("keydown", (event) => { held.add(event.key); most = [...held].join(); });
+    addEventListener("keyup", (event) => held.delete(event.key));
+    </script>"""
+    async with pages({"/": page}) as url:
+        episode = await opened(context, url, VIEWS["screenshot"])
+
+        async def act(text: str) -> str:
+            return await episode.act(parse_action(text, EVERY))
+
+        assert await act("keyboard_hold('Shift+Control++', 30)") == ""
+        assert await context.pages[0].evaluate("[most, held.size]") == ["Shift,Control,+", 0]
+        assert "must be 0 to 5000" in await act("keyboard_hold('Shift', 6000)")
+        await context.pages[0].evaluate("most = 'old'")
+        assert await act("reload()") == ""
+        assert await context.pages[0].evaluate("most") == ""
+        assert "the only tab" in await act("close_tab(0)")
+        assert await act("new_tab()") == ""
+        look = await seen(episode)
+        assert ([each.active for each in look.tabs], look.arrived) == ([False, True], True)
+        assert "no tab 2" in await act("close_tab(2)")
+        assert await act("close_tab(1)") == ""
+        assert [each.title for each in (await seen(episode)).tabs] == ["Keys"]
 
 
 @in_browser

@@ -232,7 +232,7 @@ class CardDesign(Design[CardTrial]):
         """The number of trials of an agent before any is asked again."""
         return self.size * self.quota // max(self.quota, self.attempts) if self.quota else self.size
 
-    def block_size(self) -> int:
+    def block_size(self, agent: str = "") -> int:
         """Return the number of trials per block and agent."""
         return len(next(self._part.blocks()))
 

@@ -104,7 +104,7 @@ class ScoreDesign(Design[ScoreTrial]):
         """The number of trials of an agent."""
         return len(CONDITIONS) * sum(len(present) for present in self._present.values())
 
-    def block_size(self) -> int:
+    def block_size(self, agent: str = "") -> int:
         """Return the number of trials per block and agent."""
         return sum(1 for _ in self._block("", next(iter(self.stimuli.stimuli))))
 

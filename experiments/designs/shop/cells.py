@@ -5,12 +5,16 @@ from itertools import product
 from typing import Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from agents.base import is_command
+from agents.registry import looks_only
+from environments.observe import VIEWS, Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.attributes import shown
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.listing import category_address
 from experiments.designs.shop.trial import ShopTrial
+from interventions.errors import UserError
 from interventions.files.schema import Intervention
 
 
@@ -36,11 +40,11 @@ class Cells:
         for number, products in self._versions(name, nudge, repeat, block):
             yield from self._cell(run, agent, name, products, nudge, number)
 
-    def size(self, name: str) -> int:
-        """Return the number of trials of a choice set with one nudge, in one repeat."""
+    def size(self, name: str, agent: str = "") -> int:
+        """Return the number of an agent's trials of a choice set with one nudge, in one repeat."""
         attributes, products = self._experiment.attributes, self._sets[name]
         shows = attributes.versions(len(products)) if attributes else 1
-        return shows * sum(1 for _ in self._cell("", "", name, products, self._nudges[0], 0))
+        return shows * sum(1 for _ in self._cell("", agent, name, products, self._nudges[0], 0))
 
     def _versions(
         self, name: str, nudge: Intervention | None, repeat: int, block: int
@@ -67,7 +71,7 @@ class Cells:
         orders: list[Literal["forward", "reversed"]] = ["forward"]
         if factors.order == "both":
             orders.append("reversed")
-        modalities = self._experiment.observation.modality or (None,)
+        modalities = modalities_of(agent, self._experiment.observation.modality)
         for profile, modality, ordering in product(self._profiles, modalities, orders):
             shown = products if ordering == "forward" else products[::-1]
             keys = [each.key for each in shown]
@@ -109,3 +113,24 @@ class Cells:
             parts = urlsplit(address)
             return urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, ""))
         return self._experiment.start_page.replace("${key}", quote(key))
+
+
+def modalities_of(agent: str, modalities: tuple[Modality, ...]) -> tuple[Modality | None, ...]:
+    """Return in which of an experiment's modalities an agent's trials are run; None: in none that is named.
+
+    A program has a browser of its own, so that Souk shows it nothing: its trials are run once. An agent that
+    looks only has the modalities with pictures.
+
+    Raises:
+        UserError: there is none that the agent has.
+    """
+    if not modalities or is_command(agent):
+        return (None,)
+    if not looks_only(agent):
+        return modalities
+    if found := tuple(name for name in modalities if VIEWS[name].pointer):
+        return found
+    with_pictures = ", ".join(name for name in VIEWS if VIEWS[name].pointer)
+    raise UserError(
+        f"agents: {agent} looks at pictures, and observation has none; add one of {with_pictures}"
+    )

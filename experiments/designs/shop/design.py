@@ -15,7 +15,7 @@ from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.attributes import list_facts
-from experiments.designs.shop.cells import Cells
+from experiments.designs.shop.cells import Cells, modalities_of
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.ingredients import (
     check_levels,
@@ -135,6 +135,7 @@ class ShopDesign(Design[ShopTrial]):
         """All that its trials follow from: texts, products, choice sets, site map, prompt."""
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
+        later |= set() if self.experiment.computers else {"computers"}
         later |= {"safety_checks"} if self.experiment.safety_checks == "refuse" else set()
         experiment = self.experiment.model_dump(mode="json", exclude={"agents", "plan", "stopping", *later})
         # What is declared beforehand makes it another run. More trials do not, nor does a number of them.
@@ -200,7 +201,8 @@ class ShopDesign(Design[ShopTrial]):
         rule = self.stopping.sentence() if self.stopping else ""
         slow = [f"the site map {self.site.name}: {key}: {why}" for key, why in self.site.slow_expressions()]
         lacks = [*self._treatments.lacks(), *self.repeats_notes(agents)]
-        notes = [*([rule] if rule else []), *self._notes, *slow, *lacks]
+        ways = self._modality_notes(agents)
+        notes = [*([rule] if rule else []), *self._notes, *slow, *lacks, *ways]
         if not any(is_simulated(name) for name in agents):
             return notes
         if unseen := self.unreadable():
@@ -211,6 +213,17 @@ class ShopDesign(Design[ShopTrial]):
                 "ratings, numbers of reviews and the order; what else moves an agent only a real one can show"
             )
         return notes
+
+    def _modality_notes(self, agents: Sequence[str]) -> Iterator[str]:
+        """Yield a line for each agent that has not all modalities."""
+        every = self.experiment.observation.modality
+        for agent in agents:
+            own = modalities_of(agent, every)
+            if own == (None,) and every:
+                yield f"{agent} has a browser of its own: its trials are run once, and in no modality"
+            elif len(own) < len(every):
+                left_out = " or ".join(name for name in every if name not in own)
+                yield f"{agent} looks at pictures: it has no trials in {left_out}"
 
     @property
     def most_steps(self) -> int:
@@ -252,9 +265,9 @@ class ShopDesign(Design[ShopTrial]):
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
         return len(self.sets) * len(self.nudges) * self._cells.size(largest) * self.experiment.repeats
 
-    def block_size(self) -> int:
-        """Return the number of trials per block and agent."""
-        return self._cells.size(next(iter(self.sets)))
+    def block_size(self, agent: str = "") -> int:
+        """Return the number of trials of a block of an agent, or of one that has all modalities."""
+        return self._cells.size(next(iter(self.sets)), agent)
 
     def plan(self, trial: ShopTrial) -> Plan:
         """Return the edits of a trial."""

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from agents.computer.options import ComputerOptions, misfit
 from environments.launchable import LAUNCHABLE
 from environments.views import Modality
 from experiments.designs.choice_sets.options import Options
@@ -168,6 +169,8 @@ class Experiment(Model):
     observation: Observed = Observed()
     safety_checks: Literal["refuse", "acknowledge"] = "refuse"
     """What to do where an agent's provider asks to confirm an action: end the trial, or confirm it."""
+    computers: dict[str, ComputerOptions] = Field(default_factory=dict)
+    """The options of models that look at pictures, by the agent's name."""
     prompt: str = "default"
     """The prompt of language models: `default`, or a folder of templates."""
     agents: tuple[str, ...] = ("simulated:balanced",)
@@ -195,6 +198,13 @@ class Experiment(Model):
         """The parts of an address's query in which the product's key stands."""
         told = parse_qsl(urlsplit(self.start_page).query)
         return tuple(name for name, value in told if "${key}" in value)
+
+    @model_validator(mode="after")
+    def _takes_options(self) -> Self:
+        for agent, options in self.computers.items():
+            if problem := misfit(agent, options):
+                raise problem_at("computers", agent, message=problem)
+        return self
 
     @model_validator(mode="after")
     def _can_stop(self) -> Self:

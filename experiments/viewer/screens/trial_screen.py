@@ -93,7 +93,7 @@ def trial_screen(
         "shown": _shown(records, record, places, trace, view),
         "guest": is_guest(record),
         "acted": any(each["action"] for each in steps),
-        "pointed": {each["step"]: each["text"] or each["element"] for each in record.hits},
+        "pointed": {each["step"]: each["text"] or each["element"] for each in reversed(record.hits)},
         "missing": "" if steps else _no_steps(trace),
         "is_text": bool(scenes) or bool(record.prompts),
         "receipts": shown,

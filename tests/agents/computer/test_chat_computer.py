@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse
 from agents.base import AgentError
 from agents.computer.chat_computer import ChatComputer, resized
 from agents.computer.fara_computer import FaraComputer
+from agents.computer.options import ComputerOptions, Coordinates
 from agents.computer.qwen_computer import QwenComputer
 from agents.computer.ui_tars_computer import UITarsComputer
 from agents.registry import check_agent, check_name, known_agents, make_agent, make_respondent
@@ -206,6 +207,29 @@ async def test_points_are_those_of_the_picture_that_was_sent(provider: Provider)
     assert (await agent.act(seen(size=(560, 840)))).action.args[:2] == (140.0, 140.0)
     provider.say("Action: click(start_box='(140,140)')")  # seen as 392 x 224
     assert (await agent.act(seen(size=(384, 216)))).action.args[:2] == (137.14, 135.0)
+
+
+SPACES: list[tuple[Coordinates, tuple[int, int]]] = [
+    ("pixels", (640, 360)),
+    ("grid1000", (500, 500)),
+    ("smart_resize28", (644, 364)),
+]
+
+
+@pytest.mark.parametrize(("space", "middle"), SPACES)
+@pytest.mark.parametrize("name", FAMILIES)
+async def test_the_experiment_says_in_what_points_are(
+    provider: Provider, name: str, space: Coordinates, middle: tuple[int, int]
+) -> None:
+    """A model that was tuned further has any name."""
+    x, y = middle
+    told = f"Thought: On.\nAction: click(start_box='({x},{y})')"
+    provider.say(told if name == TARS else call(action="left_click", coordinate=[x, y]))
+    agent = make_agent(f"{name.partition(':')[0]}:mine", seed=1, options=ComputerOptions(coordinates=space))
+    assert (await agent.act(seen())).action == Action("mouse_click", (640.0, 360.0, "left", 1, ""))
+    if name != TARS:
+        units = {"pixels": "1280x720", "grid1000": "1000x1000", "smart_resize28": "1288x728"}[space]
+        assert f"whose size is {units}" in provider.requests[0]["messages"][0]["content"]
 
 
 async def test_the_prompt_tells_what_its_family_knows(provider: Provider) -> None:

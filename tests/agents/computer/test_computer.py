@@ -52,10 +52,10 @@ class Wire:
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
 
-    def openai(self, *items: dict[str, Any], status: str = "completed") -> None:
+    def openai(self, *items: dict[str, Any], status: str = "completed", **more: Any) -> None:
         usage = {"input_tokens": 1_500, "output_tokens": 40}
         body = {"id": "resp_1", "object": "response", "status": status, "output": list(items), "usage": usage}
-        self.provider.script.append(JSONResponse(body))
+        self.provider.script.append(JSONResponse(body | more))
 
     def anthropic(self, *blocks: dict[str, Any], stop: str = "tool_use") -> None:
         usage = {"input_tokens": 1_500, "output_tokens": 40}
@@ -289,6 +289,7 @@ USES = {
     "wait": ({"duration": 1.5}, "wait(1500.0)"),
     "screenshot": ({}, "wait(0.0)"),
     "left_mouse_down": ({}, "mouse_down('left')"),
+    "hold_key": ({"text": "shift", "duration": 3}, "keyboard_hold('Shift', 3000.0)"),
 }
 
 
@@ -319,6 +320,22 @@ async def test_actions_of_anthropic(wire: Wire, see: Callable[..., Observation],
     assert are_results(wire.sent[2])
 
 
+@pytest.mark.parametrize("said", ["gpt-5.5-2026-09-01", None, 7])
+async def test_the_model_that_answered_is_recorded(
+    wire: Wire, see: Callable[..., Observation], key: str, said: object
+) -> None:
+    wire.openai(call(CLICK), model=said)
+    (asked,) = (await make_agent(OPENAI, seed=1).act(see())).calls
+    assert (asked.model, asked.answered_by) == ("gpt-5.5", said if isinstance(said, str) else "")
+    wire.anthropic(use("left_click", coordinate=[1, 2]))
+    (asked,) = (await make_agent(ANTHROPIC, seed=1).act(see())).calls
+    assert (asked.model, asked.answered_by) == ("claude-sonnet-5", "m")
+    wire.openai(call(CLICK), model=f"{key} \0" + "a" * 999)
+    (asked,) = (await make_agent(OPENAI, seed=1).act(see())).calls
+    assert key not in asked.answered_by
+    assert len(asked.answered_by.encode()) <= 210
+
+
 async def test_a_click_that_misses_the_picture_moves_no_pointer(
     wire: Wire, see: Callable[..., Observation]
 ) -> None:
@@ -330,6 +347,28 @@ async def test_a_click_that_misses_the_picture_moves_no_pointer(
         str((await agent.act(see(error="mouse_click: outside"))).action)
         == "scroll_at(0.0, 0.0, 0.0, 360.0, '')"
     )
+
+
+async def test_the_pointer_is_where_the_last_action_that_was_taken_has_left_it(
+    wire: Wire, see: Callable[..., Observation]
+) -> None:
+    agent = make_agent(ANTHROPIC, seed=1)
+    wire.anthropic(use("left_click", 1, coordinate=[7, 9]), use("cursor_position", 2))
+    wire.anthropic(use("mouse_move", 3, coordinate=[5_000, 9]), use("mouse_move", 4, coordinate=[50, 60]))
+    wire.anthropic(use("cursor_position", 5), use("left_click", 6))
+    taken = [str((await agent.act(see())).action) for _ in range(3)]
+    assert taken[2] == "mouse_move(5000.0, 9.0)"
+    assert str((await agent.act(see(error="mouse_move: outside"))).action) == "wait(0.0)"
+    assert str((await agent.act(see())).action) == "mouse_click(7.0, 9.0, 'left', 1, '')"
+    wire.anthropic({"type": "text", "text": "Done."}, stop="end_turn")
+    await agent.act(see())
+    results = [
+        block["content"][0]["text"]
+        for message in wire.sent[-1]["messages"]
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
+    assert results == ["OK", "X=7,Y=9", "mouse_move: outside", FAILED, "X=7,Y=9", "OK"]
 
 
 AT = {"type": "coordinate", "x": 1, "y": 2}
@@ -355,7 +394,10 @@ MEMBERS: list[tuple[str, dict[str, Any], str]] = [
     ("navigate", {"url": "shop.test"}, "goto('https://shop.test')"),
     ("navigate", {"url": "back"}, "go_back()"),
     ("navigate", {"url": "forward"}, "go_forward()"),
-    ("navigate", {"url": "reload"}, "goto('http://shop.test/1.html')"),
+    ("navigate", {"url": "reload"}, "reload()"),
+    ("new_tab", {}, "new_tab()"),
+    ("close_tab", {"tab_id": "0"}, "close_tab(0)"),
+    ("close_tab", {}, "close_tab(1)"),
 ]  # fmt: skip
 
 
@@ -373,14 +415,14 @@ async def test_actions_of_anthropics_browser(
     assert " ".join(taken) == wanted
     tool, *functions = wire.sent[0]["tools"]
     assert tool["type"] == "browser_toolset_20260801"
-    assert set(tool["configs"]) >= {"read_page", "find", "new_tab", "zoom"}
+    assert set(tool["configs"]) >= {"read_page", "find", "zoom"}
     assert not any(config["enabled"] for config in tool["configs"].values())
     assert [each["name"] for each in functions] == ["give_up"]
     assert are_results(wire.sent[1])
     result, text, *pictures = wire.sent[1]["messages"][-1]["content"]
     assert result["toolset_name"] == "browser"
     assert "Tab 1 (active): Page 1" in text["text"]
-    if name in ("list_tabs", "switch_tab"):
+    if name.endswith(("_tab", "_tabs")):
         state = {"type": "browser_state", "tabs": []}
         for number in range(2):
             tab = {"title": f"Page {number}", "url": f"http://shop.test/{number}.html", "active": number == 1}
@@ -434,6 +476,8 @@ ODD_OPENAI: dict[str, list[dict[str, Any]]] = {
     "no actions": [call()],
     "no object": [call("click")],  # type: ignore[arg-type]
     "unknown keys": [call({"type": "keypress", "keys": ["HYPER"]})],
+    "a text that is too long": [call({"type": "type", "text": "a" * 5_000})],
+    "a path that is too long": [call({"type": "drag", "path": [{"x": 100, "y": 200}] * 1_000})],
     "a path of one point": [call({"type": "drag", "path": [{"x": 1, "y": 2}]})],
     "an unknown function": [{"type": "function_call", "call_id": "f", "name": "buy", "arguments": "{}"}],
     "arguments": [{"type": "function_call", "call_id": "f", "name": "goto", "arguments": "{"}],
@@ -471,6 +515,8 @@ ODD_ANTHROPIC: dict[str, list[dict[str, Any]]] = {
     "unknown keys": [use("key", text="hyper")],
     "a wrong argument": [function("tab_focus", index="0")],
     "an unknown tool": [function("buy")],
+    "a key that is held for no time": [use("hold_key", text="shift")],
+    "a text that is too long": [use("type", text="a" * 5_000)],
     "no direction": [use("scroll", coordinate=[1, 2], scroll_direction="sideways", scroll_amount=1)],
 }
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from starlette.responses import JSONResponse
 
 from agents.base import AgentError, Message, ProviderError
 from agents.computer.gemini_computer import GeminiComputer
+from agents.computer.options import ComputerOptions
 from agents.providers.gemini import Gemini
 from agents.providers.settings import SERVICES
 from agents.registry import check_agent, make_agent, make_respondent
@@ -46,11 +48,23 @@ def see(observe: Callable[..., Observation]) -> Callable[..., Observation]:
     return make
 
 
-def answer(provider: Provider, *parts: dict[str, Any], finish: str = "STOP", **usage: int) -> None:
+def answer(
+    provider: Provider, *parts: dict[str, Any], finish: str = "STOP", model: str = "", **usage: int
+) -> None:
     """Script an answer of these parts."""
     counts = {"promptTokenCount": 1_000, "candidatesTokenCount": 100, **usage}
     candidate = {"content": {"role": "model", "parts": list(parts)}, "finishReason": finish}
-    provider.script.append(JSONResponse({"candidates": [candidate], "usageMetadata": counts}))
+    body = {"candidates": [candidate], "usageMetadata": counts, "modelVersion": model}
+    provider.script.append(JSONResponse(body))
+
+
+def tools_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tools that were sent; some versions of the SDK write names as Python does, as Google allows."""
+    text = json.dumps(request["tools"])
+    for name in ("excludedPredefinedFunctions", "parametersJsonSchema"):
+        text = text.replace(re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name), name)
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
 
 
 def call(name: str, **args: Any) -> dict[str, Any]:
@@ -128,7 +142,8 @@ async def test_a_batch_is_taken_action_by_action(provider: Provider, see: Callab
     assert [str(each.action) for each in later] == ["keyboard_type('mug')", "keyboard_press('Enter')"]
     assert (await agent.act(see("red"))).action == Action("give_up", ("It is done.",))
     begun, then = provider.requests
-    assert begun["tools"][0] == {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}
+    excluded = {"excludedPredefinedFunctions": ["key_down", "key_up"]}
+    assert tools_of(begun)[0]["computerUse"] == {"environment": "ENVIRONMENT_BROWSER", **excluded}
     assert [each["name"] for each in begun["tools"][1]["functionDeclarations"]] == ["tab_focus", "give_up"]
     (user,) = begun["contents"]
     assert "Add the best product" in user["parts"][0]["text"]
@@ -142,6 +157,26 @@ async def test_a_batch_is_taken_action_by_action(provider: Provider, see: Callab
     for each in responses:
         blob = each["parts"][0].get("inlineData") or each["parts"][0]["inline_data"]
         assert base64.urlsafe_b64decode(blob["data"]) == png("red")
+
+
+async def test_switches_of_the_provider_are_sent_and_the_model_that_answered_is_recorded(
+    provider: Provider, see: Callable[..., Observation]
+) -> None:
+    """Through an SDK that does not know them."""
+    switched = ComputerOptions(
+        disabled_safety_policies=("FINANCIAL_TRANSACTIONS",), prompt_injection_detection=False
+    )
+    for options in (switched, ComputerOptions()):
+        answer(provider, call("click", x=1, y=1), model="gemini-3.5-flash-002")
+        (asked,) = (await make_agent(MODEL, seed=1, options=options).act(see())).calls
+        assert (asked.model, asked.answered_by) == ("gemini-3.5-flash", "gemini-3.5-flash-002")
+    first, second = provider.requests
+    (tool, functions), (plain, same) = tools_of(first), tools_of(second)
+    switches = {"disabledSafetyPolicies": ["FINANCIAL_TRANSACTIONS"], "enablePromptInjectionDetection": False}
+    assert tool["computerUse"] == plain["computerUse"] | switches
+    assert functions == same
+    assert first["generationConfig"] == second["generationConfig"]
+    assert provider.keys[0] == provider.keys[1]
 
 
 async def test_a_batch_stops_at_what_fails(provider: Provider, see: Callable[..., Observation]) -> None:
@@ -229,6 +264,24 @@ async def test_actions(
         taken.append(str(action))
         assert parse_action(str(action), EVERY) == action
     assert " ".join(taken) == wanted
+
+
+@pytest.mark.parametrize(
+    ("model", "excluded"),
+    [("gemini-2.5-computer-use-preview-10-2025", ["search"]), ("gemini-3.1-pro-preview", ["search"]),
+     ("gemini-3.6-pro", ["key_down", "key_up"])],
+)  # fmt: skip
+async def test_what_cannot_be_done_is_not_offered(
+    provider: Provider, see: Callable[..., Observation], model: str, excluded: list[str]
+) -> None:
+    answer(provider, call(excluded[0], key="shift"))
+    answer(provider, call("click", x=1, y=1))
+    decision = await make_agent(f"gemini-computer:{model}", seed=1).act(see())
+    assert decision.action.name == "mouse_click"
+    offered, refused = provider.requests
+    assert tools_of(offered)[0]["computerUse"]["excludedPredefinedFunctions"] == excluded
+    (told,) = [part for part in refused["contents"][-1]["parts"] if "functionResponse" in part]
+    assert "no such action" in told["functionResponse"]["response"]["error"]
 
 
 async def test_odd_answers_are_asked_for_again(provider: Provider, see: Callable[..., Observation]) -> None:

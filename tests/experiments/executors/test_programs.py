@@ -3,6 +3,7 @@
 What programs do that go wrong is in tests/faults/test_programs.py.
 """
 
+import json
 import os
 import signal
 import sqlite3
@@ -131,6 +132,36 @@ def test_no_program_reaches_the_trial_of_another(tmp_path: Path) -> None:
     assert "with status 7" in second["reason"]
 
 
+BUYER = """\
+import html, http.cookiejar, json, re, sys, urllib.parse, urllib.request
+
+told = json.loads(sys.stdin.readline())
+handlers = urllib.request.ProxyHandler({"http": told["proxy"]}), urllib.request.HTTPCookieProcessor()
+opener = urllib.request.build_opener(*handlers)
+page = opener.open(told["urls"][0]).read().decode()
+form = re.search(r'<form[^>]*action="([^"]*checkout/cart/add[^"]*)".*?</form>', page, re.S)
+fields = dict(re.findall(r'name="(form_key|product)"[^>]*value="([^"]*)"', form[0]))
+opener.open(html.unescape(form[1]), urllib.parse.urlencode(fields | {"qty": 1}).encode()).read()
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_reads_sees_pages_and_no_pictures(tmp_path: Path) -> None:
+    """It runs no scripts, so that nothing tells what stood in a viewport; and no modality is claimed."""
+    (tmp_path / "buyer.py").write_text(BUYER)
+    name = f"command:{sys.executable} buyer.py"
+    more = "observation: [html, screenshot]\n"
+    for number, (observe, outcome) in enumerate({"page": "choice", "viewport": "treatment_failed"}.items()):
+        (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("wild", f"wild{number}") + more)
+        limits = ("--limit", "1", "--observe", observe)
+        ended = forked_souk("run", "e.yaml", "--agent", name, *DB, *limits, cwd=tmp_path, env=SETTINGS)
+        assert "its trials are run once, and in no modality" in ended.err
+        run = f"SELECT outcome, modality, facts FROM trials JOIN runs USING (run) WHERE name = 'wild{number}'"
+        ((found),) = rows(tmp_path, run)
+        assert (found["outcome"], found["modality"]) == (outcome, None)
+        assert json.loads(found["facts"])["observe"] == observe
+
+
 @pytest.mark.slow
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
@@ -144,6 +175,12 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
         assert said in ended.err
         assert "Traceback" not in ended.err
     assert "is no size" in run(tmp_path, "command:python x.py", SOUK_PROGRAM_GB="much").err
+    own = run(tmp_path, "simulated:balanced", "--observe", "page")
+    assert (own.status, own.err.count("\n")) == (2, 1)
+    guests = forked_souk("proxy", "serve", "--experiment", "modality", *DB, cwd=tmp_path)
+    assert (guests.status, guests.err.count("\n")) == (2, 1)
+    assert "modality.yaml:" in guests.err
+    assert "this subject looks at pages by itself" in guests.err
     cards = forked_souk("run", "hotels", "--agent", "command:python x.py", cwd=tmp_path)
     assert cards.status == 2
     assert "is a program, which visits shops" in cards.err

@@ -310,6 +310,22 @@ def test_a_database_of_before_pictures_gets_what_it_lacks(url: str, version: int
     assert [finding for finding in check_database(url, lambda *_: None) if not finding.ok] == []
 
 
+def test_a_database_of_schema_13_says_nothing_of_who_answered(url: str) -> None:
+    before = Records(url)
+    before.begin_run("r-1", "nudges", some_facts())
+    before.save(a_record("t1"))
+    with before.engine.begin() as connection:
+        connection.execute(sql.text("ALTER TABLE calls DROP COLUMN answered_by"))
+        connection.execute(tables.schema.update().values(version=13))
+    before.close()
+    records = Records(url)
+    records.save(a_record("t2"))
+    with records.engine.connect() as connection:
+        found = connection.execute(sql.select(tables.calls.c.trial, tables.calls.c.answered_by)).all()
+    assert {name for trial, name in found if trial == "t1"} <= {None}
+    assert [finding for finding in check_database(url, lambda *_: None) if not finding.ok] == []
+
+
 def test_a_database_that_many_open_first_is_made_once(url: str) -> None:
     with ThreadPoolExecutor(max_workers=8) as threads:
         opened = list(threads.map(Records, [url] * 8))

@@ -1,13 +1,15 @@
 """Trials for MCP hosts: the official client is the subject, over each transport; so is a hostile host."""
 
 import asyncio
+import base64
 import re
 import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +17,14 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
 from mcp.shared.memory import create_connected_server_and_client_session
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, ImageContent, TextContent
 
+from agents.base import Decision
+from environments.observation import Observation, Tab
 from experiments.subjects.mcp_server import Offer, make_server, open_reception
-from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS
+from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS, HostAgent, Reception, Subject
 from tests.experiments.command_line import environment, program
+from tests.journeys.test_computer_agent import button_in
 from tests.support import size
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -129,8 +134,8 @@ async def test_streamable_http(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def in_process(folder: Path) -> AsyncIterator[ClientSession]:
-    (folder / "e.yaml").write_text(EXPERIMENT)
+async def in_process(folder: Path, experiment: str = EXPERIMENT) -> AsyncIterator[ClientSession]:
+    (folder / "e.yaml").write_text(experiment)
     offer = Offer(experiment=str(folder / "e.yaml"), label="tester", db=f"sqlite:///{folder}/t.db")
     async with (
         open_reception(offer) as reception,
@@ -175,3 +180,114 @@ async def test_a_hostile_host(tmp_path: Path) -> None:
     ended = dict(rows(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY outcome"))
     assert ended == {"agent_error": 1, "agent_limit": 1, "no_choice": taken - 2}
     assert rows(tmp_path, "SELECT count(*) FROM claims") == [(0,)]
+
+
+BELOW = """\
+interventions:
+  - id: below
+    kind: nudge
+    family: far down
+    direction: +1
+    pages: [product]
+    edits:
+      - insert_text: {after: product.description, text: Our customers recommend this product}
+"""
+LOOKING = """\
+name: lookers
+goal: Add the best product to the cart.
+observation: screenshot
+options: {sets: 3}
+factors:
+  nudge: {interventions: below.yaml, on: [each]}
+  order: listed
+limits: {seconds: 120, steps: 8}
+"""
+
+
+def picture_of(result: CallToolResult) -> bytes:
+    assert not result.isError, text_of(result)
+    return base64.b64decode(next(block.data for block in result.content if isinstance(block, ImageContent)))
+
+
+async def buy_by_sight(host: ClientSession, seen: CallToolResult) -> str:
+    """Click in the middle of the blue button of the picture."""
+    at = button_in(picture_of(seen))
+    assert at
+    return await call(host, "act", action=f"mouse_click({at[0]}, {at[1]})")
+
+
+async def test_a_host_acts_on_pictures(tmp_path: Path) -> None:
+    """What stands below the picture was not seen, unless the host has scrolled to it."""
+    (tmp_path / "below.yaml").write_text(BELOW)
+    outcomes: list[tuple[int, str]] = []
+    async with in_process(tmp_path, LOOKING) as host:
+        (act,) = [tool for tool in (await host.list_tools()).tools if tool.name == "act"]
+        assert "mouse_click(x: float, y: float" in str(act.description)
+        assert "bid" not in str(act.description)
+        sets: dict[str, int] = {}
+        while "All trials are done" not in text_of(seen := await host.call_tool("next_trial", {})):
+            assert "bid=" not in text_of(seen)
+            # Two trials of each pair of products: one has the text in the tab that is bought from.
+            number = sets.setdefault(str(sorted(re.findall(r"/[\w-]+\.html", text_of(seen)))), len(sets))
+            if number == 1:  # this pair is looked at as a whole
+                picture_of(await host.call_tool("act", {"action": "scroll_at(640, 400, 0, 5000)"}))
+                seen = await host.call_tool("act", {"action": "scroll_at(640, 400, 0, -5000)"})
+            elif number == 2:
+                for address in ("file:///etc/passwd", "http://example.org/", "javascript:alert(1)"):
+                    told = await call(host, "act", action=f"goto({address!r})")
+                    assert "The last action failed: goto: only http" in told or "Host not allowed" in told
+                assert "unknown action 'click'" in await refused(host, "act", action="click('12')")
+                assert "outside of the picture" in await call(host, "act", action="mouse_click(1280, 5)")
+                assert "typed" not in await call(host, "act", action="keyboard_type('typed')")
+                assert "no_choice" in await call(host, "act", action="give_up('none')")
+                continue
+            outcomes.append((number, (await buy_by_sight(host, seen)).split()[4].rstrip(".")))
+    assert sorted(outcomes) == [(0, "choice"), (0, "treatment_failed"), (1, "choice"), (1, "choice")]
+    hit = "SELECT DISTINCT role FROM hits JOIN trials USING (run, trial) WHERE outcome = 'choice'"
+    assert ("product.add_to_cart",) in rows(tmp_path, hit)
+
+
+async def test_a_host_reaches_no_trial_of_another(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")
+    async with open_reception(offer) as reception:
+        server = make_server(reception)._mcp_server
+        async with (
+            create_connected_server_and_client_session(server) as one,
+            create_connected_server_and_client_session(server) as other,
+        ):
+            await call(one, "next_trial")
+            ((trial,),) = rows(tmp_path, "SELECT trial FROM claims")
+            for tool in ("observe", "give_up", "act"):
+                more = {"action": "scroll(0, 1)", "trial": trial}
+                assert "no trial has begun" in await refused(other, tool, **more)
+            await call(other, "next_trial")
+            assert "no_choice" in await call(other, "give_up", trial=trial)
+            assert (trial,) not in rows(tmp_path, "SELECT trial FROM trials")
+            assert "no_choice" in await call(one, "give_up")
+
+
+async def test_what_was_not_sent_was_not_looked_at() -> None:
+    """A host that cancels its call has not seen what the call would have shown."""
+    page = Observation("Buy.", "", (Tab("", "http://shop/", active=True),), screenshot=b"png", pointer=True)
+    decisions: list[Decision] = []
+
+    async def run(trial: Any, agent: HostAgent) -> Any:
+        for _ in range(3):
+            await asyncio.sleep(0)
+            decisions.append(await agent.act(page))
+
+    async def claim(trial: str) -> bool:
+        return True
+
+    subject = Subject(Reception([SimpleNamespace(id="t")], claim, run, ""))  # type: ignore[list-item]
+    cancelled = asyncio.create_task(subject.next_trial())
+    while not subject._agent.turn.is_set():
+        await asyncio.sleep(0)
+        if len(asyncio.all_tasks()) > 2:  # the trial runs: the host goes away before it is shown anything
+            cancelled.cancel()
+    with suppress(asyncio.CancelledError):
+        await cancelled
+    for _ in range(2):
+        await subject.act("wait(0)", "")
+    assert [each.looked for each in decisions] == [False, True]

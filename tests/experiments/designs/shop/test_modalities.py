@@ -102,6 +102,44 @@ def test_models_with_a_tool_for_computers_are_shown_pictures() -> None:
     assert made.prompt_for(trial) is made.prompt
 
 
+def test_an_agent_has_the_modalities_that_it_can_be_shown() -> None:
+    made, program, computer = design(), "command:python a.py", "openai-computer:gpt-5.5"
+    trials = list(made.trials([LOOKER, program, computer]))
+    found = {name: {each.modality for each in trials if each.agent == name} for name in (program, computer)}
+    assert found == {program: {None}, computer: {"screenshot", "marks"}}
+    size, counts = made.block_size(), Counter(each.agent for each in trials)
+    assert (made.block_size(program) * 4, made.block_size(computer) * 2) == (size, size)
+    assert (counts[program] * 4, counts[computer] * 2) == (counts[LOOKER], counts[LOOKER])
+    assert [
+        line for line in made.notes([LOOKER, program, computer]) if line.startswith((program, computer))
+    ] == [
+        f"{program} has a browser of its own: its trials are run once, and in no modality",
+        f"{computer} looks at pictures: it has no trials in html or tree",
+    ]
+    for observation in ("html", ["html", "tree"]):
+        with pytest.raises(UserError, match="looks at pictures, and observation has none; add one of"):
+            list(design(observation=observation).trials([computer]))
+
+
+def test_options_of_models_that_look_are_by_the_agents_name() -> None:
+    agent, other = "qwen-computer:mine", "gemini-computer:gemini-3.5-flash"
+    computers = {agent: {"coordinates": "pixels"}, other: {"disabled_safety_policies": ["ACCOUNT_CREATION"]}}
+    made = design(observation="screenshot", computers=computers)
+    assert made.experiment.computers[agent].coordinates == "pixels"
+    assert made.run_id != design(observation="screenshot").run_id
+    assert "computers" not in design().inputs["experiment"]
+    for wrong, message in {
+        "openai-computer:gpt-5.5": "takes no options; agents that do: gemini-computer:MODEL",
+        "qwen-computer": "takes no options",
+        other: "takes no coordinates; it takes disabled_safety_policies and prompt_injection",
+    }.items():
+        with pytest.raises(UserError, match=message) as found:
+            design(observation="screenshot", computers={wrong: {"coordinates": "pixels"}})
+        assert str(found.value).startswith("test.yaml:")
+    with pytest.raises(UserError, match="inches"):
+        design(computers={agent: {"coordinates": "inches"}})
+
+
 def test_the_prompt_follows_the_modality() -> None:
     made = design()
     names = {each.modality: made.prompt_for(each).name for each in islice(made.trials([LOOKER]), 24)}
