@@ -114,9 +114,11 @@ class Rewriter:
             respond(flow, 403, "Not fetched beforehand", "The page is fetched when somebody goes there.")
         else:
             ask_for_whole_pages(request, session)
+            if request.method == "CONNECT":  # a tunnel asks the shop for nothing
+                return
             if is_document_request(request) or request.method not in READING:
                 session.asked[flow.id] = time.monotonic()
-            if request.method not in (*READING, "CONNECT") and not request.path.startswith(OWN):
+            if request.method not in READING and not request.path.startswith(OWN):
                 session.changing.add(flow.id)
                 session.changes += 1
             flow.metadata[CHANGES] = session.changes
