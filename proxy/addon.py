@@ -27,6 +27,10 @@ from proxy.session import Session, ShownPage
 logger = logging.getLogger(__name__)
 
 SESSION = "souk_session"
+OWN = "/.souk"
+"""How the paths begin that pages ask the proxy for, not the shop."""
+CHANGES = "souk_changes"
+"""The metadata key of how often the cart may have changed when the request came."""
 HOLD = "souk_hold"
 """The metadata key that another addon sets when it has to see an answer as a whole."""
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
@@ -110,8 +114,14 @@ class Rewriter:
             respond(flow, 403, "Not fetched beforehand", "The page is fetched when somebody goes there.")
         else:
             ask_for_whole_pages(request, session)
+            if request.method == "CONNECT":  # a tunnel asks the shop for nothing
+                return
             if is_document_request(request) or request.method not in READING:
                 session.asked[flow.id] = time.monotonic()
+            if request.method not in READING and not request.path.startswith(OWN):
+                session.changing.add(flow.id)
+                session.changes += 1
+            flow.metadata[CHANGES] = session.changes
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Hold back only documents that the plan may touch; stream the rest."""
@@ -148,9 +158,10 @@ class Rewriter:
         if session is None or flow.response is None:
             return
         session.asked.pop(flow.id, None)
+        cart = session.cart_at(flow.id, flow.metadata.get(CHANGES, -1))
         try:
             if is_treatable(flow, session):
-                treat(flow.request, flow.response, session, self._places)
+                treat(flow.request, flow.response, session, self._places, cart)
         except Undecodable as error:
             fail(flow, session, f"{flow.request.url}: the page cannot be rewritten: {error}")
         except EditFailed as failure:
@@ -172,6 +183,7 @@ class Rewriter:
         session: Session | None = flow.metadata.get(SESSION)
         if session is not None:
             session.asked.pop(flow.id, None)
+            session.answered(flow.id)
         if session is None or flow.error is None or flow.error.msg.startswith(ABORTS):
             return
         if flow.response is not None and TOO_LARGE in flow.error.msg:
@@ -182,8 +194,17 @@ class Rewriter:
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
-def treat(request: http.Request, response: http.Response, session: Session, places: Places) -> None:
-    """Make the session's edits in an answer, and note the receipts. Raises Undecodable, EditFailed."""
+def treat(
+    request: http.Request,
+    response: http.Response,
+    session: Session,
+    places: Places,
+    cart: int | None = None,
+) -> None:
+    """Make the session's edits in an answer, and note the receipts. Raises Undecodable, EditFailed.
+
+    `cart`: how often the cart may have changed before (see `ShownPage`).
+    """
     body = whole_body(request, response)
     try:
         result = rewrite(
@@ -199,12 +220,14 @@ def treat(request: http.Request, response: http.Response, session: Session, plac
         if session.awaited is None or not is_document_request(request):
             raise
         session.awaited[failure.product] = str(failure)
-        session.note_page(ShownPage(request.url, content_type(response), body, None))
+        session.note_page(ShownPage(request.url, content_type(response), body, None, sent=body, cart=cart))
         response.headers["cache-control"] = "no-store"
         return
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
-    session.note_page(ShownPage(request.url, content_type(response), result.body, result.product))
+    session.note_page(
+        ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
+    )
     session.note_sent(request.url, content_type(response), body, result)
     headers = response.headers
     if result.inline and (policies := headers.get_all(CSP)):

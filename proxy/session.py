@@ -9,14 +9,14 @@ from itertools import islice
 from typing import Literal
 from urllib.parse import urlsplit
 
-from interventions.apply.consistency import Sighting, sightings, sightings_on
+from interventions.apply.consistency import Sighting, figures_in, figures_on, sightings_on
 from interventions.apply.engine import NONE_EARLIER, Receipt, Rewrite, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
-from interventions.html.content_type import is_html
+from interventions.html.content_type import is_html, is_json
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.limited import TooSlow, match_path
@@ -76,6 +76,10 @@ class ShownPage:
     product: str | None
     drawn: bool = False
     """Whether this is the page as its scripts have drawn it, with the edits."""
+    sent: bytes | None = None
+    """The body as the shop has sent it; None: not known."""
+    cart: int | None = 0
+    """How often the cart may have changed before; None: it may have changed while the page came."""
 
     @property
     def text(self) -> str:
@@ -88,14 +92,31 @@ class ShownPage:
         return _parsed(self) if is_html(self.content_type) else None
 
     def sightings(self, site: SiteMap) -> list[Sighting]:
-        """Return the figures that the page shows for products."""
+        """Return the figures that the page shows for products, and the sums of a cart.
+
+        Where scripts draw the pages, sums are read in the answers from which they draw them.
+        """
+        before = None if self.sent is None else replace(self, body=self.sent)
         if is_html(self.content_type):
-            return sightings_on(self.parsed, site) if self.parsed else []
-        return sightings(self.body, content_type=self.content_type, url=self.url, site=site)
+            if self.parsed is None:
+                return []
+            if site.drawn:
+                return sightings_on(self.parsed, site)
+            sent = None
+            if before:
+                sent = self.parsed if before.body == self.body else _parse(before)
+            return figures_on(self.parsed, sent, site, self.cart)
+        if not is_json(self.content_type) or not site.loads(self.url):
+            return []
+        return figures_in(self.text, before.text if before else None, self.url, site, self.cart)
 
 
 @lru_cache(maxsize=32)  # a parsed page takes twenty times its bytes
 def _parsed(page: ShownPage) -> Page | None:
+    return _parse(page)
+
+
+def _parse(page: ShownPage) -> Page | None:
     try:
         return Page(page.body, page.content_type, Marks(frozenset()), page.url)
     except CannotEdit:
@@ -205,6 +226,25 @@ class Session:
     """Whether what happens now is no part of the episode."""
     asked: dict[str, float] = field(default_factory=dict)
     """When the shop was asked what it has not answered yet, by the flow's id (this process's clock)."""
+    changes: int = 0
+    """How often the cart may have changed."""
+    changing: set[str] = field(default_factory=set)
+    """The requests that may change the cart and that the shop has not answered yet, by the flow's id."""
+
+    def cart_at(self, flow: str, changes: int) -> int | None:
+        """Return how often the cart may have changed before what a flow brings.
+
+        `changes` were known when it was asked for. None: the cart may have changed since.
+        """
+        calm = self.changes == changes and self.changing <= {flow}
+        self.answered(flow)
+        return self.changes if calm else None
+
+    def answered(self, flow: str) -> None:
+        """Note that a request was answered, or never will be, which may have changed the cart."""
+        if flow in self.changing:
+            self.changing.discard(flow)
+            self.changes += 1
 
     def silent(self) -> float:
         """Return for how many seconds the shop has not answered."""
@@ -259,7 +299,9 @@ class Session:
 
     def note_added(self, added: Iterable[Added]) -> None:
         """Keep what tells that a product is in the cart."""
-        self.added.extend(islice(added, MOST_PAGES - len(self.added)))
+        new = list(islice(added, MOST_PAGES - len(self.added)))
+        self.added.extend(new)
+        self.changes += any(each.by != "cart" for each in new)
 
     def product_with(self, wanted: str) -> str:
         """Return the product that has this id on a page that was sent; empty where no page tells."""

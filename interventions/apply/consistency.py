@@ -1,12 +1,19 @@
-"""Check that the pages of an episode agree on each product's price, rating and number of reviews."""
+"""Check that the pages of an episode agree on each product's price, rating, reviews, and on the cart's sums.
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+A shop may show sums that differ from each other: with tax, shipping or a discount. So sums are held against
+what the shop has sent. Two sums of one cart disagree where they differ otherwise than the shop had them
+differ: where the edits of prices have changed one by more than the other.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import groupby
+from typing import Final
 
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document
+from interventions.apply.sums import ROW, CartSums, Total, sums_in_answer, sums_on_page
+from interventions.apply.unit_prices import unit_prices_on
 from interventions.edits.base import tolerance_at
 from interventions.errors import CannotEdit
 from interventions.html import charset
@@ -17,11 +24,37 @@ from interventions.yaml.limited import one_page
 from interventions.yaml.sitemap import Data, SiteMap
 
 PARTS = ("price", "rating", "reviews")
+CART: Final = "the cart"
+"""What totals are of, in the place of a product."""
+
+
+@dataclass(frozen=True)
+class Cart:
+    """What the shop has shown of its cart on one page, by place.
+
+    `state`: how often the cart may have changed before; None: it may have changed meanwhile.
+    """
+
+    state: int | None
+    shown: Mapping[str, object]
+
+    def may_be(self, other: "Cart") -> bool:
+        """Return whether this can be the same cart with the same things in it."""
+        both = self.shown.keys() & other.shown.keys()
+        same = self.state is not None and self.state == other.state
+        return same and all(self.shown[place] == other.shown[place] for place in both)
+
+    def after(self, other: "Cart | None") -> "Cart":
+        """Return what is known of the cart after this page, where `other` was known before."""
+        return Cart(self.state, {**other.shown, **self.shown}) if other and self.may_be(other) else self
 
 
 @dataclass(frozen=True)
 class Sighting:
-    """A figure that one page shows for a product: price in currency units, rating in percent."""
+    """A figure that one page shows for a product: price in currency units, rating in percent.
+
+    The sum of a line counts as the price of one piece.
+    """
 
     product: str
     part: str
@@ -29,7 +62,26 @@ class Sighting:
     role: str
     url: str
     tolerance: Decimal = Decimal(0)
-    """Half of the last decimal, for ratings that are written on a scale such as 0 to 5."""
+    """Half of the last decimal, for ratings that are written on a scale such as 0 to 5.
+
+    Of sums and prices of a unit: how far they may be rounded.
+    """
+    is_sum: bool = False
+    sent: Decimal | None = None
+    """The figure that the shop has sent in this place; None: not known."""
+    cart: Cart | None = None
+    """Of a total: which cart."""
+    is_of_lines: bool = False
+    """Whether this is what all lines come to, which stands nowhere."""
+
+    def agrees(self, other: "Sighting") -> bool:
+        """Return whether both figures can be true."""
+        apart, tolerance = self.value - other.value, max(self.tolerance, other.tolerance)
+        if not (self.is_sum or other.is_sum):
+            return abs(apart) <= tolerance
+        tolerance = self.tolerance + other.tolerance
+        sent_apart = Decimal(0) if self.sent is None or other.sent is None else self.sent - other.sent
+        return abs(apart) <= tolerance or abs(apart - sent_apart) <= tolerance
 
 
 def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> list[Sighting]:
@@ -48,33 +100,193 @@ def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> lis
 def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
     """Return the figures that a page shows for products; none where it cannot be read."""
     try:
-        return list(_on_page(page, site))
+        return list(_on_page(MappedPage(page, site)))
     except CannotEdit:
         return []
 
 
-def disagreements(seen: Iterable[Sighting]) -> list[str]:
-    """Return one line for each product and part that pages show with different values."""
-    lines = []
-    for (product, part), group in groupby(sorted(seen, key=_order), key=lambda s: (s.product, s.part)):
-        found = list(group)
-        first = found[0]
-        others = [s for s in found if abs(s.value - first.value) > max(s.tolerance, first.tolerance)]
-        if others:
-            other = others[0]
-            lines.append(
-                f"{product}: {part} is {first.value} as {first.role} on {first.url}, "
-                f"but {other.value} as {other.role} on {other.url}"
+@one_page()
+def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None = None) -> list[Sighting]:
+    """Return the figures that a page shows for products, and the sums of a cart.
+
+    There are none where it cannot be read. `sent` is the page as the shop has sent it (None: not known);
+    `state`: see `Cart`.
+    """
+    view, found = MappedPage(page, site), list[Sighting]()
+    try:
+        found = list(_on_page(view))
+        sums = sums_on_page(view)
+        if sent is None or sent is page:
+            return _together(found, sums, found if sent else [], sums if sent else None, page.url, state)
+        view_before = MappedPage(sent, site)
+        before = list(_on_page(view_before))
+        found = _together(found, sums, before, sums_on_page(view_before), page.url, state)
+        if any(each.part == "price" and each.sent not in (None, each.value) for each in found):
+            found += _unit_prices(view, view_before)
+        return found
+    except CannotEdit:
+        return found
+
+
+def _unit_prices(view: MappedPage, sent: MappedPage) -> Iterator[Sighting]:
+    """What a unit costs on a page, and what it should cost there, where a price was edited."""
+    now, before = unit_prices_on(view), unit_prices_on(sent)
+    if [each[:2] for each in now] != [each[:2] for each in before]:
+        return
+    for each, old in zip(now, before, strict=True):
+        if each.price != old.price and old.price:
+            value, tolerance = each.should_be(old)
+            # On another page, or beside it, the unit may be another one.
+            part, url = f"price per unit, {old.value} before,", view.page.url
+            yield Sighting(each.product, part, value, "product.price", url)
+            yield Sighting(each.product, part, each.value, each.role, url, tolerance)
+
+
+@one_page()
+def figures_in(
+    text: str, sent: str | None, url: str, site: SiteMap, state: int | None = None
+) -> list[Sighting]:
+    """Return the same of an answer in JSON."""
+    try:
+        document = Document(text)
+        found, sums = list(_in_document(document, url, site)), sums_in_answer(document, url, site)
+        if sent is None:
+            return _together(found, sums, [], None, url, state)
+        document = Document(sent)
+        before = list(_in_document(document, url, site))
+        return _together(found, sums, before, sums_in_answer(document, url, site), url, state)
+    except CannotEdit:
+        return []
+
+
+def _together(
+    found: list[Sighting],
+    sums: CartSums,
+    before: list[Sighting],
+    sums_before: CartSums | None,
+    url: str,
+    state: int | None,
+) -> list[Sighting]:
+    """The figures and the sums, each with what the shop has sent in its place."""
+    found = list(_paired(found, before))
+    if sums_before is not None and sums.places != sums_before.places:
+        return found  # what an edit has moved or taken away is not known again
+    old_lines = sums_before.lines if sums_before else [None] * len(sums.lines)
+    for line, old in zip(sums.lines, old_lines, strict=True):
+        role = line.role if line.pieces == 1 else f"{line.role} / {line.pieces.normalize():f}"
+        sent = old.value / old.pieces if old else None
+        found.append(
+            Sighting(
+                line.product,
+                "price",
+                line.value / line.pieces,
+                role,
+                url,
+                line.rounding,
+                is_sum=True,
+                sent=sent,
             )
-    return lines
+        )
+    return found + list(_totals(sums, sums_before, url, state))
 
 
-def _order(sighting: Sighting) -> tuple[str, str]:
-    return sighting.product, sighting.part
+def _paired(found: Iterable[Sighting], before: Iterable[Sighting]) -> Iterator[Sighting]:
+    """The figures, with what the shop has sent where the page had as many of them in that place."""
+    old = _by_place(before)
+    for place, figures in _by_place(found).items():
+        known = len(old.get(place, ())) == len(figures)
+        for number, each in enumerate(figures):
+            yield replace(each, sent=old[place][number].value) if known else each
 
 
-def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
-    view = MappedPage(page, site)
+def _by_place(seen: Iterable[Sighting]) -> dict[tuple[str, str, str], list[Sighting]]:
+    found: dict[tuple[str, str, str], list[Sighting]] = {}
+    for each in seen:
+        found.setdefault((each.product, each.part, each.role), []).append(each)
+    return found
+
+
+def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None) -> Iterator[Sighting]:
+    shown: dict[str, object] = dict(sums.content)
+    if sums.currency:
+        shown["currency"] = sums.currency
+    if before:
+        # Another page may show another sum of the same cart, as a checkout does that adds the shipping.
+        shown |= {f"{url} {total.place}": total.value for total in before.totals}
+        if before.totals:
+            shown["empty"] = not any(total.value for total in before.totals)
+    cart = Cart(state, shown)
+
+    def seen(new: list[Total], old: list[Total]) -> Iterator[Sighting]:
+        for number, each in enumerate(new):
+            sent = old[number].value if old else None
+            yield Sighting(
+                CART, "total", each.value, each.role, url, each.rounding, is_sum=True, sent=sent, cart=cart
+            )
+
+    totals = list(seen(sums.totals, before.totals if before else []))
+    sent = {each.value if each.sent is None else each.sent for each in totals}
+    for total, each in zip(
+        sums.of_lines, seen(sums.of_lines, before.of_lines if before else []), strict=True
+    ):
+        # Lines of another kind may be only some of all, as the last three in a header.
+        if total.place == ROW or (each.value if each.sent is None else each.sent) in sent:
+            yield replace(each, is_of_lines=True)
+    yield from totals
+
+
+def disagreements(seen: Iterable[Sighting]) -> list[str]:
+    """Return a line for each product and part that pages show with different values, and for each such sum.
+
+    The figures are in the order in which the pages came.
+    """
+    groups: dict[tuple[str, str, int], list[Sighting]] = {}
+    cart: Cart | None = None
+    page, number = cart, 0
+    for each in seen:
+        if each.cart is not None and each.cart is not page:
+            page = each.cart
+            number += cart is None or not page.may_be(cart)
+            cart = page.after(cart)
+        groups.setdefault((each.product, each.part, number if each.cart else 0), []).append(each)
+    return [line for key in sorted(groups) for line in _disagreements(*key[:2], groups[key])]
+
+
+def _disagreements(product: str, part: str, found: Sequence[Sighting]) -> Iterator[str]:
+    first = min(found, key=_rank)
+    figures = [each for each in found if not (each.is_sum or each.agrees(first))]
+    for other in figures[:1]:
+        yield _told(product, part, first, other)
+    told = set()
+    for other in found:
+        # What the shop sent is known of both, or of neither.
+        alike = [each for each in found if (each.sent is None) == (other.sent is None)]
+        first = min(alike, key=_rank)
+        if other.is_sum and not other.agrees(first) and (other.role, other.url) not in told:
+            told.add((other.role, other.url))
+            yield _told(product, part, first, other)
+
+
+def _rank(sighting: Sighting) -> tuple[bool, bool]:
+    """What others are held against comes first."""
+    return sighting.is_sum, not sighting.is_of_lines
+
+
+def _told(product: str, part: str, first: Sighting, other: Sighting) -> str:
+    line = (
+        f"{product}: {part} is {_written(first.value)} as {first.role} on {first.url}, "
+        f"but {_written(other.value)} as {other.role} on {other.url}"
+    )
+    if other.is_sum and first.sent is not None and other.sent is not None:
+        line += f" (the shop sent {_written(first.sent)} and {_written(other.sent)})"
+    return line
+
+
+def _written(value: Decimal) -> str:
+    return f"{value:f}" if int(value.as_tuple().exponent) >= -4 else f"{value:.4f}"
+
+
+def _on_page(view: MappedPage) -> Iterator[Sighting]:
     for key, showing in view.showings():
         if not key or showing.group == "page":
             continue
@@ -82,14 +294,17 @@ def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
             role = f"{showing.group}.{part}"
             for target in showing.all(f"product.{part}"):
                 if (value := showing.number(target, role)) is not None:
-                    yield Sighting(key, part, value, role, page.url, tolerance_at(target.place))
+                    yield Sighting(key, part, value, role, view.page.url, tolerance_at(target.place))
     for embedded in view.documents():
         for data in embedded.rules:
-            yield from _in_data(embedded.document, data, site, page.url, view.product)
+            yield from _in_data(embedded.document, data, view.site, view.page.url, view.product)
 
 
 def _in_answer(body: bytes, content_type: str, url: str, site: SiteMap) -> Iterator[Sighting]:
-    document = Document(body.decode(charset.detect(body, content_type)[0]))
+    yield from _in_document(Document(body.decode(charset.detect(body, content_type)[0])), url, site)
+
+
+def _in_document(document: Document, url: str, site: SiteMap) -> Iterator[Sighting]:
     for data in site.data_at(url):
         yield from _in_data(document, data, site, url, None)
 

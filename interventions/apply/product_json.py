@@ -67,6 +67,15 @@ class Document:
                 if isinstance(total, str | int | float) and not isinstance(total, bool):
                     self.put(match, _written(total, lambda old: old + delta, value.factor or data.factor))
 
+    def totals(self, data: Data) -> Iterator[tuple[str, Decimal]]:
+        """Yield each total with the path that leads to it."""
+        for value in data.totals:
+            for match in _matches(value.path, self.root):
+                if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
+                    figure = _figure(_text(match.obj), value.factor or data.factor)
+                    if figure is not None:
+                        yield value.path, figure
+
     def text(self) -> str:
         """Return the data in ASCII, without `<`: safe inside a script and in any encoding."""
         try:
@@ -119,11 +128,8 @@ class Entry:
     def figures(self, part: str) -> Iterator[tuple[Decimal, int | None]]:
         """Yield the figures of a part, each with its scale, of values that hold exactly one."""
         for match, scale, factor in self._values(part):
-            text = _text(match.obj)
-            if machine := machine_figure(text):
-                yield machine.value / factor, scale
-            elif len(found := figures(_read(text[:LONGEST])[1].text)) == 1:
-                yield found[0].value, scale
+            if (value := _figure(_text(match.obj), factor)) is not None:
+                yield value, scale
 
     def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
         """Write a figure or a text into every place of a part; return the texts before and after.
@@ -191,6 +197,14 @@ def _written(
         raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
     after = source[: span[0]] + found[0].write(change(found[0].value)).encode() + source[span[1] :]
     return after.decode("utf-8", "surrogatepass")
+
+
+def _figure(text: str, factor: int) -> Decimal | None:
+    """The figure of a value as text; None unless it holds exactly one."""
+    if machine := machine_figure(text):
+        return machine.value / factor
+    found = figures(_read(text[:LONGEST])[1].text)
+    return found[0].value if len(found) == 1 else None
 
 
 def _multiplied(value: Decimal, factor: int) -> Decimal:

@@ -14,7 +14,7 @@ from interventions.files.schema import Intervention, InterventionFile
 from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Problem, Source
 
-GROUPS: Final = {"product": "product", "listing": "item", "home": "item", "cart": "row"}
+GROUPS: Final = {"product": "product", "listing": "item", "home": "item", "cart": "row", "checkout": "row"}
 """Page type -> the group of roles in which products show on it."""
 
 _LONG: Final = 2.0

@@ -21,7 +21,9 @@ from interventions.html.numbers import (
     machine_figure,
     on_scale,
     one_line,
+    prices_per_unit,
     rating_out_of,
+    tells_unit,
 )
 from interventions.html.page import Page, Piece, Where
 from interventions.html.raised import with_decimal_sign
@@ -36,6 +38,7 @@ LONGEST = 2000
 _FEW = 60
 _LEVELS, _BESIDE = 3, 80
 """How many elements around a figure are searched for its currency, and how long their texts may be."""
+_PRICES = (".price", ".unit_price", ".subtotal", ".total")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
 
@@ -142,6 +145,24 @@ class Showing:
             return Change(len(done), before, self._joined(main, role) or "")
         return Change(len(done), *done[0])
 
+    def scale_unit_prices(self, role: str, factor: Decimal) -> None:
+        """Multiply the prices of a unit: those with a role, and those in the texts of the price's role."""
+        for target in self.all(role):
+            if target.attribute is None and tells_unit(self.value(target)):
+                self._scale(target, self.usage(role, target), factor, _per_unit_at)
+        for target in self.all("product.unit_price"):
+            if not self._scale(target, self.usage("product.unit_price", target), factor, figures_at):
+                raise CannotEdit(f'no price of a unit in "{self.value(target)}"')
+
+    def _scale(
+        self, target: Target, usage: Usage, factor: Decimal, find: Callable[[Place, str, Usage], list[Figure]]
+    ) -> bool:
+        def change(text: str) -> list[Piece]:
+            found = find(target.place, text, usage)
+            return [Piece(each.start, each.end, each.write(each.value * factor)) for each in found]
+
+        return self.page.replace(target.node, target.attribute, change) is not None
+
     @staticmethod
     def _check_parts(parts: Sequence[str | None], price: Decimal) -> None:
         """Raises CannotEdit where whole parts lack their cents, or the other way round."""
@@ -167,8 +188,9 @@ class Showing:
         The currency of a price may stand beside its element.
         """
         said, place = self.page.usage, target.place
-        if not said.currency and role.endswith((".price", ".subtotal", ".total")) and not place.attribute:
+        if not said.currency and role.endswith(_PRICES) and not place.attribute:
             said = said._replace(currency=_currency_beside(target.node, said))
+        said = said._replace(per_unit=role.endswith(".unit_price"))
         return said._replace(whole=role.endswith((".reviews", ".quantity")) or place.part == "whole")
 
     def number(self, target: Target, role: str) -> Decimal | None:
@@ -246,15 +268,21 @@ def _currency_beside(node: LexborNode, usage: Usage) -> str:
     own = figures(node.text()[:LONGEST], usage)
     if len(own) != 1 or own[0].sign:
         return ""
-    around = node.parent
-    for _ in range(_LEVELS):
-        text = around.text() if around is not None else ""
-        if around is None or len(text) > _BESIDE:
-            break
+    for text in around(node):
         if found := {each.currency for each in figures(text, usage) if each.text == own[0].text} - {""}:
             return found.pop() if len(found) == 1 else ""
-        around = around.parent
     return ""
+
+
+def around(node: LexborNode) -> Iterator[str]:
+    """Yield the short texts of the elements around one, from the inside out."""
+    outer = node.parent
+    for _ in range(_LEVELS):
+        text = outer.text() if outer is not None else ""
+        if outer is None or len(text) > _BESIDE:
+            break
+        yield text
+        outer = outer.parent
 
 
 def pattern_part(place: Place, text: str) -> str | None:
@@ -272,8 +300,18 @@ def figures_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool 
     if place.attribute and (machine := machine_figure(text.strip())):
         return [machine]
     found = figures(text, usage, spaced=spaced)
+    if usage.per_unit:  # the others say how much a unit is
+        return [each for each in found if each.is_price] or found
     rating = rating_out_of(found, place.scale) if place.scale else None
+    if len(found) > 1 and not rating:
+        per_unit, rest = prices_per_unit(found, text)
+        found = rest if per_unit and len(rest) == 1 else found
     return [rating] if rating else found
+
+
+def _per_unit_at(place: Place, text: str, usage: Usage) -> list[Figure]:
+    per_unit, rest = prices_per_unit(figures(text[:LONGEST], usage), text)
+    return per_unit if rest else []
 
 
 def value_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> Decimal | None:

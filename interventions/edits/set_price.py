@@ -1,6 +1,7 @@
 """set_price: another price, wherever the product shows."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Annotated, ClassVar
@@ -42,12 +43,12 @@ Price = Annotated[
 
 
 class SetPrice(Edit, RootModel[Price], frozen=True):
-    """Shows a price, in currency units, in the page's own format; a cart's line and totals follow."""
+    """Shows a price, in currency units, in the page's own format; sums and prices of a unit follow."""
 
     readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
-        return ("product.price", "product.subtotal", "product.total", "cart.total")
+        return ("product.price", "product.subtotal", "product.total", "product.unit_price", "cart.total")
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"price": filled(self.root)}
@@ -67,6 +68,13 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
         worth = price * quantity if role == subtotal else price
         old = showing.number(showing.main(role)[0], role)
         change = showing.write(role, worth)
+        if old != worth and (old or showing.has("product.unit_price")):
+            if not old:
+                raise CannotEdit(f'what a unit costs cannot be told from "{change.before}"')
+            showing.scale_unit_prices(role, worth / old)
+            main = showing.main(role)[0]
+            if main.place.part is None:
+                change = replace(change, after=showing.value(main))
         if showing.has("product.quantity") or showing.group == "row":
             delta = worth - _known(old, change.before)
             if role != subtotal:
@@ -74,12 +82,24 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
                 if showing.has(subtotal):
                     delta = price * quantity - _shown(showing, subtotal)
                     showing.write(subtotal, price * quantity)
-            for role in ("cart.total", f"{showing.group}.total"):
+            moved: set[int] = set()
+            for role in _totals(showing):
                 for place in showing.site.role(role):
                     for node in showing.page.find(place.css):
-                        usage = showing.usage(role, Target(node, place))
-                        showing.page.shift(node, delta, partial(figures_at, place, usage=usage))
+                        if node.mem_id not in moved:
+                            usage = showing.usage(role, Target(node, place))
+                            showing.page.shift(node, delta, partial(figures_at, place, usage=usage))
+                        moved.add(node.mem_id)
         return change
+
+
+def _totals(showing: Showing) -> tuple[str, ...]:
+    """The totals that follow a line; where a page shows lines twice, the cart's total follows its rows."""
+    own = f"{showing.group}.total"
+    rows = (place.css for place in showing.site.role("row"))
+    if showing.group != "row" and any(map(showing.page.has, rows)):
+        return (own,)
+    return "cart.total", own
 
 
 def _shown(showing: Showing, role: str) -> Decimal:

@@ -29,12 +29,13 @@ _ASCII_ZERO: Final = 0x30
 class Usage(NamedTuple):
     """What a page says of its figures: its language (`de-AT`) and its currency (`EUR`), or nothing.
 
-    `whole`: they have no decimals, as counts have none.
+    `whole`: they have no decimals, as counts have none. `per_unit`: they are prices of a unit.
     """
 
     language: str = ""
     currency: str = ""
     whole: bool = False
+    per_unit: bool = False
 
 
 UNKNOWN: Final = Usage()
@@ -60,6 +61,7 @@ def _syntax(spaces: str) -> re.Pattern[str]:
 
 _FIGURE: Final = _syntax(_NO_BREAK)
 _SPACED: Final = _syntax(rf"\ {_NO_BREAK}")
+_PER_UNIT: Final = re.compile(r"\s*(?:/|(?:per|pro|je|por|par)\b)\s*(?:\d+(?:[.,]\d+)?\s*)?[^\W\d]", re.I)
 _MACHINE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 
 
@@ -228,6 +230,29 @@ def figures(text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> list[
         if spaced or (len(found) == 1 and " " in found[0].text and found[0].is_alone):
             return found
     return [Figure(match, usage) for match in _FIGURE.finditer(text)]
+
+
+def tells_unit(text: str) -> bool:
+    """Return whether a text may hold a price of a unit."""
+    return bool(_PER_UNIT.search(text))
+
+
+def prices_per_unit(found: Sequence[Figure], text: str) -> tuple[list[Figure], list[Figure]]:
+    """Return the figures that are prices of a unit, as in `12,90 € (2,58 €/100 g)`, and those of the rest.
+
+    How much a unit is belongs to neither.
+    """
+    units: list[Figure] = []
+    spans: list[tuple[int, int]] = []
+    for figure in found:
+        behind = text[figure.end :]
+        sign = figure.sign if behind.lstrip(UNSEEN).startswith(figure.sign) else ""
+        start = figure.end + (behind.index(sign) + len(sign) if sign else 0)
+        if figure.sign and (unit := _PER_UNIT.match(text, start)):
+            units.append(figure)
+            spans.append((figure.start, unit.end()))
+    rest = [each for each in found if not any(start <= each.start < end for start, end in spans)]
+    return units, rest
 
 
 def machine_figure(text: str) -> Figure | None:

@@ -16,7 +16,7 @@ from interventions.yaml.limited import is_slow, name_expression
 from interventions.yaml.notations import Css, JsonPath, check_regex, expanded, listed
 from interventions.yaml.yaml_source import did_you_mean, dotted, is_there, load_model
 
-PageType = Literal["product", "listing", "home", "cart", "other"]
+PageType = Literal["product", "listing", "home", "cart", "checkout", "other"]
 
 _FOLDER = Path(__file__).parents[1] / "sitemaps"
 _SESSION = re.compile(r";jsessionid=[^/;]*", re.I)

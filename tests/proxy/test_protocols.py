@@ -118,6 +118,7 @@ async def test_a_tunnel_carries_only_http(slot: Slot) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", slot.port)
         writer.write(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: shop\r\n\r\n".encode())
         await reader.readuntil(b"\r\n\r\n")
+        assert slot.session.silent() == 0, "a shop that is asked for nothing does not keep anybody waiting"
         writer.write(b"\x05\x01\x00 hello\r\n\r\n")
         answer = await reader.read()
         writer.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
+from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, ProductFacts, compile_treatment
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import load_site_map
@@ -147,3 +148,9 @@ async def test_the_basket(page: Page, session: Session, shop: str) -> None:
     await expect(page.locator("#basket_totals h3.price_color")).to_have_text("£81.25")
     assert session.failures == []
     assert {"cart", "product"} <= {receipt.page_type for receipt in session.receipts}
+    # The page before, with the same things in the basket, kept the old sum in its header; none is wrong else.
+    told = disagreements(figure for shown in session.pages for figure in shown.sightings(SITE))
+    sums = [line for line in told if line.startswith("the cart: ")]
+    assert len(sums) == 1
+    assert "total is 81.25 as the lines of row on" in sums[0]
+    assert f"98.05 as cart.total on {shop}catalogue/copper-clip-lamp_3/" in sums[0]

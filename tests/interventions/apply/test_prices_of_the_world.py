@@ -78,7 +78,7 @@ def test_a_price_is_written_in_the_page_s_format(shown: str, after: str) -> None
     "shown",
     [
         "$10 – $20",
-        "12,90 € (2,58 €/100 g)",
+        "12,90 € (20 je Packung)",
         "12€99",
         "Size 42 299,00 €",
         "$1,299<sup>00</sup>",

@@ -118,7 +118,8 @@ roles:
         ),
         (
             "name: x\npages: {shop: h1}",
-            ':2:9: pages.shop: unknown value "shop"; use one of: cart, home, listing, other, product',
+            ':2:9: pages.shop: unknown value "shop"; use one of: cart, checkout, home, '
+            "listing, other, product",
         ),
         (
             "name: x\nextends: nowhere",

@@ -1,0 +1,315 @@
+"""The sums of a cart over the pages of an episode: where a new price has not reached one, it is told."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from babel.numbers import format_currency, get_currency_precision
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mitmproxy import http
+
+from environments.shop.catalogue import generate
+from environments.shop.server import shop
+from interventions.apply.consistency import disagreements
+from interventions.apply.engine import Places
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.set_price import SetPrice
+from interventions.yaml.sitemap import SiteMap, load_site_map
+from proxy.addon import treat
+from proxy.server import Slot
+from proxy.session import AllowList, Session, ShownPage
+from tests.support import size
+
+HOST = "http://shop.test/"
+ROLES = {
+    "product.title": "h1",
+    "product.price": "main .price",
+    "row": "tr.line",
+    "row.link": {"css": "a", "attribute": "href"},
+    "row.price": ".price",
+    "row.quantity": ".pieces",
+    "row.subtotal": ".sum",
+    "cart.total": ".total",
+}
+DATA = {
+    "url": "/api/*",
+    "items": "$.lines[*]",
+    "link": "$.url",
+    "roles": {"price": "$.price", "quantity": "$.pieces", "subtotal": "$.sum"},
+    "totals": ["$.total"],
+}
+
+
+def a_site(**more: Any) -> SiteMap:
+    pages = {"product": {"css": "h1"}, "cart": {"css": "table"}}
+    roles = {name: [place if isinstance(place, dict) else {"css": place}] for name, place in ROLES.items()}
+    return SiteMap.model_validate({"name": "sums", "pages": pages, "roles": roles, "data": [DATA], **more})
+
+
+SITE = a_site()
+
+
+@dataclass
+class Shown:
+    """The pages that a session passes on, one after the other."""
+
+    session: Session
+
+    def page(self, path: str, body: str, kind: str = "text/html; charset=utf-8") -> str:
+        response = http.Response.make(200, body.encode(), {"content-type": kind})
+        session = self.session
+        treat(http.Request.make("GET", HOST + path), response, session, Places(), session.changes)
+        return response.content.decode() if response.content else ""
+
+    @property
+    def told(self) -> list[str]:
+        site = self.session.site
+        return disagreements(figure for page in self.session.pages for figure in page.sightings(site))
+
+
+def cheaper(site: SiteMap = SITE, **prices: float) -> Shown:
+    treatments = [Treatment("cheap", key, (SetPrice(Decimal(str(new))),)) for key, new in prices.items()]
+    return Shown(Session(Plan(tuple(treatments)), site))
+
+
+LINE = (
+    "<tr class=line><td><a href=/lamp>Lamp</a><i class=price>{}</i><i class=pieces>{}</i><b class=sum>{}</b>"
+)
+CART = f"<table>{LINE}</table><b class=total>{{}}</b>"
+
+
+def test_a_checkout_that_keeps_the_old_sum_is_told() -> None:
+    shown = cheaper(lamp=949)
+    shown.page("lamp", "<main><h1>Lamp</h1><p class=price>$1,299.00</p></main><b class=total>$0.00</b>")
+    shown.session.changes += 1
+    assert "$1,898.00</b><b" not in shown.page("cart", CART.format("$1,299.00", 2, "$2,598.00", "$2,598.00"))
+    assert shown.told == []
+    # With the shipping, which the cart does not show, the right sum would be another one too.
+    shown.page("checkout", "<p>Total with shipping <b class=total>$2,603.00</b></p>")
+    (line,) = shown.told
+    assert line == (
+        f"the cart: total is 1898.00 as the lines of row on {HOST}cart, but 2603.00 as cart.total on "
+        f"{HOST}checkout (the shop sent 2598.00 and 2603.00)"
+    )
+
+
+def test_the_sum_of_a_line_is_held_against_the_price_of_a_piece() -> None:
+    shown = cheaper(lamp=949)
+    shown.page("lamp", "<main><h1>Lamp</h1><p class=price>$1,299.00</p></main>")
+    # Only the sum of the line is known here, which no edit of a price then reaches.
+    shown.page(
+        "api/cart", json.dumps({"lines": [{"url": "/lamp", "pieces": 2, "sum": 2598}]}), "application/json"
+    )
+    assert shown.told == [
+        f"lamp: price is 949.00 as product.price on {HOST}lamp, "
+        f"but 1299 as data.subtotal / 2 on {HOST}api/cart (the shop sent 1299.00 and 1299)"
+    ]
+
+
+def test_where_scripts_draw_the_pages_only_answers_are_compared() -> None:
+    """The page as it is sent still has the old prices: its scripts draw it again, and then it is edited."""
+    shown = cheaper(a_site(drawn=True), lamp=949)
+    line = {"url": "/lamp", "price": 1299, "pieces": 2, "sum": 2400}
+    vase = {"url": "/vase", "price": 10, "pieces": 2, "sum": 18}
+    drawn = b"<main><h1>Vase</h1><p class=price>$10.00</p></main>"
+    shown.session.note_page(ShownPage(HOST + "vase", "text/html", drawn, "vase", drawn=True))
+    shown.page(
+        "cart", f"<table>{LINE}</table><b class=total>$2,418.00</b>".format("$1,299.00", 2, "$2,400.00")
+    )
+    shown.page("api/cart", json.dumps({"lines": [line, vase], "total": 2418}), "application/json")
+    assert [told for told in shown.told if "sum" in told or "total" in told] == []
+    shown.page("api/checkout", json.dumps({"total": 2418}), "application/json")
+    assert [told.partition(",")[0] for told in shown.told if "total" in told] == [
+        f"the cart: total is 1916 as the lines of /api/* $.lines[*] on {HOST}api/cart"
+    ]
+
+
+def test_a_cart_in_which_something_was_changed_may_show_other_sums() -> None:
+    shown = cheaper(lamp=949)
+    for pieces, total in ((1, "$1,299.00"), (2, "$2,598.00")):
+        shown.page("cart", CART.format("$1,299.00", pieces, total, total))
+    assert shown.told == []
+    shown.session.changes += 1
+    shown.page("checkout", "<b class=total>$80.00</b>")
+    assert shown.told == []
+
+
+def test_sums_in_pages_that_came_while_the_cart_was_changed_are_not_compared() -> None:
+    session = cheaper(lamp=949).session
+    asked = session.changes
+    assert session.cart_at("look", asked) == 0
+    session.changing.add("add")
+    session.changes += 1
+    assert session.cart_at("look", asked) is None, "it may show the cart as it was, or as it will be"
+    assert session.cart_at("add", 1) == 2, "the answer to the request shows the cart as it is now"
+    assert session.cart_at("look", 1) is None
+    assert session.cart_at("look", 2) == 2
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a generated cart; `new` is the edited price, `off` a discount on all its pieces."""
+
+    key: str
+    price: Decimal
+    pieces: int
+    off: Decimal
+    new: Decimal | None
+
+    @property
+    def sum(self) -> Decimal:
+        return self.price * self.pieces - self.off
+
+
+@dataclass(frozen=True)
+class View:
+    """A generated page; `extra` is the shipping and tax in its total."""
+
+    lines: bool
+    sums: bool
+    total: bool
+    extra: Decimal
+    data: bool
+
+
+@st.composite
+def carts(draw: st.DrawFn) -> tuple[str, str, list[Line], list[View]]:
+    language, currency = draw(
+        st.sampled_from(
+            [("en-US", "USD"), ("de-DE", "EUR"), ("de-CH", "CHF"), ("ja-JP", "JPY"), ("en-IN", "INR")]
+        )
+    )
+    unit = Decimal(1).scaleb(-get_currency_precision(currency))
+    # Steps that are larger than what a sum of rounded figures may be off.
+    amounts = st.integers(1, 30_000).map(lambda n: n * 100 * unit)
+    lines = []
+    for number in range(draw(st.integers(1, 3))):
+        price, pieces = draw(amounts), draw(st.integers(1, 4))
+        off = (price * pieces / 10).quantize(unit, ROUND_HALF_UP) if draw(st.booleans()) else Decimal(0)
+        lines.append(Line(f"p{number}", price, pieces, off, draw(st.none() | amounts)))
+    extras = st.just(Decimal(0)) | amounts
+    views = st.builds(View, st.booleans(), st.booleans(), st.booleans(), extras, st.booleans())
+    return language, currency, lines, draw(st.lists(views, min_size=1, max_size=4))
+
+
+def shift(lines: Sequence[Line], view: View) -> Decimal:
+    """By how much the edits have changed the total of a page."""
+    if not view.lines:
+        return Decimal(0)
+    edited = [(line, line.new) for line in lines if line.new is not None]
+    before = [line.sum if view.sums else line.price * line.pieces for line, _ in edited]
+    return sum((new * line.pieces for line, new in edited), Decimal(0)) - sum(before, Decimal(0))
+
+
+@settings(max_examples=size(60, 1_000), deadline=None)
+@given(carts())
+def test_generated_carts_disagree_exactly_where_an_edit_did_not_reach(
+    cart: tuple[str, str, list[Line], list[View]],
+) -> None:
+    language, currency, lines, views = cart
+
+    def written(value: Decimal) -> str:
+        return format_currency(value, currency, locale=language.replace("-", "_"))
+
+    def html(view: View) -> str:
+        rows = "".join(
+            f"<tr class=line><td><a href=/{line.key}>x</a><i class=price>{written(line.price)}</i>"
+            f"<i class=pieces>{line.pieces}</i>" + f"<b class=sum>{written(line.sum)}</b>" * view.sums
+            for line in lines
+        )
+        total = f"<p class=total>{written(sum(line.sum for line in lines) + view.extra)}</p>"
+        table = f"<table>{rows * view.lines}</table>"
+        return f"<!doctype html><html lang={language}><body>{table}{total * view.total}"
+
+    def answer(view: View) -> str:
+        entries = [
+            {"url": f"/{line.key}", "price": str(line.price), "pieces": line.pieces}
+            | ({"sum": str(line.sum)} if view.sums else {})
+            for line in lines
+        ]
+        total = str(sum(line.sum for line in lines) + view.extra)
+        return json.dumps({"lines": entries * view.lines} | ({"total": total} if view.total else {}))
+
+    shown = Shown(
+        Session(
+            Plan(
+                tuple(
+                    Treatment("t", line.key, (SetPrice(line.new),)) for line in lines if line.new is not None
+                )
+            ),
+            SITE,
+        )
+    )
+    for line in lines:
+        shown.page(
+            line.key, f"<html lang={language}><main><h1>x</h1><p class=price>{written(line.price)}</p></main>"
+        )
+    shown.session.changes += 1
+    shifts: dict[str, Decimal] = {}
+    for number, view in enumerate(views):
+        path = f"{'api/' * view.data}{number}"
+        if view.data:
+            shown.page(path, answer(view), "application/json")
+        else:
+            shown.page(path, html(view))
+        if view.total or (view.lines and not view.data):
+            shifts[HOST + path] = shift(lines, view)
+    told = shown.told
+    assert all(line.startswith("the cart: total is ") for line in told), told
+    for line in told:
+        right, wrong = (line.split(f"{HOST}")[n].partition(",")[0].partition(" ")[0] for n in (1, 2))
+        assert shifts[HOST + right] != shifts[HOST + wrong], line
+    assert bool(told) == (len(set(shifts.values())) > 1), (told, shifts)
+    # Each page that differs from the one that the others are held against is told.
+    if told:
+        right = told[0].split(HOST)[1].partition(",")[0]
+        wrong = {HOST + line.split(HOST)[2].partition(" ")[0] for line in told}
+        assert wrong == {url for url, by in shifts.items() if by != shifts[HOST + right]}
+
+
+CHECKOUT = """\
+name: with-checkout
+extends: onestopmarket
+pages:
+  checkout: body.checkout-index-index
+roles:
+  cart.total:
+    - div#cart-totals tr.totals.sub span.price, div#cart-totals tr.grand.totals span.price
+    - tr.totals.sub td.amount span.price, tr.grand.totals td.amount span.price
+"""
+
+
+@pytest.mark.slow
+async def test_the_embedded_shops_checkout_is_the_one_page_that_keeps_the_old_sum(
+    slot: Slot, client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    """Its lines lead to no product's page, so that no edit can follow them."""
+    (tmp_path / "map.yaml").write_text(CHECKOUT)
+    site = load_site_map(tmp_path / "map.yaml")
+    product = next(each for each in generate(0).products if not each.options)
+    edit = SetPrice(Decimal(str(product.price + 7)))
+    async with shop() as url:
+        plan = Plan((Treatment("dear", product.key, (edit,)),))
+        slot.session = session = Session(plan, site, AllowList.of(url))
+        page = await client.get(f"{url}{product.key}.html")
+        fields = dict(re.findall(r'<input[^>]*name="(form_key|product)"[^>]*value="([^"]*)"', page.text))
+        action = re.search(r'action="([^"]*checkout/cart/add[^"]*)"', page.text)
+        assert action
+        await client.post(
+            action[1], data={**fields, "qty": "2"}, headers={"X-Requested-With": "XMLHttpRequest"}
+        )
+        for path in ("customer/section/load/?sections=cart", "checkout/cart/", "checkout/"):
+            assert (await client.get(url + path)).status_code == 200
+    assert session.failures == []
+    assert {page.cart for page in session.pages} == {0, 3}
+    told = disagreements(figure for page in session.pages for figure in page.sightings(site))
+    assert [
+        line.partition(f"but {2 * product.price:.2f} as cart.total on {url}checkout/")[2] for line in told
+    ] == [f" (the shop sent {2 * product.price:.2f} and {2 * product.price:.2f})"]
