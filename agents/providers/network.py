@@ -6,6 +6,7 @@ import random
 import re
 from abc import abstractmethod
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from agents.providers.limiter import Limiter
 from agents.providers.model import Answer, Endpoint, Request
 from agents.providers.rates import Rates
 from agents.providers.settings import COMPUTERS, SERVICES
+from environments.time_limit import uncounted
 from interventions.errors import UserError
 
 T = TypeVar("T")
@@ -30,7 +32,8 @@ LONGEST_WAIT: Final = 120.0
 _FIRST_WAIT: Final = 0.5
 _SLOWEST: Final = 30.0
 _UNTIL_CANCELLED_AGAIN: Final = 0.2
-_OVERLOAD: Final = (429, 503, 529)
+_OVERLOAD: Final = (0, 408, 429, 503, 504, 529)
+"""What a server says that is asked for too much; 0: no answer came in time, or no connection."""
 _NO_CREDIT: Final = re.compile(r"insufficient_quota|billing_error|credit balance", re.IGNORECASE)
 
 
@@ -68,6 +71,8 @@ class Connection:
     client: Any
     key: str = field(repr=False)
     limiter: Limiter = field(default_factory=Limiter)
+    queues: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """By model, a lock for whoever is the next to be sent: turns are booked one at a time."""
 
 
 _connections: dict[tuple[str, str, str], Connection] = {}
@@ -119,17 +124,23 @@ class NetworkModel(Endpoint):
             return await self.way.answer(self, request)
         connection, retries = self.connection(), 0
         rates = Rates.of(self._service, self.name)
+        limiter = connection.limiter
         while True:
-            async with connection.limiter as limiter:
-                halvings = limiter.halvings
-                taken = await rates.turn()
+            with uncounted():
+                async with connection.queues[self.name]:
+                    taken = await rates.turn()
+                    await limiter.enter()
+            refusals = limiter.refusals
+            try:
                 outcome = await self._try(connection.client, request, rates)
                 if isinstance(outcome, Answer):
-                    limiter.answered()
+                    limiter.answered(refusals)
                     rates.settle(taken, outcome.tokens)
                     return cleaned(outcome, connection.key), retries
                 if outcome.status in _OVERLOAD:
-                    limiter.overloaded(halvings)
+                    limiter.refused(refusals)
+            finally:
+                limiter.leave()
             asked = outcome.retry_after
             wait = backoff(retries) if asked is None else asked
             if outcome.status in _OVERLOAD and asked is not None and asked <= LONGEST_WAIT:

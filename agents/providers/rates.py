@@ -17,7 +17,6 @@ from typing import Final, Self
 
 from agents.providers.pricing import Tokens
 from agents.providers.settings import PER_MINUTE, Service
-from environments.time_limit import uncounted
 from interventions.errors import UserError
 
 FOLDER: Final = Path(tempfile.gettempdir()) / f"souk-rates-{os.getuid()}"
@@ -72,8 +71,7 @@ class Rates:
         """Wait for the next turn; return what the request is taken to take, for `settle`."""
         wait, taken = self.book(time.monotonic())
         if wait:
-            with uncounted():
-                await asyncio.sleep(wait)
+            await asyncio.sleep(wait)
         return taken
 
     def book(self, now: float) -> tuple[float, dict[str, float]]:

@@ -393,12 +393,20 @@ async def test_a_cancelled_request_gives_its_place_back(provider) -> None:
 
 
 @alike
-async def test_overload_halves_how_many_are_asked_at_once(provider) -> None:
+async def test_overload_lowers_how_many_are_asked_at_once(provider) -> None:
     provider.fail(429)
-    provider.say("Good day")
-    await model_at(provider).ask(HELLO)
+    with pytest.raises(ProviderError):
+        await model_at(provider, max_retries=0).ask(HELLO)
     (connection,) = network._connections.values()
-    assert connection.limiter.limit == 4
+    assert connection.limiter.limit == 1  # no other was under way
+
+
+async def test_no_answer_in_time_counts_as_overload(provider) -> None:
+    provider.hang()
+    with pytest.raises(ProviderError, match="in time"):
+        await model_at(provider, timeout=0.1, max_retries=0).ask(HELLO)
+    (connection,) = network._connections.values()
+    assert connection.limiter.limit == 1
 
 
 @pytest.mark.parametrize("provider", ["ollama", "compatible"], indirect=True)
