@@ -18,7 +18,7 @@ class Limiter:
     def __init__(self, limit: int = FIRST_LIMIT) -> None:
         self.limit = limit
         self.refusals = 0
-        """How often the limit was lowered; what a request is answered counts only if that has not been since."""
+        """How often the limit was lowered; an answer counts only if that was not since its request."""
         self._under_way = 0
         self._most = 0
         """The most requests under way since the limit was lowered."""

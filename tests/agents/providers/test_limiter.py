@@ -84,9 +84,7 @@ async def test_it_doubles_with_each_round_until_the_provider_refuses() -> None:
 
 @settings(max_examples=size(15, 500), deadline=None)
 @given(st.integers(1, 30), st.floats(0.2, 1), st.randoms(use_true_random=False))
-def test_it_settles_around_what_the_provider_bears(
-    capacity: int, share: float, rng: random.Random
-) -> None:
+def test_it_settles_around_what_the_provider_bears(capacity: int, share: float, rng: random.Random) -> None:
     async def watch() -> None:
         provider, limiter = Provider(capacity, rng), Limiter()
         async with provider.asked(limiter, 3 * capacity + FIRST_LIMIT):
