@@ -46,7 +46,7 @@ class Running(Generic[D_contra, T]):
     scores the answers of a trial. check: looks, before the first trial, whether trials can be treated, from
     the design, the trials and the shop's address (None: the embedded one), and the file `upstream_ca`; it
     raises UserError. on_programs: opens what lets programs act in trials, from the design, the testbed, the
-    proxy's guests and the number of slots.
+    proxy's guests and the number of programs at once.
     """
 
     on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
@@ -58,11 +58,11 @@ class Running(Generic[D_contra, T]):
 
 
 def _in_shops(
-    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", slots: int
+    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", at_once: int
 ) -> AbstractAsyncContextManager[Executor[ShopTrial]]:
     from experiments.executors.programs import open_programs  # noqa: PLC0415 (few runs)
 
-    return open_programs(design, testbed, guests, slots)
+    return open_programs(design, testbed, guests, at_once)
 
 
 # The kind of a design, by which a row is found, does not tell its type.

@@ -29,7 +29,7 @@ from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Scripts, s
 from experiments.episodes.trajectory import Trajectory, usage_of
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
-from experiments.records.record import Cause, TrialRecord, to_row
+from experiments.records.record import Cause, Start, TrialRecord, to_row
 from interventions.errors import UserError
 from proxy.guests import OWN_NAME, PREFIX, Guests
 from proxy.reverse import Origin
@@ -128,10 +128,14 @@ class ProgramExecutor:
     """Runs attempts in this process, each with a port of the proxy and a program of its own."""
 
     def __init__(
-        self, design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int, browser: str | None
+        self, design: ShopDesign, testbed: Testbed, guests: ProgramGuests, at_once: int, browser: str | None
     ) -> None:
-        """Prepare to run attempts; `browser` is the Chromium that programs are told of."""
-        self.slots = slots
+        """Prepare to run attempts; `browser` is the Chromium that programs are told of.
+
+        at_once: how many programs there are at most, each with a browser; further attempts wait.
+        """
+        self.slots = at_once
+        self._places = asyncio.Semaphore(at_once)
         self._seconds, self._steps = design.experiment.limits.seconds, design.experiment.limits.steps
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
         live = design.experiment.live
@@ -145,6 +149,10 @@ class ProgramExecutor:
         Raises:
             UserError: the program does not start.
         """
+        async with self._places:
+            return await self._run(replace(attempt, start=Start.now()))
+
+    async def _run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
         shop, proxy = self._testbed.shop, self._testbed.proxy
         absences = shop.absences
         # A port of its own, never used again: what is left of a program reaches no other trial.
@@ -200,7 +208,7 @@ class ProgramExecutor:
 
 @asynccontextmanager
 async def open_programs(
-    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int
+    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, at_once: int
 ) -> AsyncIterator[ProgramExecutor]:
     """Open the executor of programs in this process."""
     async with async_playwright() as playwright:
@@ -208,7 +216,7 @@ async def open_programs(
             found = find_browser(playwright) or playwright.chromium.executable_path
         except UserError:  # a program may need none, or bring its own
             found = None
-    yield ProgramExecutor(design, testbed, guests, slots, str(found) if found else None)
+    yield ProgramExecutor(design, testbed, guests, at_once, str(found) if found else None)
 
 
 def end_of(ended: Ended, output: str) -> Trajectory:

@@ -17,7 +17,7 @@ from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
 from experiments.executors.executor import Attempt, Executor
 from experiments.executors.kinds import KINDS
-from experiments.executors.text import TextExecutor
+from experiments.executors.text import TextExecutor, allow_connections
 from experiments.records.record import TrialRecord
 
 logger = logging.getLogger(__name__)
@@ -44,8 +44,8 @@ class Setup:
     """A file of authorities that may have signed the shop's certificate; it has to be on each node."""
     shoppers: Mapping[str, ShopperProfile] = field(default_factory=dict)
     """The profiles of simulated agents that were read from files, by the agents' names."""
-    has_programs: bool = False
-    """Whether some agents are programs."""
+    programs: int = 0
+    """How many programs act at once; 0: no agent is one."""
     in_batches: bool = False
     """Whether what models are asked goes in batches."""
     cores: int | None = None
@@ -113,12 +113,14 @@ async def open_executor(
     try:
         if setup.is_text:
             batches = BatchQueue(setup.folder / JOURNAL, say) if setup.in_batches else None
+            if not batches:
+                allow_connections(setup.slots)
             try:
                 yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots, batches)
             finally:
                 if batches:
                     await batches.close()
-        elif setup.has_programs and (open_programs := KINDS[setup.design.kind].on_programs):
+        elif setup.programs and (open_programs := KINDS[setup.design.kind].on_programs):
             from experiments.executors.programs import ProgramGuests  # noqa: PLC0415 (few runs)
 
             programs = ProgramGuests()
@@ -126,7 +128,7 @@ async def open_executor(
                 open_testbed(
                     setup.folder, setup.base_url, setup.upstream_ca, say, programs.guests, setup.cores
                 ) as testbed,
-                open_programs(setup.design, testbed, programs, setup.slots) as hosting,
+                open_programs(setup.design, testbed, programs, setup.programs) as hosting,
             ):
                 yield ByAgent(
                     BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots), hosting
