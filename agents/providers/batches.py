@@ -239,7 +239,8 @@ def _split(group: list[_Asked]) -> list[list[_Asked]]:
 def _service(model: NetworkModel) -> BatchService:
     if not isinstance(model, Batchable):
         raise TypeError(f"{model.provider} takes no batches")
-    return model.batches(model.connection().client)
+    with model.connection().client() as client:
+        return model.batches(client)
 
 
 async def _in_time(asking: Coroutine[Any, Any, T]) -> T | Failure:

@@ -49,11 +49,12 @@ async def _bound(response: httpx.Response) -> None:
 
 
 def client_options() -> dict[str, Any]:
-    """Return what a client is made with."""
+    """Return what a client is made with; how many connections it has is for `Connection.client` to say."""
     return {
         "follow_redirects": False,
         "headers": {"accept-encoding": "identity"},
         "event_hooks": {"response": [_bound]},
+        "limits": httpx.Limits(),
         "verify": _trusting(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
     }
 

@@ -1,51 +1,61 @@
-"""Limit the requests under way at once: how many a provider bears is found by trying."""
+"""Limit the requests under way at once: how many a provider bears is found by trying, as TCP does."""
 
 import asyncio
-from typing import Final, Self
+from typing import Final
 
 FIRST_LIMIT: Final = 8
 
 
 class Limiter:
-    """A limit with additive increase and multiplicative decrease (Chiu and Jain, 1989); never below 1.
+    """A limit with slow start, additive increase and multiplicative decrease; never below 1.
 
-    `async with limiter:` waits for a place. `limit` grows by one whenever as many answers came as it allows
-    at once, and is halved when the provider is overloaded.
+    Each answer raises the limit by one, so that it doubles with each round of answers, until the provider
+    refuses. Then the limit is half of what was under way. From there to where it was refused it grows by one
+    with each round; beyond, the provider bears more than before, and the limit doubles again. It grows to
+    no more than twice what was under way.
     """
 
     def __init__(self, limit: int = FIRST_LIMIT) -> None:
         self.limit = limit
-        self.halvings = 0
+        self.refusals = 0
+        """How often the limit was lowered; an answer counts only if that was not since its request."""
         self._under_way = 0
+        self._most = 0
+        """The most requests under way since the limit was lowered."""
+        self._refused_at = 0
         self._answers = 0
         self._changed = asyncio.Event()
 
-    async def __aenter__(self) -> Self:
+    async def enter(self) -> None:
+        """Wait for a place, and take it."""
         while self._under_way >= self.limit:
             self._changed.clear()
             await self._changed.wait()
         self._under_way += 1
-        return self
+        self._most = max(self._most, self._under_way)
 
-    async def __aexit__(self, *_: object) -> None:
+    def leave(self) -> None:
+        """Give the place back."""
         self._under_way -= 1
         self._changed.set()
 
-    def answered(self) -> None:
-        """Count an answer; after `limit` answers, raise the limit by one."""
+    def answered(self, refusals: int) -> None:
+        """Count an answer, which may raise the limit; `refusals` as they were when its request was sent."""
+        if refusals != self.refusals:
+            return
         self._answers += 1
-        if self._answers >= self.limit:
+        due = self.limit >= self._refused_at or self._answers >= self.limit
+        if due and self.limit < 2 * self._most:
             self._answers = 0
             self.limit += 1
             self._changed.set()
 
-    def overloaded(self, halvings: int) -> None:
-        """Halve the limit, because the provider asked for fewer requests.
+    def refused(self, refusals: int) -> None:
+        """Lower the limit, because the provider was asked for too much; `refusals` as for `answered`.
 
-        `halvings` is the counter as it was when this request was sent. Requests that were sent together are
-        refused together: that counts once.
+        Requests that were sent together are refused together: that counts once.
         """
-        if halvings == self.halvings:
-            self.halvings += 1
-            self._answers = 0
-            self.limit = max(1, self.limit // 2)
+        if refusals == self.refusals:
+            self.refusals += 1
+            self.limit, self._refused_at = max(1, self._most // 2), self._most
+            self._most = self._answers = 0

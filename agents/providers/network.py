@@ -6,12 +6,14 @@ import random
 import re
 from abc import abstractmethod
 from base64 import b64encode
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, Protocol, TypeVar
 
 from agents.base import ActError, AgentError, ProviderError
@@ -20,6 +22,7 @@ from agents.providers.limiter import Limiter
 from agents.providers.model import Answer, Endpoint, Request
 from agents.providers.rates import Rates
 from agents.providers.settings import COMPUTERS, SERVICES
+from environments.time_limit import uncounted
 from interventions.errors import UserError
 
 T = TypeVar("T")
@@ -30,7 +33,10 @@ LONGEST_WAIT: Final = 120.0
 _FIRST_WAIT: Final = 0.5
 _SLOWEST: Final = 30.0
 _UNTIL_CANCELLED_AGAIN: Final = 0.2
-_OVERLOAD: Final = (429, 503, 529)
+_OVERLOAD: Final = (0, 408, 429, 503, 504, 529)
+"""What a server says that is asked for too much; 0: no answer came in time, or no connection."""
+_OF_CLIENT: Final = 10
+"""The most requests at once of a client, which looks through all its connections for each of them."""
 _NO_CREDIT: Final = re.compile(r"insufficient_quota|billing_error|credit balance", re.IGNORECASE)
 
 
@@ -61,13 +67,36 @@ NO_CONNECTION: Final = Failure("no connection to the provider")
 UNREADABLE: Final = Failure("the provider's answer cannot be read", status=200)
 
 
-@dataclass(slots=True)
 class Connection:
-    """The client and the limit that all models at one server share."""
+    """The clients and the limit that all models at one server share."""
 
-    client: Any
-    key: str = field(repr=False)
-    limiter: Limiter = field(default_factory=Limiter)
+    def __init__(self, connect: Callable[[], Any], key: str) -> None:
+        self.key = key
+        self.limiter = Limiter()
+        self.queues = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        """By model, a lock for whoever is the next to be sent: turns are booked one at a time."""
+        self._connect = connect
+        self._clients: list[Any] = []
+        self._lent: list[int] = []
+
+    @contextmanager
+    def client(self) -> Iterator[Any]:
+        """Lend a client for one request."""
+        number = next((number for number, lent in enumerate(self._lent) if lent < _OF_CLIENT), None)
+        if number is None:
+            number = len(self._clients)
+            self._clients.append(self._connect())
+            self._lent.append(0)
+        self._lent[number] += 1
+        try:
+            yield self._clients[number]
+        finally:
+            self._lent[number] -= 1
+
+    async def close(self) -> None:
+        """Close the clients."""
+        for client in self._clients:
+            await client.close()
 
 
 _connections: dict[tuple[str, str, str], Connection] = {}
@@ -119,17 +148,24 @@ class NetworkModel(Endpoint):
             return await self.way.answer(self, request)
         connection, retries = self.connection(), 0
         rates = Rates.of(self._service, self.name)
+        limiter = connection.limiter
         while True:
-            async with connection.limiter as limiter:
-                halvings = limiter.halvings
-                taken = await rates.turn()
-                outcome = await self._try(connection.client, request, rates)
+            with uncounted():
+                async with connection.queues[self.name]:
+                    taken = await rates.turn()
+                    await limiter.enter()
+            refusals = limiter.refusals
+            try:
+                with connection.client() as client:
+                    outcome = await self._try(client, request, rates)
                 if isinstance(outcome, Answer):
-                    limiter.answered()
+                    limiter.answered(refusals)
                     rates.settle(taken, outcome.tokens)
                     return cleaned(outcome, connection.key), retries
                 if outcome.status in _OVERLOAD:
-                    limiter.overloaded(halvings)
+                    limiter.refused(refusals)
+            finally:
+                limiter.leave()
             asked = outcome.retry_after
             wait = backoff(retries) if asked is None else asked
             if outcome.status in _OVERLOAD and asked is not None and asked <= LONGEST_WAIT:
@@ -150,7 +186,7 @@ class NetworkModel(Endpoint):
         """Return what all models at the server share."""
         place = self.provider, self._service.base_url, self._service.key
         if place not in _connections:
-            _connections[place] = Connection(self.connect(*place[1:]), place[2])
+            _connections[place] = Connection(partial(self.connect, *place[1:]), place[2])
         return _connections[place]
 
     def error(self, failure: Failure, key: str) -> ActError | UserError:
@@ -207,7 +243,7 @@ async def close_connections() -> None:
     """Close the clients; call this before the event loop ends."""
     while _connections:
         _, connection = _connections.popitem()
-        await connection.client.close()
+        await connection.close()
 
 
 def backoff(retries: int) -> float:

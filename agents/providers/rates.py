@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-import tempfile
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,10 +17,10 @@ from typing import Final, Self
 
 from agents.providers.pricing import Tokens
 from agents.providers.settings import PER_MINUTE, Service
-from environments.time_limit import uncounted
 from interventions.errors import UserError
 
-FOLDER: Final = Path(tempfile.gettempdir()) / f"souk-rates-{os.getuid()}"
+VARIABLE: Final = "SOUK_RATES"
+"""The environment variable that names another folder for the pace of keys."""
 
 _MINUTE: Final = 60.0
 _FORGOTTEN: Final = 600.0
@@ -66,14 +66,13 @@ class Rates:
         """Return the pace of a model at a provider, with the limits that the user has set for the key."""
         boot = _BOOT.read_text() if _BOOT.exists() else ""
         place = json.dumps([service.base_url, service.key, model, boot]).encode()
-        return cls(FOLDER / hashlib.sha256(place).hexdigest(), service.limits)
+        return cls(folder() / hashlib.sha256(place).hexdigest(), service.limits)
 
     async def turn(self) -> dict[str, float]:
         """Wait for the next turn; return what the request is taken to take, for `settle`."""
         wait, taken = self.book(time.monotonic())
         if wait:
-            with uncounted():
-                await asyncio.sleep(wait)
+            await asyncio.sleep(wait)
         return taken
 
     def book(self, now: float) -> tuple[float, dict[str, float]]:
@@ -141,13 +140,12 @@ class Rates:
         """Hold the file alone meanwhile, and write it."""
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self._path.parent.lstat().st_uid != os.getuid():
-                raise PermissionError(0, "it is another user's")
+            _check(self._path.parent)
             place = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise UserError(
                 f"{self._path.parent}: cannot be written ({error.strerror}), and the pace of requests is "
-                "kept there; set TMPDIR to a folder that can"
+                f"kept there; set {VARIABLE} to a folder that can"
             ) from None
         with os.fdopen(place, "r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -158,6 +156,20 @@ class Rates:
             file.seek(0)
             file.truncate()
             json.dump(asdict(state), file)
+
+
+def folder() -> Path:
+    """Return the folder that all processes of a user share on this machine, whatever their TMPDIR."""
+    return Path(os.environ.get(VARIABLE) or f"/tmp/souk-rates-{os.getuid()}")  # noqa: S108 (see `_check`)
+
+
+def _check(folder: Path) -> None:
+    """Raise PermissionError for a folder that another user has made, or can write."""
+    found = folder.lstat()
+    if found.st_uid != os.getuid():
+        raise PermissionError(0, "it is another user's")
+    if stat.S_ISDIR(found.st_mode) and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(0, "other users can write it")
 
 
 def _read(text: str) -> _State:

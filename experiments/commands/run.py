@@ -34,7 +34,8 @@ def run(
         int, typer.Option(min=1, max=1_000, help="Processes, each with its own proxy and browser.")
     ] = 1,
     slots: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Episodes at the same time in each worker.")
+        int | None,
+        typer.Option(min=1, max=1_000, help="Trials at the same time in each worker; on pages at most 64."),
     ] = None,
     backend: Annotated[
         Literal["local", "ray"], typer.Option(help="Workers on this machine, or on a Ray cluster.")
@@ -115,6 +116,7 @@ def run(
     for line in plan_notes(session.records, session.design, experiment, session.total):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     several = Workers(workers, slots, backend, address, in_batches)
+    several.check_slots(session.design)
     if in_batches:
         session.check_batches(several)
     if dry_run:

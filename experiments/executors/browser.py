@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 BYTES_OF_EPISODE: Final = 100 * 2**20
 """The memory that is free for each episode at once; one takes half of it, with its part of the browser's."""
+MOST_IN_A_BROWSER: Final = 64
+"""The most episodes that a browser has at once: with more, its pages wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +164,4 @@ def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
     if all(is_simulated(agent) or is_command(agent) for agent in agents):
         return cores
     room = int(psutil.virtual_memory().available) * cores // (all_cores * BYTES_OF_EPISODE)
-    return min(max(room, 4 * cores), 16 * cores, 64)
+    return min(max(room, 4 * cores), 16 * cores, MOST_IN_A_BROWSER)

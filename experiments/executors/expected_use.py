@@ -7,6 +7,7 @@ from typing import Final
 from agents.providers import longest_answer
 from agents.providers.batches import SHARE
 from agents.providers.pricing import Tokens, cost_of
+from agents.providers.settings import COMPUTERS
 from agents.providers.tokens import estimate_tokens
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Trial
@@ -19,6 +20,8 @@ Those of the embedded shop have 1,900 (a product) to 4,000 (search results).
 """
 PAGE_ANSWER_TOKENS: Final = 250
 """The tokens of an answer: thought, memory and action."""
+PICTURE_TOKENS: Final = 1_600
+"""The tokens of a picture. A model that acts by them is sent all of its trial with each request."""
 TEXT_ANSWER_TOKENS: Final = 50
 MESSAGE_TOKENS: Final = 20
 """The most tokens that a provider adds to a message."""
@@ -36,9 +39,11 @@ class ExpectedUse:
 
 def expected_use(agent: str, trials: Iterable[Trial], design: AnyDesign) -> ExpectedUse:
     """Add up what these trials take."""
-    parts = [_requests(trial, design) for trial in trials]
-    requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
-    return ExpectedUse(requests, tokens_in, tokens_out, cost_of(agent, Tokens(tokens_in, tokens_out)))
+    count = _with_pictures if _is_computer(agent) else _requests
+    parts = [count(trial, design) for trial in trials]
+    requests, tokens_in, tokens_out, pictures = (sum(part[index] for part in parts) for index in range(4))
+    cost = cost_of(agent, Tokens(tokens_in, tokens_out), pictures)
+    return ExpectedUse(requests, tokens_in, tokens_out, cost)
 
 
 def most_cost_in_a_batch(trial: CardTrial) -> float | None:
@@ -60,18 +65,31 @@ def most_cost_in_a_batch(trial: CardTrial) -> float | None:
     return None if cost is None else SHARE * cost
 
 
-def assumed(design: AnyDesign) -> str:
+def assumed(design: AnyDesign, agent: str = "") -> str:
     """Say what a request and an answer are assumed to take."""
+    if _is_computer(agent):
+        return f"{PICTURE_TOKENS:,} tokens for each picture so far, an answer {PAGE_ANSWER_TOKENS} tokens"
     if design.mode == "text":
         return f"its prompt's tokens, an answer {TEXT_ANSWER_TOKENS} tokens"
     return f"{PAGE_TOKENS:,} tokens, an answer {PAGE_ANSWER_TOKENS} tokens"
 
 
-def _requests(trial: Trial, design: AnyDesign) -> tuple[int, int, int]:
-    """Count the requests of a trial, and their tokens in and out."""
+def _is_computer(agent: str) -> bool:
+    return agent.partition(":")[0] in COMPUTERS
+
+
+def _with_pictures(trial: Trial, design: AnyDesign) -> tuple[int, int, int, int]:
+    """Count as `_requests` does, for a model that acts by pictures."""
+    requests = design.requests(trial)
+    pictures = requests * (requests + 1) // 2
+    return requests, pictures * PICTURE_TOKENS, requests * PAGE_ANSWER_TOKENS, pictures
+
+
+def _requests(trial: Trial, design: AnyDesign) -> tuple[int, int, int, int]:
+    """Count the requests of a trial, their tokens in and out, and their pictures."""
     requests = design.requests(trial)
     if design.mode != "text":
-        return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
+        return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS, 0
     prompts = [estimate_tokens(prompt) for prompt in design.prompts(trial)]
     asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
-    return requests, asked, requests * TEXT_ANSWER_TOKENS
+    return requests, asked, requests * TEXT_ANSWER_TOKENS, 0

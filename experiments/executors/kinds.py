@@ -66,8 +66,8 @@ class Running(Generic[D_contra, T]):
     from the design to what scores the answers of a trial. check: looks, before the first trial, whether
     trials can be treated, from the design, the trials and the shop's address (None: the embedded one), and
     the file `upstream_ca`; it raises UserError. on_programs: opens what lets programs act in trials, from the
-    design, the testbed, the proxy's guests, the number of slots and what counts as shown. guests: lets guests
-    of the proxy act, such as those that are replayed.
+    design, the testbed, the proxy's guests, the number of programs at once and what counts as shown. guests:
+    lets guests of the proxy act, such as those that are replayed.
     """
 
     on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
@@ -82,11 +82,11 @@ class Running(Generic[D_contra, T]):
 
 
 def _in_shops(
-    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", slots: int, observe: Observe
+    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", at_once: int, observe: Observe
 ) -> AbstractAsyncContextManager[Executor[ShopTrial]]:
     from experiments.executors.programs import open_programs  # noqa: PLC0415 (few runs)
 
-    return open_programs(design, testbed, guests, slots, observe)
+    return open_programs(design, testbed, guests, at_once, observe)
 
 
 def _guests_of_shops(

@@ -29,7 +29,7 @@ from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Observe, S
 from experiments.episodes.trajectory import Trajectory, usage_of
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
-from experiments.records.record import Cause, TrialRecord, to_row
+from experiments.records.record import Cause, Start, TrialRecord, to_row
 from interventions.errors import UserError
 from proxy.guests import OWN_NAME, PREFIX, Guests
 from proxy.reverse import Origin
@@ -141,15 +141,17 @@ class ProgramExecutor:
         design: ShopDesign,
         testbed: Testbed,
         guests: ProgramGuests,
-        slots: int,
+        at_once: int,
         browser: str | None,
         observe: Observe = "page",
     ) -> None:
         """Prepare to run attempts.
 
-        `browser` is the Chromium that programs are told of, `observe` what counts as shown to them.
+        `at_once` is how many programs there are at most, each with a browser: further attempts wait.
+        `browser` is the Chromium that they are told of, `observe` what counts as shown to them.
         """
-        self.slots = slots
+        self.slots = at_once
+        self._places = asyncio.Semaphore(at_once)
         self._seconds, self._steps = design.experiment.limits.seconds, design.experiment.limits.steps
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
         self._trials = guest_trials(design, testbed.base_url, guests, observe=observe)
@@ -161,6 +163,10 @@ class ProgramExecutor:
         Raises:
             UserError: the program does not start.
         """
+        async with self._places:
+            return await self._run(replace(attempt, start=Start.now()))
+
+    async def _run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
         shop, proxy = self._testbed.shop, self._testbed.proxy
         absences = shop.absences
         # A port of its own, never used again: what is left of a program reaches no other trial.
@@ -216,7 +222,7 @@ class ProgramExecutor:
 
 @asynccontextmanager
 async def open_programs(
-    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int, observe: Observe = "page"
+    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, at_once: int, observe: Observe = "page"
 ) -> AsyncIterator[ProgramExecutor]:
     """Open the executor of programs in this process."""
     async with async_playwright() as playwright:
@@ -224,7 +230,7 @@ async def open_programs(
             found = find_browser(playwright) or playwright.chromium.executable_path
         except UserError:  # a program may need none, or bring its own
             found = None
-    yield ProgramExecutor(design, testbed, guests, slots, str(found) if found else None, observe)
+    yield ProgramExecutor(design, testbed, guests, at_once, str(found) if found else None, observe)
 
 
 def end_of(ended: Ended, output: str) -> Trajectory:

@@ -18,6 +18,7 @@ from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
 from experiments.executors.executor import Attempt, Executor
 from experiments.executors.kinds import KINDS, AsText
+from experiments.executors.text import allow_connections
 from experiments.records.record import TrialRecord
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Setup:
     """A file of authorities that may have signed the shop's certificate; it has to be on each node."""
     shoppers: Mapping[str, ShopperProfile] = field(default_factory=dict)
     """The profiles of simulated agents that were read from files, by the agents' names."""
+    programs: int = 0
+    """How many programs act at once; 0: no agent is one."""
     observe: "Observe | None" = None
     """What counts as shown to programs; None: there are none."""
     in_batches: bool = False
@@ -114,12 +117,14 @@ async def open_executor(
     try:
         if setup.is_text:
             batches = BatchQueue(setup.folder / JOURNAL, say) if setup.in_batches else None
+            if not batches:
+                allow_connections(setup.slots)
             try:
                 yield setup.text_executor(batches)
             finally:
                 if batches:
                     await batches.close()
-        elif setup.observe and (open_programs := KINDS[setup.design.kind].on_programs):
+        elif setup.programs and (open_programs := KINDS[setup.design.kind].on_programs):
             from experiments.executors.programs import ProgramGuests  # noqa: PLC0415 (few runs)
 
             programs = ProgramGuests()
@@ -127,7 +132,9 @@ async def open_executor(
                 open_testbed(
                     setup.folder, setup.base_url, setup.upstream_ca, say, programs.guests, setup.cores
                 ) as testbed,
-                open_programs(setup.design, testbed, programs, setup.slots, setup.observe) as hosting,
+                open_programs(
+                    setup.design, testbed, programs, setup.programs, setup.observe or "page"
+                ) as hosting,
             ):
                 yield ByAgent(
                     BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots), hosting

@@ -1,12 +1,16 @@
 """Run trials as prompts: no browser and no proxy; the same cards as on pages, and the same records."""
 
+import resource
 import time
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Self
 
-from agents.base import Call, Message
+from agents.base import Call, Message, is_simulated
 from agents.providers.batches import BatchQueue
 from agents.providers.network import Way
+from agents.providers.settings import SERVICES
 from agents.registry import make_respondent
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
@@ -21,9 +25,38 @@ SLOTS_WITHOUT_WAITING: Final = 64
 Trials that end while others are written are written together.
 """
 
+SLOTS_OF_SERVICES: Final = 500
+"""Trials at once for models of providers, which refuse what is too much for them.
 
+So many requests are under way as they bear (see `agents.providers.limiter`); a trial that waits takes little
+memory.
+"""
 SLOTS_OF_BATCHES: Final = 10_000
 """Trials at once whose requests go in batches."""
+_OTHER_FILES: Final = 200
+"""How many files and connections a process has open besides those of its trials."""
+
+
+def default_text_slots(agents: Collection[str]) -> int | None:
+    """Return how many trials to run at once as text; None: as many as on pages.
+
+    A server of the user's own is not asked by hundreds: it does not refuse, but lets them wait, until they
+    give up. Models that compute in this process have no use for more either.
+    """
+    if all(map(is_simulated, agents)):
+        return SLOTS_WITHOUT_WAITING
+    services = [SERVICES.get(agent.partition(":")[0]) for agent in agents if not is_simulated(agent)]
+    return SLOTS_OF_SERVICES if all(each and each.needs_key for each in services) else None
+
+
+def allow_connections(slots: int) -> None:
+    """Let this process have a connection open for each trial, as far as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = slots + _OTHER_FILES
+    if soft not in (resource.RLIM_INFINITY, hard) and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 class TextExecutor:

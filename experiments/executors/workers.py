@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from agents.base import is_simulated
+from agents.base import is_command, is_simulated
 from agents.simulated.own_profiles import own_profiles
 from environments.shop.server import shop
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
-from experiments.executors.browser import default_slots
+from experiments.executors.browser import MOST_IN_A_BROWSER, default_slots
 from experiments.executors.executor import Executor
 from experiments.executors.pool import Say
 from experiments.executors.processes import open_processes
 from experiments.executors.ray_cluster import open_ray
 from experiments.executors.setup import Setup, open_executor
-from experiments.executors.text import SLOTS_OF_BATCHES, SLOTS_WITHOUT_WAITING
+from experiments.executors.text import SLOTS_OF_BATCHES, default_text_slots
+from interventions.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Workers:
             design.base_url,
             0,
             shoppers=own_profiles(agents),
+            programs=self.slots or self.cores_each if any(map(is_command, agents)) else 0,
             in_batches=self.in_batches,
         )
         slots = self.slots_each(agents, is_text=setup.is_text)
@@ -59,9 +61,15 @@ class Workers:
             return self.slots
         if self.in_batches:
             return SLOTS_OF_BATCHES
-        if is_text and all(map(is_simulated, agents)):
-            return SLOTS_WITHOUT_WAITING
-        return default_slots(agents, self.cores_each)
+        return (is_text and default_text_slots(agents)) or default_slots(agents, self.cores_each)
+
+    def check_slots(self, design: AnyDesign) -> None:
+        """Check that so many trials can run at once. Raises UserError."""
+        if design.mode == "page" and (self.slots or 0) > MOST_IN_A_BROWSER:
+            raise UserError(
+                f"--slots {self.slots}: a browser has at most {MOST_IN_A_BROWSER} episodes at once, as each "
+                "takes some 60 MB and its share of the cores; add --workers, or --mode text for cards"
+            )
 
 
 @asynccontextmanager

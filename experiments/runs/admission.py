@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 from agents.base import is_simulated
-from agents.providers.pricing import price_of
+from agents.providers.pricing import Tokens, price_of
 from experiments.records.asking import Asking
 from experiments.records.control import BEAT, Runner, named, requested_state
 from experiments.records.errors import DatabaseFailure
@@ -198,7 +198,9 @@ class Admission:
         price = price_of(agent)
         if price is None:
             raise UserError(f"--budget: the price of {agent} is unknown; add it to your price file")
-        return self._steps * (PROMPT_TOKENS * price.input + ANSWER_TOKENS * price.output) / 1e6
+        pictures = self._steps * (self._steps + 1) // 2  # each is sent again with all later requests
+        tokens = Tokens(self._steps * PROMPT_TOKENS, self._steps * ANSWER_TOKENS)
+        return price.of(tokens, pictures)
 
     def _read_costs(self) -> None:
         """What the run has cost so far; a trial of unknown cost counts as one that may still come."""

@@ -14,6 +14,7 @@ from agents.base import is_simulated
 from agents.providers import PROVIDERS
 from agents.providers.batches import SHARE
 from agents.providers.pricing import price_table
+from agents.providers.settings import COMPUTERS
 from analysis.estimators.detectable import detectable_d, detectable_effect
 from experiments.console.progress import duration
 from experiments.console.terminal import new_table
@@ -122,7 +123,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
         )
     if run.design.mode == "logprobs":
         return Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
-    if agent.partition(":")[0] not in PROVIDERS:
+    if agent.partition(":")[0] not in (*PROVIDERS, *COMPUTERS):
         if not is_simulated(agent):
             return Forecast(agent, count, None, None, None, None, None, "not known before the first trials")
         return Forecast(
@@ -130,7 +131,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
             f"assumed: {core_seconds:g} s of one core for a trial; {cores} cores",
         )  # fmt: skip
     use = expected_use(agent, trials, run.design)
-    question, _, answer = assumed(run.design).partition(", ")
+    question, _, answer = assumed(run.design, agent).partition(", ")
     pace = f" and {REQUEST_SECONDS:g} s, {answer}; {total_slots} trials at the same time"
     if workers.in_batches:
         pace = f", {answer}; in batches, at half the price, each within a day"

@@ -34,7 +34,7 @@ PATHS = {
 class Provider:
     """Answers each request with the next of `script`; keeps what was sent in `requests` and `headers`.
 
-    `asked` is set when a request has come.
+    `asked` is set when a request has come. Nobody is answered before `together` requests have come.
     """
 
     def __init__(self, kind: str = "openai") -> None:
@@ -44,6 +44,8 @@ class Provider:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.asked = asyncio.Event()
+        self.together = 0
+        self._all = asyncio.Event()
 
     @property
     def keys(self) -> list[str]:
@@ -95,6 +97,9 @@ class Provider:
         self.headers.append(dict(request.headers))
         self.loop.call_soon_threadsafe(self.asked.set)
         response = self.script.pop(0)
+        if len(self.requests) >= self.together:
+            self._all.set()
+        await self._all.wait()
         if response is None:
             await request.receive()  # comes back when the client has hung up
             return Response(status_code=503)
@@ -227,7 +232,7 @@ async def provider(
         monkeypatch.setenv(variable, f"{root}/v1")
     for variable in ("ANTHROPIC_BASE_URL", "OLLAMA_HOST", "GEMINI_BASE_URL"):
         monkeypatch.setenv(variable, root)
-    monkeypatch.setattr(rates, "FOLDER", tmp_path / "rates")
+    monkeypatch.setenv(rates.VARIABLE, str(tmp_path / "rates"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     yield provider
     await close_models()

@@ -41,6 +41,7 @@ BENCHMARKS = {
     "clogit": clogit.run,
     "conjoint": conjoint.run,
     "text_mode": text_mode.run,
+    "text_waiting": text_mode.run_waiting,
     "scoring": scoring.run,
     "viewer": viewer.run,
 }

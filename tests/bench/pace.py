@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from playwright.async_api import Browser, async_playwright
 
-from agents.base import Agent, Decision, Observation
+from agents.registry import close_agents
 from environments.browser import find_browser
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -27,8 +27,9 @@ from experiments.records.store import Records
 from tests.bench.result import Result
 from tests.experiments.command_line import descendants
 from tests.experiments.running import run_trials
+from tests.held_provider import held_provider
 
-AGENT: Final = "simulated:balanced"
+AGENT: Final = "compatible:model"
 IN_FLIGHT: Final = 64
 EPISODES: Final = 192
 AT_ONCE: Final = 60
@@ -43,25 +44,10 @@ MB: Final = 1024
 PSS: Final = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 
 
-class Paced:
-    """An agent that takes its time for each answer."""
+class CountedTrials(ShopTrialRunner):
+    """Trials of which it is known how many are open."""
 
-    def __init__(self, agent: Agent, seconds: float) -> None:
-        self._agent, self._seconds = agent, seconds
-
-    async def act(self, observation: Observation) -> Decision:
-        await asyncio.sleep(self._seconds)
-        return await self._agent.act(observation)
-
-
-class PacedTrials(ShopTrialRunner):
-    """Trials of agents that take their time."""
-
-    seconds = 0.0
     open = 0
-
-    def agent(self, trial: ShopTrial) -> Agent:
-        return Paced(super().agent(trial), self.seconds)
 
     async def episode(self, *what: Any) -> Trajectory:
         self.open += 1
@@ -75,7 +61,7 @@ async def run() -> Result:
     design = ShopDesign(experiment_source("nudges"))
     trials = list(itertools.islice(design.trials([AGENT]), AT_ONCE))
     many = list(itertools.islice(design.trials([AGENT]), EPISODES))
-    cores = default_slots([AGENT])
+    cores = default_slots([])
     bare = [await playwright_alone(trials[: AT_ONCE // 2], cores)]
     at_once = [(await souk(design, trials[: AT_ONCE // 2], cores, 0.0))[0]]
     paced = {seconds: await souk(design, many, IN_FLIGHT, seconds) for seconds in PAUSES}
@@ -103,8 +89,9 @@ async def run() -> Result:
             ),
         ),
         how=(
-            f"`{AGENT}` in the experiment `nudges`, as `souk run` runs it; each of its answers, of which a"
-            f" trial has about {steps:.1f}, takes so long. What counts are the episodes that ended after the"
+            "A model in the experiment `nudges`, as `souk run` runs it, asked through the `openai` SDK of a"
+            f" server in another process; each of its answers, of which a trial has about {steps:.1f}, takes"
+            " so long, or none. What counts are the episodes that ended after the"
             " first quarter of them and before the last. Playwright alone opens the same two pages in"
             " tabs, presses the button and waits for the message, in a context of its own, without proxy,"
             " observation and records."
@@ -135,16 +122,17 @@ async def souk(
         ended.append(time.perf_counter())
         steps.append(record.trial.steps)
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, held_provider("", seconds=seconds) as url:
+        os.environ["COMPATIBLE_BASE_URL"] = url
         records = Records(f"sqlite:///{folder}/souk.db")
         records.begin_run(design.run_id, design.experiment.name, design.facts([]))
         async with open_testbed(Path(folder)) as testbed:
-            runner = PacedTrials(design, testbed.base_url)
-            runner.seconds = seconds
+            runner = CountedTrials(design, testbed.base_url)
             looking = asyncio.create_task(_look_again(runner))
             await run_trials(BrowserExecutor(runner, testbed, slots), design, records, trials, finished)
             looking.cancel()
             looks = await looking
+        await close_agents()
     quarter = len(ended) // 4
     rate = 60 * (len(ended) - 2 * quarter) / (ended[-quarter - 1] - ended[quarter - 1])
     memory, in_flight = max(looks)
@@ -178,7 +166,7 @@ async def _visit(browser: Browser, base_url: str, trials: Iterator[ShopTrial]) -
         await context.close()
 
 
-async def _look_again(runner: PacedTrials) -> list[tuple[float, int]]:
+async def _look_again(runner: CountedTrials) -> list[tuple[float, int]]:
     """The memory of this process and all that it has started, in MB, and the episodes in flight.
 
     Looks again and again until cancelled. A look takes the kernel a tenth of a second and more.

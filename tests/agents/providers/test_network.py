@@ -316,7 +316,7 @@ async def test_one_client_serves_all_and_is_closed(provider) -> None:
     (connection,) = network._connections.values()
     await network.close_connections()
     assert not network._connections
-    http = connection.client._client
+    http = connection._clients[0]._client
     assert http.is_closed
 
 
@@ -393,12 +393,35 @@ async def test_a_cancelled_request_gives_its_place_back(provider) -> None:
 
 
 @alike
-async def test_overload_halves_how_many_are_asked_at_once(provider) -> None:
+async def test_overload_lowers_how_many_are_asked_at_once(provider) -> None:
     provider.fail(429)
-    provider.say("Good day")
-    await model_at(provider).ask(HELLO)
+    with pytest.raises(ProviderError):
+        await model_at(provider, max_retries=0).ask(HELLO)
     (connection,) = network._connections.values()
-    assert connection.limiter.limit == 4
+    assert connection.limiter.limit == 1  # no other was under way
+
+
+@pytest.mark.slow
+@alike
+async def test_more_are_under_way_than_a_client_of_an_sdk_has_connections(provider) -> None:
+    """By default some have 100, and look through all of them for each request."""
+    provider.together = 110
+    for _ in range(provider.together):
+        provider.say("Good day")
+    model = model_at(provider)
+    connection = model.connection()
+    connection.limiter.limit = provider.together
+    replies = await asyncio.gather(*(model.ask(HELLO) for _ in range(provider.together)))
+    assert {reply.text for reply in replies} == {"Good day"}
+    assert len(connection._clients) == 11
+
+
+async def test_no_answer_in_time_counts_as_overload(provider) -> None:
+    provider.hang()
+    with pytest.raises(ProviderError, match="in time"):
+        await model_at(provider, timeout=0.1, max_retries=0).ask(HELLO)
+    (connection,) = network._connections.values()
+    assert connection.limiter.limit == 1
 
 
 @pytest.mark.parametrize("provider", ["ollama", "compatible"], indirect=True)

@@ -12,14 +12,19 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from agents.base import Message, ProviderError
 from agents.providers import make_model
 from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.pricing import Tokens
-from agents.providers.rates import Rates
+from agents.providers.rates import VARIABLE, Rates
 from agents.providers.settings import SERVICES
+from experiments.executors.workers import Workers
+from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
+from tests.experiments.running import HOTELS
+from tests.held_provider import held_provider
 from tests.support import size
 
 HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
@@ -191,3 +196,40 @@ def test_a_folder_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(UserError, match="it is another user's"):
         Rates(tmp_path / "of-key", {"requests": 60}).book(NOW)
+
+
+def test_a_folder_that_others_can_write_is_not_trusted(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with pytest.raises(UserError, match="other users can write it"):
+        Rates(tmp_path / "of-key", {"requests": 60}).book(NOW)
+
+
+@pytest.mark.slow
+def test_workers_and_single_processes_share_the_pace(
+    short_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever their TMPDIR: a command gives its workers one of its own."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    monkeypatch.setenv("OPENAI_REQUESTS_PER_MINUTE", "60000")
+    (tmp_path / "x.yaml").write_text(HOTELS)
+    free = [time.monotonic()]
+    with held_provider("A") as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        path = Rates.of(SERVICES["openai"], "gpt-4.1-mini")._path
+        try:
+            for workers in (2, 1):
+                monkeypatch.setenv("TMPDIR", str(short_folder if workers == 2 else tmp_path))
+                run = ExperimentRun(
+                    str(tmp_path / "x.yaml"),
+                    agents=["openai:gpt-4.1-mini"],
+                    limit=4,
+                    db=f"sqlite:///{tmp_path}/{workers}.db",
+                    out=tmp_path,
+                )
+                asyncio.run(run.run(Console(quiet=True), Workers(workers, slots=2)))
+                assert run.records.outcomes(run.design.run_id) == {"choice": 4}
+                free.append(json.loads(path.read_text())["free"]["requests"])
+        finally:
+            path.unlink(missing_ok=True)
+    assert free == sorted(set(free))  # each has booked turns there

@@ -152,6 +152,33 @@ def test_slots_follow_the_cores_the_memory_and_what_agents_wait_for(
     assert Workers(2, slots=3).slots_each(["openai:small"], is_text=False) == 3
 
 
+def test_more_trials_run_at_once_as_text_than_on_pages(tmp_path: Path) -> None:
+    on_pages = default_slots(["ollama:small"])
+    for agents, slots in (
+        (["simulated:balanced"], 64),
+        (["openai:small", "simulated:balanced"], 500),
+        (["openai:small", "ollama:small"], on_pages),  # which does not refuse, but lets them wait
+    ):
+        assert Workers().slots_each(agents, is_text=True) == slots
+    Workers(slots=500).check_slots(load_design("hotels", "text"))
+    Workers(slots=64).check_slots(load_design("nudges"))
+    with pytest.raises(UserError, match="--slots 65: a browser has at most 64 episodes at once"):
+        Workers(slots=65).check_slots(load_design("nudges"))
+
+
+def test_programs_are_as_many_as_cores_also_beside_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    design = load_design("nudges")
+    both = ["openai:small", "command:python x.py"]
+    found = Workers().setup(design, tmp_path, both)
+    assert found.programs == 2 < found.slots
+    assert Workers(2).setup(design, tmp_path, both).programs == 1
+    assert Workers(slots=5).setup(design, tmp_path, both).programs == 5
+    assert Workers().setup(design, tmp_path, both[:1]).programs == 0
+
+
 @pytest.mark.slow
 def test_a_run_begins_without_what_only_its_pages_or_its_analysis_need() -> None:
     script = (

@@ -3,16 +3,22 @@
 What programs do that go wrong is in tests/faults/test_programs.py.
 """
 
+import asyncio
 import json
 import os
 import signal
 import sqlite3
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from experiments.designs.loading import load_design
+from experiments.executors.executor import Attempt
+from experiments.executors.setup import Setup, open_executor
+from experiments.records.record import Start
 from tests.experiments.command_line import Ended, forked_souk, start
 from tests.faults.programs import SETTINGS, expected, place, trials_of_programs
 from tests.faults.wild_program import drawn
@@ -184,3 +190,41 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     cards = forked_souk("run", "hotels", "--agent", "command:python x.py", cwd=tmp_path)
     assert cards.status == 2
     assert "is a program, which visits shops" in cards.err
+
+
+NOTER = """\
+import sys, time
+with open(sys.argv[1], "a", buffering=1) as notes:
+    notes.write("begin ")
+    time.sleep(0.1)
+    notes.write("end ")
+"""
+
+
+@pytest.mark.slow
+async def test_no_more_programs_are_there_than_said(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    (tmp_path / "p.py").write_text(NOTER)
+    design = load_design(str(tmp_path / "e.yaml"))
+    name = f"command:{sys.executable} {tmp_path / 'p.py'} {tmp_path / 'notes'}"
+    trials = list(islice(design.trials([name]), 3))
+    async with open_executor(Setup(design, tmp_path, None, 4, programs=1)) as executor:
+        await asyncio.gather(*(executor.run(Attempt(trial, 1, Start.now())) for trial in trials))
+    assert (tmp_path / "notes").read_text().split() == ["begin", "end"] * 3
+
+
+SPENDER = """\
+import json
+print(json.dumps({"usage": {"model": "m", "tokens_in": 1, "tokens_out": 1, "cost": 0.4}}))
+"""
+
+
+@pytest.mark.slow
+def test_a_budget_counts_what_programs_tell(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(SPENDER)
+    (tmp_path / "prices.yaml").write_text('as_of: "2026-11"\nmodels: {"command:*": {input: 0, output: 0}}\n')
+    name = f"command:{sys.executable} p.py"
+    ended = run(tmp_path, name, "--slots", "1", "--budget", "1.7", SOUK_PRICES="prices.yaml")
+    # Each may cost twice as much as the dearest before it: 0.8 are kept back.
+    assert "--budget 1.7: 1.2000 USD are spent" in " ".join(ended.err.split())
+    assert [row["cost"] for row in rows(tmp_path, "SELECT cost FROM trials")] == [0.4] * 3

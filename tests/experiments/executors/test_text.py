@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import resource
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +16,12 @@ from rich.console import Console
 
 from agents.base import ProviderError, Reply
 from experiments.executors import text as text_runner
+from experiments.executors.workers import Workers
 from experiments.records.tables import answers, questions, steps, trials
 from experiments.records.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
+from tests.held_provider import held_provider, seen
 from tests.support import usual
 
 HOTELS = """\
@@ -239,3 +242,28 @@ def test_only_cards_can_be_text(tmp_path: Path) -> None:
     refused = forked_souk("run", "nudges", "--mode", "text", cwd=tmp_path)
     assert refused.status == 2
     assert refused.err.startswith("error: --mode text: nudges is about pages of a shop")
+
+
+@pytest.mark.slow
+def test_500_conversations_are_under_way_in_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server answers nobody before so many ask as the limit of the provider allows in that round."""
+    (tmp_path / "x.yaml").write_text(HOTELS.replace("sets: 6, repeats: 2", "sets: 500, repeats: 1"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with held_provider("A", rounds=[8, 16, 32, 64, 128, 256, 500]) as url:
+        monkeypatch.setenv("COMPATIBLE_BASE_URL", url)
+        run = ExperimentRun(
+            str(tmp_path / "x.yaml"),
+            agents=["compatible:m"],
+            limit=1_004,
+            db=f"sqlite:///{tmp_path}/t.db",
+            out=tmp_path,
+        )
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))  # as macOS has it
+        try:
+            asyncio.run(run.run(Console(quiet=True), Workers(slots=500)))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert seen(url) == {"most": 500, "answered": 1_004}
+    assert run.records.outcomes(run.design.run_id) == {"choice": 1_004}

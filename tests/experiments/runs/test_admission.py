@@ -132,6 +132,18 @@ async def may_spend(records: Records, budget: float) -> bool:
     return await admission.admit(ATrial("next"))
 
 
+async def test_pictures_that_have_a_price_are_kept_money_for(
+    records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = 'as_of: "2026-11"\nmodels: {"fara-computer:m": {input: 0, output: 0, image: 0.01}}\n'
+    (tmp_path / "prices.yaml").write_text(prices)
+    monkeypatch.setenv("SOUK_PRICES", str(tmp_path / "prices.yaml"))
+    each = STEPS * (STEPS + 1) / 2 * 0.01  # a picture goes with all requests that follow
+    for budget, fits in ((0.99 * each, False), (1.01 * each, True)):
+        admission = Admission(records, "r-1", budget=budget, agents=["fara-computer:m"], steps=STEPS)
+        assert await admission.admit(ATrial("t", "fara-computer:m")) is fits
+
+
 async def test_what_the_run_has_cost_before_counts(records: Records) -> None:
     records.save(ended("t1", 0.30), ended("t2", 0.10), ended("t3", 0.0, "simulated:balanced"))
     left = 0.4 + MARGIN * 0.30
