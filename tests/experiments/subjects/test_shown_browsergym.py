@@ -30,6 +30,8 @@ EDITS = [
     {"set_reviews": 4321},
     {"banner": {"text": "Free delivery today"}},
 ]
+PRESS = "page.click('#product-addtocart-button')"
+BELOW = {"head": "<style>[class$=title-details]{position:relative;top:3000px}</style>"}
 COVER = '<div style="position:fixed;inset:0;background:white;pointer-events:none"></div>'
 ATTACKS: dict[str, tuple[dict[str, str], str]] = {
     "the old price beside": ({"extra": "<p>Buy now for $19.99</p>"}, "the old price too"),
@@ -47,6 +49,7 @@ ATTACKS: dict[str, tuple[dict[str, str], str]] = {
     "the nudge elsewhere": ({"script": TAKEN, "extra": f"<p>{NUDGE}</p>"}, "insert_text is gone"),
     "another address": (MOVED["another address"], "insert_text is gone"),
     "another page": (MOVED["a location"], "insert_text is gone"),
+    "below the fold": (BELOW, "was not shown"),
     "transparent": ({"head": "<style>[class$=title-details]{opacity:0}</style>"}, "was not shown"),
     "white on white": (
         {"head": "<style>[class$=title-details]{color:white!important;background:white!important}</style>"},
@@ -67,18 +70,21 @@ class Gym:
     db: str
     thread: ThreadPoolExecutor
 
-    async def buy(self) -> dict[str, Any]:
+    async def buy(self, **options: Any) -> dict[str, Any]:
         """Buy what the tab shows that is active at the start, which is nudged; return the trial's row."""
         task, trial = next(self.tasks)
-        await asyncio.get_running_loop().run_in_executor(self.thread, self._buy, task)
+        await asyncio.get_running_loop().run_in_executor(self.thread, self._buy, task, options)
         return next(row for row in rows(self.db, tables.trials) if row["trial"] == trial.id)
 
-    def _buy(self, task: str) -> None:
-        env = gymnasium.make(task)
+    def _buy(self, task: str, options: dict[str, Any]) -> None:
+        env = gymnasium.make(task, **options)
         try:
             env.reset()
-            bid = env.unwrapped.page.locator("#product-addtocart-button").get_attribute("bid")
-            *_, info = env.step(f"click('{bid}')")
+            if options:
+                *_, info = env.step(PRESS)
+            else:
+                bid = env.unwrapped.page.locator("#product-addtocart-button").get_attribute("bid")
+                *_, info = env.step(f"click('{bid}')")
             assert info["task_info"]["outcome"]
         finally:
             env.close()
@@ -140,3 +146,9 @@ async def test_what_a_page_undoes_or_hides_does_not_count(attack: str, gym: Gym,
     assert {each["edit"] for each in made} >= {name for edit in EDITS for name in edit}
     assert row["outcome"] == "treatment_failed", row["reason"]
     assert reason in row["reason"]
+
+
+async def test_an_agent_that_is_given_the_page_itself_may_read_all_of_it(gym: Gym, shop: ForeignShop) -> None:
+    vars(shop).update(BELOW)
+    row = await gym.buy(use_raw_page_output=True, action_mapping=lambda action: action)
+    assert row["outcome"] == "choice", row["reason"]
