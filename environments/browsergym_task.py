@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal
 
 import numpy as np
-from playwright.sync_api import BrowserType, Page, Request, Response
+from playwright.sync_api import BrowserType, Frame, Page, Request, Response
 from playwright.sync_api import Error as PlaywrightError
 
 try:
@@ -22,10 +22,27 @@ except ModuleNotFoundError as error:
 
 from environments.actions import Action, ActionError, parse_action
 from environments.browser import SECRET, VIEWPORT, find_browser, flags
-from environments.episode import ACTION_TIMEOUT_MS, LOAD_TIMEOUT_MS, Look, first_line
+from environments.episode import (
+    ACTION_TIMEOUT_MS,
+    LOAD_TIMEOUT_MS,
+    STAYING,
+    Look,
+    first_line,
+    is_departure,
+)
 from environments.observation import Observation, Tab
-from environments.observe import storable
-from environments.settling import AWAITED, DRAWN, LASTING, SETTLE_SECONDS, STANDS
+from environments.observe import NOTHING, View, Wanted, storable
+from environments.observe_around import observe_around
+from environments.settling import (
+    AWAITED,
+    DRAWN,
+    LASTING,
+    SETTLE_SECONDS,
+    STANDS,
+    STILL,
+    STILL_MS,
+    STIRRING_MS,
+)
 from environments.stops import Stop
 from environments.through_proxy import (
     MARK,
@@ -36,6 +53,7 @@ from environments.through_proxy import (
     is_shown_document,
     past_proxy,
 )
+from interventions.edits.in_browser import Standing
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 """The result of a step: observation, reward, whether the episode has ended or was cut off, and `info`."""
@@ -52,7 +70,8 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
 
     The last tab is active. The reward is 1 when a product was chosen: a choice has no right answer. `script`
     runs in each page before the page's own scripts; `drawn` is what scripts have to draw before a page is
-    looked at (`environments.settling.drawn_in`); `facts` are each `info["task_info"]`.
+    looked at (`environments.settling.drawn_in`); `facts` are each `info["task_info"]`. `wanted` is read of
+    each page when it is observed, of this `page`: what is in the viewport, or all of it.
     """
 
     def __init__(
@@ -65,6 +84,8 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         script: str = "",
         drawn: Mapping[str, Any] | None = None,
         facts: Mapping[str, Any],
+        wanted: Wanted = NOTHING,
+        page: Literal["viewport", "whole"] = "viewport",
     ) -> None:
         super().__init__(seed)
         self.viewport = dict(zip(("width", "height"), VIEWPORT, strict=True))
@@ -72,10 +93,13 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         self.timeout = ACTION_TIMEOUT_MS
         self.locale, self.timezone_id = "en-US", "UTC"
         self.goal, self.urls, self.stops, self.script, self.facts = goal, urls, stops, script, facts
-        self.drawn = drawn
+        self.drawn, self.wanted, self.page = drawn, wanted, page
+        self.started: dict[Page, int] = {}
+        """The index of the start page that a tab shows, for as long as the agent has not left it."""
         self.stop: Stop | None = None
         """The stop condition that held at the last look."""
         self._pending: set[Request] = set()
+        self._stirred = False
         self._documents: list[Response] = []
 
     def setup(self, page: Page) -> tuple[str, dict[str, Any]]:
@@ -90,6 +114,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         for number, url in enumerate(self.urls):
             if number:
                 page = page.context.new_page()
+            self.started[page] = number
             page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
         page.bring_to_front()
         self.settle(page)
@@ -102,12 +127,21 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
             try:
                 page.wait_for_load_state("domcontentloaded", timeout=1000 * SETTLE_SECONDS)
                 page.evaluate(STANDS, True)
-                if not self._pending and (not self.drawn or page.evaluate(DRAWN, self.drawn)):
+                if not self._pending and (not self.drawn or self._is_drawn(page)):
                     return
                 page.wait_for_timeout(POLL_MS)
             except PlaywrightError:
                 continue  # the page navigated away under the call
         self._pending = {request for request in self._pending if request.resource_type in LASTING}
+
+    def _is_drawn(self, page: Page) -> bool:
+        """Whether scripts have drawn a page, and change it no more."""
+        if not page.evaluate(DRAWN, self.drawn):
+            return False
+        stirred, self._stirred = self._stirred, False
+        if stirred:
+            page.evaluate(STILL, [STILL_MS, STIRRING_MS])
+        return not self._pending and not self._stirred
 
     def validate(
         self, page: Page, chat_messages: Sequence[Mapping[str, Any]]
@@ -137,6 +171,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
     def _began(self, request: Request) -> None:
         if request.resource_type in AWAITED:
             self._pending.add(request)
+            self._stirred = True
 
     def _ended(self, request: Request) -> None:
         self._pending.discard(request)
@@ -181,9 +216,11 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             **options,
         )
         self._proxy, self._flags = proxy, flags(spki)
-        self._executes = False
+        self._executes = self._may_leave = False
         self.is_unusable = False
         """Whether the last text was no action at all."""
+        self.stood: tuple[Standing | None, Standing | None] = None, None
+        """What stood on the page before the last observation and after it."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -195,6 +232,9 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         with launched_with(self._flags):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
+        self.context.on("request", self._asked)
+        for page in self.task.started if self.task.drawn else ():
+            page.on("framenavigated", self._moved)
         return answer
 
     def step(self, action: str) -> Step:
@@ -203,8 +243,10 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         The reason why it could not be taken is the next observation's `last_action_error`.
         """
         self.is_unusable = False
+        with suppress(PlaywrightError):  # the tab has been closed
+            self.page.wait_for_timeout(0)  # lets in what tabs have said before, which the agent did not cause
+        self._may_leave = may_leave(action)
         if self.action_mapping is not None:
-            self.context.cookies()  # lets in what tabs have said since the last look
             self._executes = True
             return super().step(action)  # type: ignore[no-any-return]
         self.last_action, self.last_action_error = action, ""
@@ -226,6 +268,31 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         answer: Step = super().post_step(info, validate)
         self.task.check_passage(self.page, self._proxy)
         return answer
+
+    def _get_obs(self) -> dict[str, Any]:
+        """Observe the page, and read what stands there; all of it where the agent is given the page."""
+        self._may_leave = False
+        view = View("whole" if self.use_raw_page_output else self.task.page, screenshot=True)
+        take: Callable[[], dict[str, Any]] = super()._get_obs
+
+        def observe() -> dict[str, Any]:
+            answer, self.stood = observe_around(lambda: self.page, view, self.task.wanted, take)
+            return answer
+
+        try:
+            return observe()
+        except PlaywrightError:  # a page that navigates by itself; the second sees the new page
+            self.task.settle(self.page)
+            return observe()
+
+    def _asked(self, request: Request) -> None:
+        if self._may_leave and is_departure(request, self.page):
+            self.task.started.pop(self.page, None)
+
+    def _moved(self, frame: Frame) -> None:
+        """Where scripts draw the pages, an agent leaves one without a request for another."""
+        if self._may_leave and frame == self.page.main_frame:
+            self.task.started.pop(self.page, None)
 
     def _perform(self, action: Action) -> None:
         page: Page = self.page
@@ -266,6 +333,14 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             super()._activate_page_from_js(page)
 
 
+def may_leave(action: str) -> bool:
+    """Return whether an agent may leave a page by what it has written, in whatever action space."""
+    try:
+        return parse_action(action).name not in STAYING
+    except ActionError:
+        return True
+
+
 @contextmanager
 def launched_with(flags: Sequence[str]) -> Iterator[None]:
     """Launch all browsers within the block as Souk launches them, with these switches.
@@ -291,11 +366,17 @@ def launched_with(flags: Sequence[str]) -> Iterator[None]:
 
 
 def look_of(
-    observation: dict[str, Any], step: int, stop: Stop | None, page: Literal["viewport", "whole"] = "viewport"
+    observation: dict[str, Any],
+    step: int,
+    stop: Stop | None,
+    page: Literal["viewport", "whole"] = "viewport",
+    tab: int | None = None,
+    stood: tuple[Standing | None, Standing | None] = (None, None),
 ) -> Look:
     """Turn BrowserGym's observation into Souk's.
 
-    The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`.
+    The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`. `tab` is that of
+    the look; `stood`: what stood on the page before the observation and after it.
     """
     if "dom_object" in observation:
         marked, more = observation["dom_object"], observation["extra_element_properties"]
@@ -315,4 +396,7 @@ def look_of(
         Observation(observation["goal"], storable(html), tabs, error, step, page=page),
         observation["url"],
         stop,
+        tab=tab,
+        before=stood[0],
+        standing=stood[1],
     )

@@ -1,9 +1,10 @@
 """Read the texts of closed shadow trees and sandboxed frames, which scripts in the page cannot read."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
-from playwright.async_api import CDPSession
+Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], list[str]]
+"""A talk with the browser: yields methods of its protocol and their parameters, gets the answers."""
 
 _TAKE: Final = """(() => {
   const closed = globalThis[Symbol.for("souk.closed")];
@@ -14,18 +15,20 @@ _TEXT: Final = 3
 _NO_TEXT: Final = frozenset(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TITLE"])
 
 
-async def read_closed(session: CDPSession) -> list[str]:
-    """Return the texts of the trees and frames that `observe.js` has found to be closed, in its last call."""
-    taken = (await session.send("Runtime.evaluate", {"expression": _TAKE}))["result"]
+def read_closed(world: int | None = None) -> Talk:
+    """Return the texts of the trees and frames that `observe.js` has found to be closed, in its last call.
+
+    `world`: the execution context in which that was; None: the page's own.
+    """
+    where = {} if world is None else {"contextId": world}
+    taken = (yield "Runtime.evaluate", {"expression": _TAKE, **where})["result"]
     if "objectId" not in taken:
         return []
-    elements = await session.send(
-        "Runtime.getProperties", {"objectId": taken["objectId"], "ownProperties": True}
-    )
+    elements = yield "Runtime.getProperties", {"objectId": taken["objectId"], "ownProperties": True}
     texts: list[str] = []
     for each in elements["result"]:
         if each["name"].isdigit() and (element := each.get("value", {}).get("objectId")):
-            found = await session.send("DOM.describeNode", {"objectId": element, "depth": -1, "pierce": True})
+            found = yield "DOM.describeNode", {"objectId": element, "depth": -1, "pierce": True}
             texts += _texts(found["node"], closed=False)
     return texts
 

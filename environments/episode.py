@@ -68,7 +68,7 @@ class Look:
 
     `said` is the text by which the stop condition holds. `tab` is the index of the start page that the tab
     shows; None: the agent has left it. `standing` is what was read of the page besides; None where nothing
-    can be read.
+    can be read. `before`: the same, read before the observation, where that takes its time.
     """
 
     observation: Observation
@@ -77,6 +77,7 @@ class Look:
     said: str = ""
     tab: int | None = None
     standing: Standing | None = None
+    before: Standing | None = None
 
 
 class Episode:
@@ -415,8 +416,8 @@ def accumulate_frames(bid: str) -> list[str]:
     return ["f".join(parts[: index + 1]) for index in range(len(parts))]
 
 
-def is_departure(request: Request, page: Page) -> bool:
-    """Return whether a tab asks the network for another page.
+def is_departure(request: Any, page: Any) -> bool:
+    """Return whether a tab asks the network for another page, in either API of Playwright.
 
     What a page makes of itself (another address, a page made by its own scripts) is not another page.
     """
@@ -424,7 +425,7 @@ def is_departure(request: Request, page: Page) -> bool:
         return (
             request.is_navigation_request()
             and request.url.startswith(("http:", "https:"))
-            and request.frame == page.main_frame
+            and bool(request.frame == page.main_frame)
         )
     except PlaywrightError:
         return False

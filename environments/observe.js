@@ -3,7 +3,7 @@
 // An element counts as visible when at least half of its area lies in the viewport (and in the scroll
 // containers around it); a text is shown when its parent element is visible. Where only a picture is shown, any part
 // of it will do. Interactive elements get a
-// `bid` attribute that stays the same for as long as the element lives.
+// `bid` attribute that stays the same for as long as the element lives, where `marks` are to be made.
 //
 // `shown`: where a tree is wanted too, the indices of the visible elements among all elements of the page; an
 // open shadow tree comes right after its host.
@@ -15,7 +15,7 @@
 // `marked`: where a picture is shown, the boxes of the marked elements. `drawn`: the texts and controls that can be
 // seen in it (`drawnOn` is drawn_on.js), where `rectangles` are wanted.
 (asked) => {
-  const { wholePage, tree, picture, onlyPicture, rectangles, stops, places, ownTexts, ownPictures, cards } =
+  const { wholePage, tree, picture, onlyPicture, marks, rectangles, stops, places, ownTexts, ownPictures, cards } =
     JSON.parse(asked);
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
@@ -54,6 +54,7 @@
   const mark = (element, prefix) => {
     let bid = element.getAttribute("bid");
     if (bid === null) {
+      if (!marks) return "";
       const view = element.ownerDocument.defaultView;
       view.__soukMarks = (view.__soukMarks ?? 0) + 1;
       bid = `${prefix}${view.__soukMarks}`;

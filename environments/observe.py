@@ -7,10 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.async_api import Page
+from playwright.async_api import CDPSession, Page
 
 from environments.accessibility import read_tree
-from environments.closed_trees import read_closed
+from environments.closed_trees import Talk, read_closed
 from environments.drawn import Box, Drawn
 from environments.picture import (
     drawn_in_picture,
@@ -101,8 +101,7 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         if view.tree:
             tree = await read_tree(session, seen["shown"])
         if unread:
-            texts = [_text(text) for text in await read_closed(session)]
-            standing = replace(standing, own="\n".join((standing.own, *texts)))
+            standing = with_texts(standing, await _held(read_closed(), session))
         await session.detach()
     drawn, marked = drawn_in_picture(seen.get("drawn")), marked_in(seen.get("marked"))
     if drawn is None or marked is None:
@@ -126,11 +125,17 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
 
 
 async def _read(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted) -> Any:
-    """What the script inside the page tells, once it is checked."""
-    seen = parsed(await page.evaluate(OBSERVE, asked(view, tuple(stops), wanted)))
-    if not _is_sound(seen, len(stops)):
-        raise Disturbed("the page's scripts disturb the observation")
-    return seen
+    return told(await page.evaluate(OBSERVE, asked(view, tuple(stops), wanted)), len(stops))
+
+
+async def _held(talk: Talk, session: CDPSession) -> list[str]:
+    """What a talk with the browser leads to."""
+    try:
+        command = next(talk)
+        while True:
+            command = talk.send(await session.send(*command))
+    except StopIteration as end:
+        return list(end.value)
 
 
 async def _pictured(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted) -> tuple[Any, bytes]:
@@ -168,14 +173,15 @@ def _uncovered(standing: Standing, labels: Sequence[Box]) -> Standing:
 
 
 @lru_cache(maxsize=64)
-def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted) -> str:
-    """Return what the call inside the page is to read, as JSON."""
+def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted, *, marks: bool = True) -> str:
+    """Return what the call inside the page is to read, as JSON; `marks`: whether it marks elements."""
     return json.dumps(
         {
             "wholePage": view.page == "whole",
             "tree": view.tree,
             "picture": view.screenshot,
             "onlyPicture": view.screenshot and not view.html,
+            "marks": marks,
             "rectangles": wanted.rectangles,
             "stops": [asdict(stop) for stop in stops],
             "places": [asdict(spot) for spot in wanted.spots],
@@ -186,10 +192,18 @@ def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted) -> str:
     )
 
 
-def parsed(told: Any) -> Any:
+def told(answer: Any, stops: int = 0) -> Any:
+    """Return what the call inside the page has read, of so many stop conditions. Raises Disturbed."""
+    seen = parsed(answer)
+    if not _is_sound(seen, stops):
+        raise Disturbed("the page's scripts disturb the observation")
+    return seen
+
+
+def parsed(answer: Any) -> Any:
     """Return what a script of ours has told in JSON; None where it is nothing that we wrote."""
     try:
-        return json.loads(told)
+        return json.loads(answer)
     except (TypeError, ValueError, RecursionError):
         return None
 
@@ -212,6 +226,11 @@ def standing_of(read: Any, spots: Sequence[Spot]) -> Standing:
                 frozenset(map(storable, pictures)),
             )
     raise Disturbed("the page's scripts disturb the observation")
+
+
+def with_texts(standing: Standing, texts: Sequence[str]) -> Standing:
+    """Return what stands on a page, with further texts of the observation."""
+    return replace(standing, own="\n".join((standing.own, *map(_text, texts))))
 
 
 def storable(text: str) -> str:

@@ -24,7 +24,8 @@ class Sight:
     `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
     no product. `as_tree`: its reader was given the accessibility tree alone, which stands in `html`. `sent`:
     whether its reader was given it at all. `scroll`: how far a guest's page was scrolled to the right and
-    down, in pixels.
+    down, in pixels. `before`: what stood on the page before its reader was given it, where that took its
+    time.
     """
 
     product: str
@@ -34,6 +35,12 @@ class Sight:
     as_tree: bool = False
     sent: bool = True
     scroll: tuple[int, int] = (0, 0)
+    before: Standing | None = None
+
+    @property
+    def standings(self) -> list[Standing]:
+        """What stood on the page before its reader was given it, where that is known, and then."""
+        return [each for each in (self.before, self.standing) if each]
 
 
 class Done:

@@ -1,6 +1,7 @@
 """Check that a trial's treatment reached the agent: receipts, and what stood on the pages it looked at."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from html import unescape
 from typing import NamedTuple
 
@@ -72,6 +73,7 @@ def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session
             look.standing,
             look.url,
             as_tree=not look.observation.html and bool(look.observation.tree),
+            before=look.before,
         )
         if decision.looked
         else Sight(shown_product(look, trial, design, session), "", sent=False)
@@ -109,7 +111,7 @@ def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[st
         _untreated_pages(plan, seen, session, keys, chosen)
         or _untreated_cards(plan, session, keys)
         or _unlisted(plan, session, keys)
-        or misplaced(plan, [(sight.url, sight.standing) for sight in seen], session)
+        or misplaced(plan, [(sight.url, each) for sight in seen for each in sight.standings], session)
     )
 
 
@@ -193,13 +195,18 @@ def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]
 
 
 def _verdict(edit: Edit, proof: Proof, done: Done, sight: Sight) -> Verdict | None:
-    """Whether what an edit made stands in a sight of its page; None: that cannot be told."""
+    """Whether what an edit made stands in a sight of its page, all along; None: that cannot be told."""
     if sight.standing is None or proof not in done.changes:
         return None
     try:
-        return edit.stands(There(done.site, sight.standing), done.changes[proof])
+        asked = [edit.stands(There(done.site, each), done.changes[proof]) for each in sight.standings]
     except NotRead:
         return None
+    found = [each for each in asked if each]
+    if len(found) < len(asked):
+        return None
+    worst = next((each for each in found if each.problem), found[-1])
+    return replace(worst, given=all(each.given for each in found))
 
 
 def _untreated_pages(
@@ -216,7 +223,8 @@ def _untreated_pages(
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
             if mine and (reason := _not_shown(edit, proof, done, mine)):
                 return f"{proof.intervention}: {reason} on {key}"
-        if reason := old_value(key, mine, done):
+        every_moment = [replace(sight, standing=each) for sight in mine for each in sight.standings]
+        if reason := old_value(key, every_moment, done):
             return reason
     return ""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from agents.base import is_command, is_simulated
+from agents.base import is_command
 from agents.simulated.own_profiles import own_profiles
 from environments.shop.server import shop
 from experiments.designs.design import Trial

@@ -203,14 +203,17 @@ class TrialEnv(ShopEnv):
         self._time: Future[Trajectory] | None = None
         self._note: tuple[str, str, tuple[Call, ...]] = ("", "", ())
         live, site = venue.design.experiment.live, venue.design.site
+        wanted = wanted_in_browser(venue.design, trial)
         task = partial(
             ShopTask,
             goal=trial.goal,
             urls=start_urls(venue.testbed.base_url, trial),
             stops=stops_of(site.choice),
             script=guard(live.stop_before) if live else "",
-            drawn=drawn_in(site, wanted_in_browser(venue.design, trial)) if site.drawn else None,
+            drawn=drawn_in(site, wanted) if site.drawn else None,
             facts=self._facts,
+            wanted=wanted,
+            page=venue.design.view(trial).page,
         )
         super().__init__(task, proxy=self._slot.url, spki=venue.testbed.proxy.spki, **options)
         venue.opened.add(self)
@@ -303,10 +306,9 @@ class TrialEnv(ShopEnv):
 
     def _look(self, observation: dict[str, Any]) -> None:
         self._last = observation
-        page = self.venue.design.view(self.trial).page
-        self._trajectory.looks.append(
-            look_of(observation, len(self._trajectory.decisions), self.task.stop, page)
-        )
+        task, steps = self.task, len(self._trajectory.decisions)
+        tab = task.started.get(self.page)
+        self._trajectory.looks.append(look_of(observation, steps, task.stop, task.page, tab, self.stood))
 
     def _end_if_over(self, terminated: bool) -> None:
         trajectory, limits = self._trajectory, self.venue.design.experiment.limits

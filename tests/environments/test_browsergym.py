@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 
+from environments.observe import Disturbed, View, Wanted
 from environments.through_proxy import BrowserFailure
 from interventions.apply.plan import Plan, Treatment
+from interventions.edits.in_browser import Spot, Standing
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import Proxy, run_proxy
@@ -24,7 +28,8 @@ pytest.importorskip("browsergym.core")
 
 from browsergym.core.action.highlevel import HighLevelActionSet
 
-from environments.browsergym_task import ShopEnv, ShopTask
+from environments.browsergym_task import ShopEnv, ShopTask, may_leave
+from environments.observe_around import observe_around
 
 pytestmark = [pytest.mark.browser]
 
@@ -50,7 +55,17 @@ async def late_picture() -> AsyncIterator[bytes]:
     yield b'<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
+LED = threading.Event()
+"""Somebody has gone where a page leads by itself."""
+
+
+def led(_: Request) -> PlainTextResponse:
+    LED.set()
+    return PlainTextResponse("Led on")
+
+
 ANSWERS = {
+    "/led": led,
     "/oats.html": OATS,
     "/late": "<!doctype html><title>Late</title><img src='/late.svg'>",
     "/late.svg": lambda _: StreamingResponse(late_picture(), media_type="image/svg+xml"),
@@ -58,6 +73,19 @@ ANSWERS = {
     "/cart": PlainTextResponse("You added Oats to your cart"),
 }
 NUDGE = "Best of all oats"
+REPLACED = """() => {
+  for (const [owner, name] of [[Document.prototype, "querySelectorAll"], [self, "getComputedStyle"],
+    [Element.prototype, "getBoundingClientRect"], [Element.prototype, "checkVisibility"], [JSON, "parse"]]) {
+    owner[name] = () => { throw new Error("replaced"); };
+  }
+}"""
+CLOSED = """() => {
+  const late = document.createElement("div"), closed = document.createElement("div");
+  late.id = "late";
+  late.innerHTML = "<button>Far below</button>";
+  closed.attachShadow({ mode: "closed" }).innerHTML = "<p>Behind closed doors</p>";
+  document.body.append(late, closed);
+}"""
 PLAN = Plan((Treatment("best", "oats", (InsertText(after="product.title", text=NUDGE),)),))
 
 
@@ -87,6 +115,19 @@ async def use(proxy: Proxy, browsergym_thread: ThreadPoolExecutor) -> AsyncItera
         loop = asyncio.get_running_loop()
         yield lambda act: loop.run_in_executor(browsergym_thread, begin, act)
         await loop.run_in_executor(browsergym_thread, env.close)
+
+
+@pytest.mark.parametrize(
+    ("action", "leaves"),
+    [
+        ("scroll(0, 100)", False),
+        ("tab_focus(1)", False),
+        ("click('12')", True),
+        ("page.mouse.wheel(0, 9)", True),
+    ],
+)
+def test_an_agent_may_leave_a_page_by_what_is_not_known_to_stay(action: str, leaves: bool) -> None:
+    assert may_leave(action) == leaves
 
 
 def shown(obs: dict[str, Any]) -> str:
@@ -133,7 +174,9 @@ async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
         obs = step(f"click('{bid(obs, 'link')}')")
         assert (len(obs["open_pages_urls"]), obs["active_page_index"].item()) == (3, 2)
         step("tab_focus(0)")
+        assert list(env.task.started.values()) == [0, 1], "both tabs show what they began with"
         step(f"goto('{env.obs['url']}')")
+        assert list(env.task.started.values()) == [1]
         obs = step("go_back()")
         assert obs["url"].endswith("/other")
         obs = step("go_forward()")
@@ -142,6 +185,37 @@ async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
         assert "You added Oats" in shown(obs), "the chain of requests is over"
         assert (reward, terminated, truncated) == (1.0, True, False)
         assert env.task.stop == STOPS[0]
+
+    await use(act)
+
+
+async def test_what_stands_on_a_page_is_read_around_the_observation(use: Use) -> None:
+    heading = Spot("h1")
+    wanted, view = Wanted((heading,), own=True), View(screenshot=True)
+
+    def act(env: ShopEnv) -> None:
+        def read(script: str = "0") -> tuple[Standing, Standing]:
+            observe = lambda: env.page.evaluate(script)  # noqa: E731
+            return observe_around(lambda: env.page, view, wanted, observe)[1]
+
+        def title(standing: Standing) -> tuple[str, str | None]:
+            [element] = standing.found[heading] or ()
+            return element.text, element.given
+
+        env.page.evaluate(REPLACED)
+        env.page.evaluate(CLOSED)
+        assert [title(each) for each in read()] == [("Oats", "Oats")] * 2, "no function of the page is asked"
+        before, after = read("document.querySelector('h1').append('!')")
+        assert (title(before), title(after)) == (("Oats", "Oats"), ("Oats!", "Oats!"))
+        assert {"Far below", "Behind closed doors"} <= set(after.own.split("\n")), "all that a tree tells"
+        assert "bid" not in env.page.locator("#late").evaluate("(each) => each.outerHTML"), "it marks nothing"
+        with pytest.raises(Disturbed, match="hold still"):
+            read("history.pushState(null, '', `/${Math.random()}`)")
+        env.page.evaluate("() => { setTimeout(() => location.replace('/led'), 50) }")
+        assert LED.wait(60)
+        env.step("keyboard_press('Tab')")
+        assert env.page.url.endswith("/led")
+        assert list(env.task.started.values()) == [0, 1], "no agent has left the tab's first page"
 
     await use(act)
 

@@ -94,6 +94,17 @@ def test_one_look_that_was_given_the_text_is_enough() -> None:
         assert (untreated(plan, looks, session, [KEY]) == "") is shown
 
 
+def test_what_stood_there_before_an_observation_and_after_it_both_count() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    for before, after in ((NUDGE, NUDGE), (NUDGE, ""), ("", NUDGE)):
+        looks = [Sight(KEY, "", stood(after), before=stood(before))]
+        assert (untreated(plan, looks, session, [KEY]) == "") is bool(before and after)
+    gone = replace(stood(NUDGE), found={spot: () for spot in stood(NUDGE).found})
+    for before, after in ((gone, stood(NUDGE)), (stood(NUDGE), gone)):
+        assert "is gone" in untreated(plan, [Sight(KEY, "", after, before=before)], session, [KEY])
+
+
 def test_what_one_look_could_not_check_is_on_record() -> None:
     plan = Plan((NUDGED,))
     session = passed_on(plan, (f"{KEY}.html", product_page()))

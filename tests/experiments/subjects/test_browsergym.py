@@ -50,6 +50,26 @@ factors:
   nudge: {{interventions: nudges, only: [best-seller]}}
 limits: {{steps: 5}}
 """
+EVERYTHING = """\
+interventions:
+  - id: everything
+    kind: nudge
+    family: all
+    direction: 1
+    edits:
+      - insert_text: {after: product.title, text: A treat for every day}
+      - badge: {text: Staff pick}
+      - banner: {text: Free delivery today}
+      - countdown: {}
+      - set_title: Golden Treats
+      - set_price: 3.21
+      - strike_price: {was: 9.87}
+      - set_rating: 55
+      - set_reviews: 4321
+      - set_stock: Only two left
+"""
+"""Edits of every kind that the shop's product pages show before they are scrolled."""
+PLACED = ("trial", "step", "product", "edit", "role", "why")
 BROKEN = """\
 name: broken
 extends: onestopmarket
@@ -135,21 +155,23 @@ async def test_the_records_are_those_of_souk_run(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path
 ) -> None:
     def browsergym() -> None:
-        with open_experiment("nudges", agent=AGENT, limit=2, db=dbs[0], base_url=base_url) as tasks:
+        with open_experiment(name, agent=AGENT, limit=2, db=dbs[0], base_url=base_url) as tasks:
             assert len(tasks) == 2
             shop_with(AGENT, tasks, nudges)
 
-    design = load_shop_design("nudges", AGENT)
+    (tmp_path / "everything.yaml").write_text(EVERYTHING)
+    name = str(tmp_path / "gym.yaml")
+    experiment = EXPERIMENT.format(site="onestopmarket")
+    (tmp_path / "gym.yaml").write_text(experiment.replace("nudges, only: [best-seller]", "everything.yaml"))
+    design = load_shop_design(name, AGENT)
     nudges = {trial.id: design.declared_nudges(trial) for trial in design.trials([AGENT])}
     dbs = [f"sqlite:///{tmp_path}/{name}.db" for name in ("gym", "souk")]
     await in_thread(browsergym_thread, browsergym)
-    done = run(
-        tmp_path, "-m", "experiments.cli", "run", "nudges", "-a", AGENT, "--limit", "2", "--db", dbs[1]
-    )
+    done = run(tmp_path, "-m", "experiments.cli", "run", name, "-a", AGENT, "--limit", "2", "--db", dbs[1])
     assert done.returncode == 0, done.stderr
     (gym_run, souk_run) = (Records(db).latest_run()["run"] for db in dbs)
     assert gym_run.rpartition("-")[2] == souk_run.rpartition("-")[2]
-    assert gym_run.startswith("nudges-simulated-"), "a run of its own"
+    assert gym_run.startswith("gym-simulated-"), "a run of its own"
     each, own = list(zip(dbs, (gym_run, souk_run), strict=True)), ["seconds", "run"]
     gym_table, souk_table = (tidy_table(Records(db), run).drop(columns=own) for db, run in each)
     assert gym_table.equals(souk_table), gym_table.compare(souk_table)
@@ -158,10 +180,14 @@ async def test_the_records_are_those_of_souk_run(
     gym_proof, souk_proof = (
         receipts_table(Records(db), run).drop(columns=["receipts", "matches"]) for db, run in each
     )
-    # BrowserGym's observation does not tell what stands where.
-    assert (gym_proof.pop("not_checked") == gym_proof["trials"]).all()
-    assert (souk_proof.pop("not_checked") == 0).all()
+    assert (gym_proof["not_checked"] == 0).all()
     assert gym_proof.equals(souk_proof)
+    # BrowserGym's pages have scroll bars, and so less room.
+    gym_places, souk_places = (
+        [tuple(row[name] for name in PLACED) for row in rows(db, tables.on_screen)] for db in dbs
+    )
+    assert gym_places == souk_places
+    assert {place[3] for place in gym_places} >= {"set_title", "set_price", "banner", "badge"}
     gym_steps, souk_steps = (
         sorted(
             (row["trial"], row["step"], row["url"].rpartition("/")[2], row["memory"])

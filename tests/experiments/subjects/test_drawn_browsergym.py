@@ -29,7 +29,9 @@ from tests.support import serve, usual
 
 pytestmark = pytest.mark.browser
 
-KINDS = ("late", "in parts", "the nudge goes at once", "no price")
+KINDS = (
+    "late", "in parts", "the nudge goes at once", "the old price beside", "the nudge is hidden", "no price",
+)  # fmt: skip
 
 
 def shop_around(file: Path, db: str, trials: int) -> dict[str, list[Glance]]:
@@ -54,7 +56,7 @@ def shop_around(file: Path, db: str, trials: int) -> dict[str, list[Glance]]:
     return seen
 
 
-@pytest.mark.parametrize("kind", usual(KINDS, 1))
+@pytest.mark.parametrize("kind", usual(KINDS, 2))
 async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, browsergym_thread: ThreadPoolExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

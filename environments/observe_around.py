@@ -1,0 +1,88 @@
+"""Read what stands on a page around an observation that is not Souk's, in Playwright's synchronous API."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Final, TypeVar
+
+from playwright.sync_api import CDPSession, Page
+from playwright.sync_api import Error as PlaywrightError
+
+from environments.closed_trees import Talk, read_closed
+from environments.observe import (
+    OBSERVE,
+    PICTURES,
+    Disturbed,
+    View,
+    Wanted,
+    asked,
+    standing_of,
+    told,
+    with_texts,
+)
+from interventions.edits.in_browser import Standing
+
+WORLD: Final = "souk"
+"""The name of the world in which the page is read: it shares the page's elements, but no script."""
+
+T = TypeVar("T")
+
+
+def observe_around(
+    page: Callable[[], Page], view: View, wanted: Wanted, observe: Callable[[], T]
+) -> tuple[T, tuple[Standing, Standing]]:
+    """Observe the page that is active; return this, and what stood there before it and after it.
+
+    A page that leads on meanwhile is observed again. The texts that must stand nowhere are those of the
+    whole page: the reader of a tree is given them all.
+
+    Raises:
+        Disturbed: the page leads on without end, or cannot be read.
+        playwright.sync_api.Error: the page is gone, or has just navigated.
+    """
+    url, before = _read(page(), view, wanted)
+    for _ in range(PICTURES):
+        observation = observe()
+        now, after = _read(page(), view, wanted)
+        if url == now:
+            return observation, (before, after)
+        url, before = now, after
+    raise Disturbed("the page does not hold still for its observation")
+
+
+def _read(page: Page, view: View, wanted: Wanted) -> tuple[str, Standing]:
+    """The address of a page, and what stands there."""
+    session = page.context.new_cdp_session(page)
+    try:
+        frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        made = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD})
+        told_of = partial(_told, session, made["executionContextId"])
+        url, standing = told_of(view, replace(wanted, own=False))
+        if wanted.own:
+            _, whole = told_of(replace(view, page="whole"), replace(wanted, spots=()))
+            standing = replace(standing, own=whole.own, pictures=whole.pictures)
+        return url, standing
+    finally:
+        with suppress(PlaywrightError):
+            session.detach()
+
+
+def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[str, Standing]:
+    argument = asked(view, (), wanted, marks=False)
+    call = {"executionContextId": world, "functionDeclaration": OBSERVE, "arguments": [{"value": argument}]}
+    seen = told(session.send("Runtime.callFunctionOn", call)["result"].get("value"))
+    standing = standing_of(seen, wanted.spots)
+    if wanted.own and seen.get("closed"):
+        standing = with_texts(standing, _held(read_closed(world), session))
+    return seen["url"], standing
+
+
+def _held(talk: Talk, session: CDPSession) -> list[str]:
+    """What a talk with the browser leads to."""
+    try:
+        command = next(talk)
+        while True:
+            command = talk.send(session.send(*command))
+    except StopIteration as end:
+        return list(end.value)

@@ -1,0 +1,154 @@
+"""A trial in BrowserGym counts only where its agent was shown each edit, and the old value nowhere."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+pytest.importorskip("browsergym.core")
+
+import gymnasium
+
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.trial import ShopTrial
+from experiments.records import tables
+from experiments.subjects.browsergym import open_experiment
+from tests.experiments.episodes.test_treatment_check import MOVED, PRICE, TAKEN, put
+from tests.experiments.foreign_shop import NUDGE, ForeignShop, experiment
+from tests.experiments.subjects.test_browsergym import rows
+from tests.support import serve
+
+pytestmark = pytest.mark.browser
+
+EDITS = [
+    {"insert_text": {"after": "product.title", "text": NUDGE}},
+    {"set_price": 9.99},
+    {"set_reviews": 4321},
+    {"banner": {"text": "Free delivery today"}},
+]
+PRESS = "page.click('#product-addtocart-button')"
+BELOW = {"head": "<style>[class$=title-details]{position:relative;top:3000px}</style>"}
+COVER = '<div style="position:fixed;inset:0;background:white;pointer-events:none"></div>'
+ATTACKS: dict[str, tuple[dict[str, str], str]] = {
+    "the old price beside": ({"extra": "<p>Buy now for $19.99</p>"}, "the old price too"),
+    "the old price below the fold": (
+        {"script": "document.querySelector('#more').innerHTML = "
+         "'<p style=\"margin-top:3000px\">Buy now for $19.99</p>'"}, "the old price too",
+    ),
+    "the price put back": (
+        {"script": put(PRICE, "$19.99"), "extra": "<p>Free shipping over $9.99</p>"}, "set_price is gone",
+    ),
+    "the reviews put back": ({"script": put("a.action.view", "12 Reviews")}, "set_reviews is gone"),
+    "the banner removed": (
+        {"script": "document.querySelector('.page-banner-details').remove()"}, "banner is gone",
+    ),
+    "the nudge elsewhere": ({"script": TAKEN, "extra": f"<p>{NUDGE}</p>"}, "insert_text is gone"),
+    "another address": (MOVED["another address"], "insert_text is gone"),
+    "another page": (MOVED["a location"], "insert_text is gone"),
+    "below the fold": (BELOW, "was not shown"),
+    "transparent": ({"head": "<style>[class$=title-details]{opacity:0}</style>"}, "was not shown"),
+    "white on white": (
+        {"head": "<style>[class$=title-details]{color:white!important;background:white!important}</style>"},
+        "was not shown",
+    ),
+    "covered": (
+        {"script": f"document.body.insertAdjacentHTML('beforeend', '{COVER}')"}, "was not shown",
+    ),
+}  # fmt: skip
+
+
+@dataclass
+class Gym:
+    """One shop and one open experiment for all tests of this file, and trials that nobody has begun."""
+
+    shop: ForeignShop
+    tasks: Iterator[tuple[str, ShopTrial]]
+    db: str
+    thread: ThreadPoolExecutor
+
+    async def buy(self, **options: Any) -> dict[str, Any]:
+        """Buy what the tab shows that is active at the start, which is nudged; return the trial's row."""
+        task, trial = next(self.tasks)
+        await asyncio.get_running_loop().run_in_executor(self.thread, self._buy, task, options)
+        return next(row for row in rows(self.db, tables.trials) if row["trial"] == trial.id)
+
+    def _buy(self, task: str, options: dict[str, Any]) -> None:
+        env = gymnasium.make(task, **options)
+        try:
+            env.reset()
+            if options:
+                *_, info = env.step(PRESS)
+            else:
+                bid = env.unwrapped.page.locator("#product-addtocart-button").get_attribute("bid")
+                *_, info = env.step(f"click('{bid}')")
+            assert info["task_info"]["outcome"]
+        finally:
+            env.close()
+
+
+@pytest.fixture(scope="module")
+async def gym(
+    tmp_path_factory: pytest.TempPathFactory, browsergym_thread: ThreadPoolExecutor
+) -> AsyncIterator[Gym]:
+    shop, folder, stack = ForeignShop(), tmp_path_factory.mktemp("gym"), ExitStack()
+    db, loop = f"sqlite:///{folder}/t.db", asyncio.get_running_loop()
+
+    def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+        return loop.run_in_executor(browsergym_thread, function, *arguments)
+
+    async with serve(shop.app()) as address:
+        file = str(experiment(folder, shop, address, EDITS, repeats=10))
+        trials = list(load_shop_design(file, "tester").trials(["tester"]))
+        opened = open_experiment(file, agent="tester", db=db)
+        tasks = await in_thread(stack.enter_context, opened)
+        nudged = (
+            (task, trial)
+            for task, trial in zip(tasks, trials, strict=True)
+            if trial.carrier == trial.products[-1].key
+        )
+        yield Gym(shop, nudged, db, browsergym_thread)
+        await in_thread(stack.close)
+
+
+@pytest.fixture
+def shop(gym: Gym) -> ForeignShop:
+    """The shop without anything that another test has made it do."""
+    vars(gym.shop).update(vars(ForeignShop()))
+    return gym.shop
+
+
+async def test_what_is_shown_counts_and_where_it_stood_is_kept(gym: Gym, shop: ForeignShop) -> None:
+    row = await gym.buy()
+    assert row["outcome"] == "choice", row["reason"]
+    places, unchecked = (
+        [
+            each
+            for each in rows(gym.db, table)
+            if (each["trial"], each["intervention"]) == (row["trial"], "praised")
+        ]
+        for table in (tables.on_screen, tables.unchecked)
+    )
+    assert {each["edit"] for each in places} == {name for edit in EDITS for name in edit}
+    assert all(each["width"] > 0 and each["height"] > 0 and not each["why"] for each in places)
+    assert unchecked == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_what_a_page_undoes_or_hides_does_not_count(attack: str, gym: Gym, shop: ForeignShop) -> None:
+    how, reason = ATTACKS[attack]
+    vars(shop).update(how)
+    row = await gym.buy()
+    made = [each for each in rows(gym.db, tables.receipts) if each["trial"] == row["trial"]]
+    assert {each["edit"] for each in made} >= {name for edit in EDITS for name in edit}
+    assert row["outcome"] == "treatment_failed", row["reason"]
+    assert reason in row["reason"]
+
+
+async def test_an_agent_that_is_given_the_page_itself_may_read_all_of_it(gym: Gym, shop: ForeignShop) -> None:
+    vars(shop).update(BELOW)
+    row = await gym.buy(use_raw_page_output=True, action_mapping=lambda action: action)
+    assert row["outcome"] == "choice", row["reason"]
