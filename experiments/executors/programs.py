@@ -25,7 +25,7 @@ from environments.stops import guard
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Scripts, shop_origin
+from experiments.episodes.guest_trial import UNSEEN_SECONDS, GuestTrial, GuestTrials, Scripts, shop_origin
 from experiments.episodes.trajectory import Trajectory, usage_of
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
@@ -138,6 +138,7 @@ class ProgramExecutor:
         scripts = Scripts(guard(live.stop_before, guests.stopped_at) if live else "", guests.reports_to)
         self._trials = GuestTrials(design, testbed.base_url, scripts=scripts)
         self._origin = Origin.of(shop_origin(testbed.base_url))
+        self._warned = False
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record.
@@ -151,9 +152,11 @@ class ProgramExecutor:
         slot = await proxy.open_slot(named=self._origin)
         visit = Visit(self._trials, attempt)
         self._guests.seat(slot.port, visit.guest, visit.owns)
+        late = asyncio.get_running_loop().call_later(UNSEEN_SECONDS, self._warn, visit.guest)
         try:
             await self._host(visit, slot)
         finally:
+            late.cancel()
             visit.program.cancel()
             self._guests.unseat(slot.port)
             listened = proxy.listens(slot)
@@ -166,6 +169,11 @@ class ProgramExecutor:
         if record.trial.outcome == "infra_error":
             await shop.until_back()
         return record
+
+    def _warn(self, guest: GuestTrial) -> None:
+        """Tell the operator, once, of a program that has not opened the shop through the proxy."""
+        if not self._warned:
+            self._warned = guest.tell_if_unseen()
 
     async def _host(self, visit: Visit, slot: Slot) -> None:
         """Run the program for the time of its trial."""
