@@ -11,6 +11,7 @@
   const REPLACED = new Set(["IMG", "VIDEO", "CANVAS", "IFRAME", "OBJECT", "EMBED", "INPUT", "TEXTAREA", "SELECT"]);
   const PSEUDO = ["::before", "::after"];
   const MAX_FOUND = 100;
+  const MAX_CARDS = 1000;
   const MAX_RULES = 100;
   const MAX_TEXT = 20_000;
 
@@ -363,7 +364,7 @@
   // The cards of each kind, with the address that leads to the product. Of those of which something can be seen
   // (`why` is empty) also what stands at the kind's places in them, and the texts and pictures that `held` has of them.
   const cardsOf = (kinds, held) => kinds.flatMap(({ css, link, spots }, kind) =>
-    (query(css) ?? []).slice(0, MAX_FOUND).map((card) => {
+    (query(css) ?? []).slice(0, MAX_CARDS).map((card) => {
       const { left, top, right, bottom, width, height } = boxOf(card), box = [left, top, width, height].map(Math.round);
       const isIn = left < innerWidth && right > 0 && top < innerHeight && bottom > 0;
       let why = !(width && height) && styleOf(card).display !== "contents" ? "hidden" : !wholePage && !isIn ? "out of view" : "";

@@ -83,7 +83,7 @@ async def page() -> AsyncIterator[Page]:
 
 def listing(names: Sequence[str]) -> bytes:
     cards = "".join(
-        f"<li class=carte><a class=nom href='/{name}'>{name}</a><p>As new</p><b>${OLD[name]}</b></li>"
+        f"<li class=carte><a class=nom href='/{name}'>{name}</a><p>As new</p><b>${OLD.get(name, '5.55')}</b></li>"
         for name in names
     )
     return f"<!doctype html><style>body {{ font: 16px sans-serif; background: white }}</style><ul id=liste>{cards}</ul>".encode()
@@ -113,6 +113,22 @@ async def missing(page: Page, names: Sequence[str], edited: Sequence[str]) -> li
     ]
 
 
+async def look(
+    page: Page, html: bytes, edited: Sequence[str], scripts: Sequence[str] = ()
+) -> tuple[Sight, Plan, Session]:
+    """A look at a treated listing after these scripts, with what was planned and what happened."""
+    plan = Plan(tuple(Treatment("all", name.lower(), EDITS[name]) for name in edited))
+    treated = rewrite(html, content_type=HTML, url=URL, plan=plan, site=SITE)
+    session = Session(plan, SITE)
+    session.note_receipts(treated.receipts)
+    session.note_page(ShownPage(URL, HTML, treated.body, None))
+    await page.set_content(treated.body.decode())
+    for each in scripts:
+        await page.evaluate(each)
+    shown = await observe(page, View(screenshot=True), (), WANTED)
+    return Sight("", shown.html, shown.standing, URL), plan, session
+
+
 @settings(max_examples=size(12, 500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     names=st.integers(2, len(NAMES)).map(lambda count: NAMES[:count]),
@@ -125,16 +141,7 @@ async def test_a_card_that_lacks_its_edit_on_the_screen_does_not_count(
     names: tuple[str, ...], edited: list[str], attacks: list[Attack], page: Page
 ) -> None:
     edited = [name for name in edited if name in names]
-    plan = Plan(tuple(Treatment("all", name.lower(), EDITS[name]) for name in edited))
-    treated = rewrite(listing(names), content_type=HTML, url=URL, plan=plan, site=SITE)
-    session = Session(plan, SITE)
-    session.note_receipts(treated.receipts)
-    session.note_page(ShownPage(URL, HTML, treated.body, None))
-    await page.set_content(treated.body.decode())
-    for attack in attacks:
-        await page.evaluate(script(attack, names))
-    shown = await observe(page, View(screenshot=True), (), WANTED)
-    sight = Sight("", shown.html, shown.standing, URL)
+    sight, plan, session = await look(page, listing(names), edited, [script(each, names) for each in attacks])
     reason = untreated(plan, [sight], session, [name.lower() for name in names])
     if all(kind in HARMLESS for kind, *_ in attacks):
         assert (reason, unchecked(plan, [sight], session)) == ("", [])
@@ -143,3 +150,13 @@ async def test_a_card_that_lacks_its_edit_on_the_screen_does_not_count(
         }
     if not reason:
         assert not await missing(page, names, edited)
+
+
+async def test_cards_far_down_a_long_list_lack_nothing(page: Page) -> None:
+    html = listing([*(f"Other {number}" for number in range(150)), "Amber"])
+    sight, plan, session = await look(page, html, ["Amber"])
+    assert untreated(plan, [sight], session, ["amber"]) == ""
+    sight, plan, session = await look(
+        page, html, ["Amber"], ["document.querySelector('li:last-child').remove()"]
+    )
+    assert untreated(plan, [sight], session, ["amber"]).startswith("amber is gone")
