@@ -11,6 +11,7 @@
   const REPLACED = new Set(["IMG", "VIDEO", "CANVAS", "IFRAME", "OBJECT", "EMBED", "INPUT", "TEXTAREA", "SELECT"]);
   const PSEUDO = ["::before", "::after"];
   const MAX_FOUND = 100;
+  const MAX_CARDS = 1000;
   const MAX_RULES = 100;
   const MAX_TEXT = 20_000;
 
@@ -33,9 +34,9 @@
   const roots = rootsFrom(document);
   // Not `document.title`: a form, a picture or a frame may have this name.
   const title = () => Reflect.get(Document.prototype, "title", document);
-  const query = (css) => {
+  const query = memo((css) => {
     try { return roots.flatMap((root) => [...root.querySelectorAll(css)]); } catch { return null; }
-  };
+  });
 
   const intersect = (a, b) => ({
     left: Math.max(a.left, b.left), top: Math.max(a.top, b.top),
@@ -351,14 +352,31 @@
 
   // For each place (a selector, perhaps an attribute, of the element or of its first `part`) what stands there,
   // whoever is shown it, and what part of it the reader is given; null where the browser does not know the
-  // selector. `list`: which elements have the same parent.
-  const found = (places) => places.map(({ css, attribute, part }) => {
+  // selector. `list`: which elements have the same parent. `card`: only what stands in it.
+  const found = (places, card) => places.map(({ css, attribute, part }) => {
     const parents = [];
-    return query(css)?.slice(0, MAX_FOUND).map((element) => {
+    const here = card ? query(css)?.filter((element) => contains(card, element)) : query(css);
+    return here?.slice(0, MAX_FOUND).map((element) => {
       if (!parents.includes(element.parentNode)) parents.push(element.parentNode);
       return { ...standing(element, attribute, part), list: parents.indexOf(element.parentNode) };
     }) ?? null;
   });
-  return { found, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
-    boxOf, parentOf, styledBy, whyUnseen, shadeOf, ATTRIBUTES, NO_TEXT };
+  // The cards of each kind, with the address that leads to the product. Of those of which something can be seen
+  // (`why` is empty) also what stands at the kind's places in them, and the texts and pictures that `held` has of them.
+  const cardsOf = (kinds, held) => kinds.flatMap(({ css, link, spots }, kind) =>
+    (query(css) ?? []).slice(0, MAX_CARDS).map((card) => {
+      const { left, top, right, bottom, width, height } = boxOf(card), box = [left, top, width, height].map(Math.round);
+      const isIn = left < innerWidth && right > 0 && top < innerHeight && bottom > 0;
+      let why = !(width && height) && styleOf(card).display !== "contents" ? "hidden" : !wholePage && !isIn ? "out of view" : "";
+      if (!why) why = onScreen(card).why;
+      const isShown = (element) => isSeen(element) && !whyUnseen(element);
+      if (why && why !== "out of view" && [...card.querySelectorAll("img")].some(isShown)) why = "";
+      const at = query(link.css)?.find((element) => contains(card, element));
+      const address = at && (link.attribute === null ? textOf(at, false) : at.getAttribute(link.attribute));
+      const { own, pictures } = held.get(card);
+      return { kind, link: address ?? "", box, why, found: why ? [] : found(spots, card),
+        own: why ? "" : own.join("\n"), pictures: why ? [] : [...pictures] };
+    }));
+  return { found, cardsOf, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo,
+    styleOf, boxOf, parentOf, styledBy, whyUnseen, shadeOf, ATTRIBUTES, NO_TEXT };
 }

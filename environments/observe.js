@@ -10,7 +10,8 @@
 //
 // `found`: what stands at each of `places`, and what of it is in the observation and can be read on the screen
 // (`placesOf` is legible.js). `own`: the page's title and the texts that the observation holds outside of
-// `cards`, where `ownTexts` are wanted; `pictures` of the same, where `ownPictures` are. `closed`: how many elements there may draw texts that no script can read;
+// cards, where `ownTexts` are wanted; `pictures` of the same, where `ownPictures` are. `cards`: what stands in the cards
+// of each kind that is asked for, and their own texts and pictures. `closed`: how many elements there may draw texts that no script can read;
 // where a picture is shown, a symbol leads to them. `said`: the texts of the elements that meet the stop condition.
 // `marked`: where a picture is shown, the boxes of the marked elements. `drawn`: the texts and controls that can be
 // seen in it (`drawnOn` is drawn_on.js), where `rectangles` are wanted.
@@ -35,11 +36,15 @@
   };
   const legible = placesOf(
     { wholePage, picture, onlyPicture, isSeen: (element) => seen.has(element), bidOf });
-  const { found, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = legible;
-  const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
-  const own = [], closed = [], pictures = new Set();
-  let around = 0;
-  const note = (text) => { if (ownTexts && !around) own.push(text); return text; };
+  const { found, cardsOf, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } =
+    legible;
+  const holder = () => ({ own: [], pictures: new Set() });
+  const held = new Map(cards.flatMap(({ css }) => query(css) ?? []).map((card) => [card, holder()]));
+  const page = holder(), around = [], closed = [];
+  const note = (text) => {
+    if (ownTexts) for (const each of around.length ? around : [page]) each.own.push(text);
+    return text;
+  };
 
   const isInteractive = (element) =>
     (element.tagName === "A" && element.hasAttribute("href")) ||
@@ -110,11 +115,13 @@
     const hidden = style.visibility !== "visible";
     const isShown = visible && !hidden;
     if (isShown) seen.add(element);
-    const isCard = inCards.has(element);
-    if (isCard) around += 1;
-    if (ownTexts && isShown && !around) {
-      own.push(...written(element));
-      if (picture && ownPictures) for (const address of pictured(element)) pictures.add(address);
+    const isCard = held.has(element);
+    if (isCard) around.push(held.get(element));
+    if (ownTexts && isShown) {
+      written(element).forEach(note);
+      for (const address of picture && ownPictures ? pictured(element) : []) {
+        for (const each of around.length ? around : [page]) each.pictures.add(address);
+      }
     }
     const pieces = [];
     const add = (list) => { for (const piece of list) pieces.push(piece); };
@@ -130,7 +137,7 @@
       if (frame?.documentElement && visible) {
         add(visit(frame.documentElement, { left: 0, top: 0, right: box.width, bottom: box.height },
           `${mark(element, prefix)}f`));
-      } else if (visible && !around) closed.push(element);
+      } else if (visible && !around.length) closed.push(element);
     } else if (tag === "SVG") {
       // Its texts are on the screen only.
       for (const text of isShown ? element.querySelectorAll("text") : []) note(squeeze(text.textContent));
@@ -146,11 +153,11 @@
         }
       }
     }
-    if (ownTexts && picture && isShown && !around && !element.shadowRoot && (tag.includes("-") ||
+    if (ownTexts && picture && isShown && !around.length && !element.shadowRoot && (tag.includes("-") ||
       HOSTS.has(tag) && !pieces.length && box.width * box.height > 0)) closed.push(element);
     const interactive = isShown && isInteractive(element);
     const shown = isShown ? attributes(element) : "";
-    if (isCard) around -= 1;
+    if (isCard) around.pop();
     if (!isShown) return pieces;
 
     if (UNWRAPPED.has(tag) && !interactive && !shown) return pieces;
@@ -197,6 +204,6 @@
     return `{${Object.keys(value).map((key) => `"${key}":${json(value[key])}`).join()}}`;
   };
   return json({ html, title: title(), url: location.href, stop, said, shown, found: found(places),
-    own: (ownTexts ? [squeeze(title()), ...own] : []).join("\n"),
-    pictures: [...pictures], closed: closed.length, marked, drawn: rectangles ? drawnOn(legible) : [] });
+    cards: cardsOf(cards, held), own: (ownTexts ? [squeeze(title()), ...page.own] : []).join("\n"),
+    pictures: [...page.pictures], closed: closed.length, marked, drawn: rectangles ? drawnOn(legible) : [] });
 }

@@ -22,7 +22,16 @@ from environments.picture import (
 )
 from environments.stops import Stop
 from environments.views import View as View  # noqa: PLC0414 - a page is looked at with one
-from interventions.edits.in_browser import Element, Inserted, OnScreen, Spot, Standing, as_read
+from interventions.edits.in_browser import (
+    Card,
+    CardSpots,
+    Element,
+    Inserted,
+    OnScreen,
+    Spot,
+    Standing,
+    as_read,
+)
 
 
 def source_of(name: str) -> str:
@@ -43,15 +52,16 @@ PICTURES: Final = 5
 class Wanted:
     """What a look reads besides the observation; the agent is told none of it.
 
-    `own`: whether to read the texts of the observation too, but for those in `cards` (selectors). `drawn`:
+    `spots` are read of the page, `cards` of each of its cards. `own`: whether to read the texts of the
+    observation too, those of each card by themselves. `drawn`:
     selectors of what a product's page has to show before it is looked at, where scripts draw the pages.
-    `pictures`: whether to read the pictures of the observation too, but for those in `cards`. `rectangles`:
+    `pictures`: whether to read the pictures of the observation too, in the same way. `rectangles`:
     whether to read the texts and controls that can be seen in a picture, which simulated shoppers look at.
     """
 
     spots: tuple[Spot, ...] = ()
     own: bool = False
-    cards: tuple[str, ...] = ()
+    cards: tuple[CardSpots, ...] = ()
     drawn: tuple[str, ...] = ()
     pictures: bool = False
     rectangles: bool = False
@@ -93,7 +103,7 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         seen, picture = await _pictured(page, view, stops, wanted)
     else:
         seen, picture = await _read(page, view, stops, wanted), b""
-    standing = standing_of(seen, wanted.spots)
+    standing = standing_of(seen, wanted)
     tree = ""
     unread = seen.get("closed") and view.screenshot and wanted.own
     if view.tree or unread:
@@ -169,7 +179,8 @@ def _uncovered(standing: Standing, labels: Sequence[Box]) -> Standing:
         return replace(each, given="", on_screen=replace(each.on_screen, why=_UNDER))
 
     found = {spot: None if its is None else tuple(map(element, its)) for spot, its in standing.found.items()}
-    return replace(standing, found=found)
+    cards = tuple(replace(card, standing=_uncovered(card.standing, labels)) for card in standing.cards)
+    return replace(standing, found=found, cards=cards)
 
 
 @lru_cache(maxsize=64)
@@ -187,7 +198,7 @@ def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted, *, marks: bool = 
             "places": [asdict(spot) for spot in wanted.spots],
             "ownTexts": wanted.own,
             "ownPictures": wanted.pictures,
-            "cards": wanted.cards,
+            "cards": [asdict(kind) for kind in wanted.cards],
         }
     )
 
@@ -208,12 +219,20 @@ def parsed(answer: Any) -> Any:
         return None
 
 
-def standing_of(read: Any, spots: Sequence[Spot]) -> Standing:
-    """Return what a page's script has `read` at the spots (`found`), and the texts and pictures beside.
+def standing_of(read: Any, wanted: Wanted) -> Standing:
+    """Return what a page's script has `read` at the spots (`found`), the texts beside, and in cards.
 
     Raises:
         Disturbed: it is not what our script makes.
     """
+    match read:
+        case {"cards": [*cards]}:
+            its = tuple(_card(card, wanted.cards) for card in cards)
+            return replace(_standing(read, wanted.spots), cards=its)
+    raise Disturbed("the page's scripts disturb the observation")
+
+
+def _standing(read: Any, spots: Sequence[Spot]) -> Standing:
     match read:
         case {"found": [*found], "own": str(own), "pictures": [*pictures]} if (
             len(found) == len(spots)
@@ -231,6 +250,15 @@ def standing_of(read: Any, spots: Sequence[Spot]) -> Standing:
 def with_texts(standing: Standing, texts: Sequence[str]) -> Standing:
     """Return what stands on a page, with further texts of the observation."""
     return replace(standing, own="\n".join((standing.own, *map(_text, texts))))
+
+
+def _card(read: Any, kinds: Sequence[CardSpots]) -> Card:
+    match read:
+        case {"kind": int(number), "link": str(link)} if 0 <= number < len(kinds) and _is_on_screen(read):
+            kind, box = kinds[number], _on_screen(read)
+            standing = _standing(read, () if box.why else kind.spots)
+            return Card(kind.group, storable(link), box, standing)
+    raise Disturbed("the page's scripts disturb the observation")
 
 
 def storable(text: str) -> str:
@@ -308,7 +336,7 @@ def _is_on_screen(found: Any) -> bool:
 
 
 _INSERTED: Final = ("where", "text", "given")
-_STILL: Final = ("found", "marked", "drawn", "url", "stop")
+_STILL: Final = ("found", "cards", "marked", "drawn", "url", "stop")
 """What has to be the same before a picture is taken and after."""
 _UNDER: Final = "covered by a mark"
 FARTHEST: Final = 1 << 31

@@ -26,8 +26,8 @@
   // What each text says; and whether it was shown, which is not asked again while it says the same on one page.
   let texts = new WeakMap(), page = "";
   const read = () => {
-    const { found, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
-      boxOf, parentOf, styledBy, NO_TEXT } = placesOf(
+    const { found, cardsOf, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo,
+      styleOf, boxOf, parentOf, styledBy, NO_TEXT } = placesOf(
       { wholePage, picture: !wholePage, isSeen: (element) => isSeen(element), bidOf: () => "" });
     const away = new Set([...styledBy(({ clip }) => clip && clip !== "auto"), ...query("[style*=clip]")].filter(
       (element) => isClippedAway(styleOf(element))));
@@ -43,11 +43,19 @@
     };
     const isSeen = memo((element) => (wholePage || isDrawn(element) && isInView(element)) && isVisible(element) &&
       !(away.size && isAway(element)));
-    const left = [NO_TEXT, ...cards.filter(query)].join();
-    const counts = memo((element) => !element.closest(left) && isSeen(element));
+    const holder = () => ({ __proto__: null, own: [], pictures: new Set() });
+    const its = holder(), held = new Map(cards.flatMap(({ css }) => query(css) ?? []).map((card) => [card, holder()]));
+    const kinds = cards.map(({ css }) => css).filter(query).join();
+    const around = memo((element) => {
+      const card = kinds && element?.closest(kinds);
+      return card ? [held.get(card), ...around(card.parentElement)] : [];
+    });
+    const counts = memo((element) => !element.closest(NO_TEXT) && isSeen(element));
+    const holdersOf = (element) => (around(element).length ? around(element) : [its]);
+    const note = (element, text) => { for (const { own } of holdersOf(element)) own.push(text); };
     if (location.href !== page) texts = new WeakMap();
     page = location.href;
-    const own = [squeeze(title())], pictures = new Set();
+    its.own.push(squeeze(title()));
     for (const root of roots) {
       observer.observe(root, CHANGES);
       const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
@@ -56,7 +64,8 @@
         if (!/\S/.test(data)) continue;
         let known = texts.get(node);
         if (known?.data !== data) texts.set(node, known = { data, text: squeeze(data), isShown: false });
-        if (known.text && (known.isShown ||= counts(node.parentElement ?? root.host))) own.push(known.text);
+        const parent = node.parentElement ?? root.host;
+        if (known.text && (known.isShown ||= counts(parent))) note(parent, known.text);
       }
     }
     // What style sheets write, and what stands in fields
@@ -65,21 +74,23 @@
         query("[style*=list-style]")[0];
       const writing = isMarked ? query("*")
         : styledBy(({ content }) => content !== "none" && content !== "normal" && /[\p{L}\p{N}\p{Sc}.,]/u.test(content));
-      for (const element of writing) if (counts(element)) own.push(...written(element));
+      for (const element of writing) if (counts(element)) written(element).forEach((text) => note(element, text));
       for (const field of query("input, textarea, button")) {
-        if (WRITTEN_IN.test(field.type) && counts(field)) own.push(squeeze(field.value || field.placeholder || ""));
+        if (WRITTEN_IN.test(field.type) && counts(field)) note(field, squeeze(field.value || field.placeholder || ""));
       }
     }
     if (ownPictures) {
       const drawing = styledBy(({ background, backgroundImage }) => /url|image|var/.test(background + backgroundImage));
       for (const element of [...drawing, ...query("img, [style*=background]")]) {
-        if (counts(element)) for (const address of pictured(element)) pictures.add(address);
+        for (const address of counts(element) ? pictured(element) : []) {
+          for (const { pictures } of holdersOf(element)) pictures.add(address);
+        }
       }
     }
     const isWhole = drawn.every((css) => query(css)?.length);
     if (!isWhole) page = "";
-    return { __proto__: null, found: found(places), own: ownTexts ? own.join("\n") : "", pictures: [...pictures],
-      drawn: isWhole };
+    return { __proto__: null, found: found(places), cards: cardsOf(cards, held),
+      own: ownTexts ? its.own.join("\n") : "", pictures: [...its.pictures], drawn: isWhole };
   };
 
   const here = () => location.pathname + location.search;

@@ -75,7 +75,7 @@ def observer(wanted: Wanted, path: str, sees: Sees) -> str:
         "places": [asdict(spot) for spot in wanted.spots],
         "ownTexts": wanted.own,
         "ownPictures": wanted.pictures,
-        "cards": wanted.cards,
+        "cards": [asdict(kind) for kind in wanted.cards],
         "drawn": wanted.drawn,
     }
     return called(_OBSERVED, told)
@@ -96,5 +96,5 @@ def read_report(body: bytes, wanted: Wanted) -> Report:
         case {"at": str(at), "drawn": bool(drawn), "scroll": [int(x), int(y)]} if (
             max(abs(x), abs(y)) < FARTHEST
         ):
-            return Report(at, drawn, standing_of(sent, wanted.spots), (x, y))
+            return Report(at, drawn, standing_of(sent, wanted), (x, y))
     raise Disturbed("the page's scripts disturb the observation")

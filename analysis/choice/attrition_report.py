@@ -22,6 +22,8 @@ def checked(found: ChoiceAnalysis) -> str:
     if found.treatment.empty:
         return f"{ended}; no page was edited."
     receipts = int(found.treatment["receipts"].sum())
+    if lost := _never_received(found.treatment):
+        return f"{ended}; {'; '.join(lost)} ({counted(receipts, 'receipt')} of other edits)."
     if (found.treatment["note"] == "").all():
         return f"{ended}; every planned edit reached its pages ({counted(receipts, 'receipt')})."
     return f"{ended}; {counted(receipts, 'receipt')} of edits."
@@ -47,12 +49,25 @@ def problems(found: ChoiceAnalysis) -> Iterator[str]:
             f" {row['estimate']:.1f} points (adjusted p {p_text(row['p_adjusted'])})."
         )
     if found.treatment is not None:
+        for lost in _never_received(found.treatment):
+            yield f"{lost}: its trials count as treated without a proof."
         for row in found.treatment[found.treatment["note"] != ""].to_dict("records"):
+            if row["edit"] == "":
+                continue
             what = f"{row['intervention']}, {row['edit']} on {row['page_type']} pages"
             yield f"{what}: {row['note']} ({row['receipts']:,} receipts in {row['trials']:,} trials)."
         unseen = int(found.treatment.get("not_checked", pd.Series(dtype=int)).sum())
         if unseen:
             yield f"{unseen:,} times nobody looked in the browser whether an edit stood on the page."
+
+
+def _never_received(treatment: pd.DataFrame) -> list[str]:
+    """Say which interventions have no receipt at all."""
+    lost = treatment[treatment["edit"] == ""]
+    return [
+        f"{name}: planned in {counted(int(trials), 'trial')}, but no page has a receipt of it"
+        for name, trials in zip(lost["intervention"], lost["trials"], strict=True)
+    ]
 
 
 def attrition_section(found: ChoiceAnalysis) -> Section:

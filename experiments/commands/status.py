@@ -38,6 +38,7 @@ def status(
     from rich.live import Live
 
     from experiments.console.terminal import stdout_console
+    from experiments.records.interventions import warnings
     from experiments.runs.status import run_statuses
 
     records = open_records(db)
@@ -51,6 +52,9 @@ def status(
         records.latest_run()
     if only is None:
         console.print(_all(found))
+        for one in found:
+            for line in warnings(one.unreceived):
+                console.print(f"{one.run}: {line}", markup=False, soft_wrap=True)
         return
     if watch:
         with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -84,6 +88,7 @@ def _one(one: "RunStatus") -> "RenderableType":
     from rich.text import Text
 
     from experiments.console.terminal import new_table
+    from experiments.records.interventions import warnings
     from experiments.runs.status import STATES
     from experiments.runs.stopping import sequence_line
 
@@ -98,6 +103,7 @@ def _one(one: "RunStatus") -> "RenderableType":
     lines.append(f"{_cost(one)} USD{budget}{at_end}; {tokens}")
     if one.partly_opened:
         lines.append(f"{one.partly_opened:,} choices before which not all options had been opened")
+    lines += warnings(one.unreceived)
     lines += [sequence_line(each) for each in one.sequences]
     if one.reason and one.state not in ("finished", "decided"):
         lines.append(one.reason)

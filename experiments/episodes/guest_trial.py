@@ -193,10 +193,12 @@ class GuestTrial:
         trajectory.end("no_choice", "about to press what stop_before names")
         self.end(trajectory)
 
-    def tell_if_unseen(self) -> None:
-        """Tell the operator that no page of the shop has come through the proxy."""
-        if not self.seen and not self.outcome:
+    def tell_if_unseen(self) -> bool:
+        """Tell the operator if no page of the shop has come through the proxy; return whether that is so."""
+        late = not self.seen and not self.outcome
+        if late:
             sys.stderr.write(f"trial {self.trial}: {UNSEEN} {self.advice}\n")
+        return late
 
     def chose(self) -> None:
         """End the trial with a choice: a product is in the cart.

@@ -88,7 +88,7 @@ def looked_at(
 
 def orders(plan: Plan, url: str, session: Session) -> Iterator[Order]:
     """Yield the lists of the page at an address whose order an edit has made."""
-    page = _page_at(url, session)
+    page = page_at(url, session)
     if page is None or page.parsed is None:
         return
     view = MappedPage(page.parsed, session.site, plan.by_product, session.known)
@@ -112,7 +112,8 @@ def orders(plan: Plan, url: str, session: Session) -> Iterator[Order]:
                     yield Order(treatment.intervention, edit.kind(), keys, moved)
 
 
-def _page_at(url: str, session: Session) -> ShownPage | None:
+def page_at(url: str, session: Session) -> ShownPage | None:
+    """Return the page at an address as it was sent last; None where none was looked at for edits."""
     address = url.partition("#")[0]
     return next((page for page in reversed(session.pages) if page.url == address), None)
 
@@ -130,7 +131,7 @@ def _shown(order: Order, url: str, standing: Standing, session: Session) -> _Sho
     spots = _cards(session.site)
     for spot in spots:
         for card in standing.found.get(spot) or ():
-            key = _key(card.text, url, session)
+            key = card_key("item", card.text, url, session)
             lists.setdefault((spot, card.in_list), []).append((key, card))
     if not spots or any(standing.found.get(spot) is None for spot in spots):
         return None
@@ -138,7 +139,7 @@ def _shown(order: Order, url: str, standing: Standing, session: Session) -> _Sho
     if 2 * _common(mine, order.keys) < len(order.keys):
         # Scripts have put the cards into boxes of their own.
         mine = [card for cards in lists.values() for card in cards if card[0] in order.keys]
-    drawn = [(key, card) for key, card in mine if key and _is_drawn(card.on_screen)]
+    drawn = [(key, card) for key, card in mine if key and is_drawn(card.on_screen)]
     right_to_left = any(each.text == "rtl" for each in standing.found.get(_DIRECTION) or ())
     before = cmp_to_key(partial(_compared, right_to_left=right_to_left))
     met = sorted(drawn, key=lambda each: before(each[1].on_screen))
@@ -146,8 +147,9 @@ def _shown(order: Order, url: str, standing: Standing, session: Session) -> _Sho
     return _Shown(tuple(dict.fromkeys(key for key, _ in met)), given)
 
 
-def _key(address: str, url: str, session: Session) -> str:
-    place = session.site.role("item.link")[0]
+def card_key(group: str, address: str, url: str, session: Session) -> str:
+    """Return the product to which a card's link leads, on the page at `url`; empty where none is known."""
+    place = session.site.role(f"{group}.link")[0]
     named = pattern_part(place, address) if place.pattern else address
     if not named:
         return ""
@@ -159,7 +161,8 @@ def _common(cards: Sequence[tuple[str, Element]], keys: Sequence[str]) -> int:
     return len({key for key, _ in cards} & set(keys))
 
 
-def _is_drawn(box: OnScreen) -> bool:
+def is_drawn(box: OnScreen) -> bool:
+    """Return whether a card is on the screen, wherever the page is scrolled to."""
     return box.width > 0 and box.height > 0 and box.why not in _UNSEEN
 
 

@@ -1,10 +1,12 @@
 """Looks at products' own pages, and what the receipts say that stands there."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from interventions.edits.base import Change
-from interventions.edits.in_browser import Standing, as_read
+from interventions.edits.in_browser import Standing, Verdict, as_read, holds
+from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 
 
@@ -43,11 +45,33 @@ class Sight:
         return [each for each in (self.before, self.standing) if each]
 
 
-class Done:
-    """What the receipts say of products' own pages."""
+def is_told(verdict: Verdict, sight: Sight) -> bool:
+    """Return whether the accessibility tree has what an edit made, where its reader was given the tree alone.
 
-    def __init__(self, session: Session) -> None:
-        self.site = session.site
+    It leaves out what is hidden from assistive technology.
+    """
+    texts = [each.given for each in verdict.at if each.given]
+    return not sight.as_tree or not texts or any(holds(_told(sight.html), text) for text in texts)
+
+
+def _told(tree: str) -> str:
+    """The texts of an accessibility tree, without the signs that its lines are written with."""
+    return as_read(tree.replace('\\"', '"').replace("\\\\", "\\"))
+
+
+@lru_cache(maxsize=64)
+def as_in_card(site: SiteMap, group: str) -> SiteMap:
+    """Return the site map as it is to a card, whose parts have the names of those of a product's own page."""
+    mine = {role: places for role, places in site.roles.items() if role.startswith(f"{group}.")}
+    own = {f"product.{role.partition('.')[2]}": places for role, places in mine.items()}
+    return site.model_copy(update={"roles": mine | own})
+
+
+class Done:
+    """What the receipts say of products' own pages, or of cards of a kind (`card`)."""
+
+    def __init__(self, session: Session, card: str = "") -> None:
+        self.site = as_in_card(session.site, card) if card else session.site
         self.changes: dict[Proof, list[Change]] = {}
         roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
         self.prices: dict[str, set[tuple[str, str]]] = {}
@@ -60,7 +84,10 @@ class Done:
                 self.prices.setdefault(each.product, set()).add((each.before, each.after))
             if role == "data.name":
                 self.names.setdefault(each.product, set()).add((as_read(each.before), as_read(each.after)))
-            if each.page_type == "data" and not self.site.drawn:
+            if card:
+                if role.partition(".")[0] != card:
+                    continue
+            elif each.page_type == "data" and not self.site.drawn:
                 # A page whose data carry the edit needs none itself: its scripts show it.
                 role = roles.get((each.intervention, each.edit), role)
             elif each.page_type != "product":

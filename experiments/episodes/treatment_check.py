@@ -1,6 +1,6 @@
 """Check that a trial's treatment reached the agent: receipts, and what stood on the pages it looked at."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import unescape
 from typing import NamedTuple
@@ -10,12 +10,19 @@ from environments.observe import Wanted
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.listing import ShowOnly
 from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes.card_check import (
+    Cards,
+    card_spots,
+    cards_on,
+    lacking,
+    met_cards,
+    proven_in_cards,
+)
 from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
 from experiments.episodes.old_values import LEFT_NOWHERE, old_value
-from experiments.episodes.sights import Done, Proof, Sight
+from experiments.episodes.sights import Done, Proof, Sight, is_told
 from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
-from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.edits.base import Edit
 from interventions.edits.in_browser import (
@@ -28,7 +35,7 @@ from interventions.edits.in_browser import (
 from interventions.edits.remove import Remove
 from interventions.edits.set_image import SetImage
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
 
 
 def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
@@ -41,13 +48,15 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
         spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
     ]
     own = any(isinstance(edit, LEFT_NOWHERE) for edit in edits)
-    cards = [place.css for card in design.site.cards for place in design.site.role(card)]
-    if design.experiment.task != "compare-tabs" or any(isinstance(edit, ORDERS) for edit in edits):
+    # A list of the choice set has to show all of it.
+    lists = design.experiment.task != "compare-tabs"
+    cards = card_spots(edits, design.site, all_kinds=own or lists)
+    if lists or any(isinstance(edit, ORDERS) for edit in edits):
         spots += order_spots(design.site)
     return Wanted(
         tuple(dict.fromkeys(spots)),
         own=own,
-        cards=tuple(cards) if own else (),
+        cards=cards,
         drawn=_drawn(edits, design.site),
         pictures=any(isinstance(edit, SetImage) for edit in edits),
     )
@@ -104,12 +113,13 @@ def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[st
     Every planned edit of a product whose page the agent saw, or that it has `chosen`, needs a receipt. What
     the edit made must stand at its place in every sight of the page, and in one be given to the agent; where
     that cannot be told, its text must be in what the agent was given. On other pages every card of a product
-    needs the receipts of what was planned for it there; and where a list is to show the choice set only, one
-    has to be seen that does.
+    needs the receipts of what was planned for it there, and must show it where it is in view (`lacking`); and
+    where a list is to show the choice set only, one has to be seen that does.
     """
     return (
         _untreated_pages(plan, seen, session, keys, chosen)
         or _untreated_cards(plan, session, keys)
+        or lacking(plan, seen, session, keys)
         or _unlisted(plan, session, keys)
         or misplaced(plan, [(sight.url, each) for sight in seen for each in sight.standings], session)
     )
@@ -136,7 +146,7 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
         for key in {sight.product for sight in sent}
         for edit, proof in _planned(plan, key, session.site)
         if all(_verdict(edit, proof, done, sight) for sight in sent if sight.product == key)
-    }
+    } | proven_in_cards(plan, seen, session)
     ordered = looked_at(plan, [(sight.url, sight.standing) for sight in seen], session)
     found = {
         Effect(each.intervention, each.edit, each.role, each.page_type)
@@ -150,7 +160,7 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
 
 
 class Placed(NamedTuple):
-    """Where an edit stood on a product's own page at a look, in pixels of the viewport.
+    """Where an edit stood on a product's own page, or in a card, at a look, in pixels of the viewport.
 
     `why` its text could not be read there; empty where it could.
     """
@@ -182,7 +192,14 @@ def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
                 box = element.on_screen
                 edited = (sight.product, proof.intervention, proof.edit, proof.role)
                 found.append(Placed(step, *edited, box.x, box.y, box.width, box.height, box.why))
-    return found
+    cards = Cards(plan, session)
+    for met in met_cards(seen, session):
+        for proof, verdict in cards.verdicts(met) if met.is_in_view else ():
+            for element in verdict.at if verdict else ():
+                box = element.on_screen
+                edited = (met.key, proof.intervention, proof.edit, proof.role)
+                found.append(Placed(met.step, *edited, box.x, box.y, box.width, box.height, box.why))
+    return sorted(found, key=lambda place: place.step)
 
 
 def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]]:
@@ -237,7 +254,7 @@ def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> s
             return f"{proof.edit} is gone: {verdict.problem}"
     if all(verdicts):
         both = zip(verdicts, mine, strict=True)
-        if not any(verdict.given and _is_told(verdict, sight) for verdict, sight in both if verdict):
+        if not any(verdict.given and is_told(verdict, sight) for verdict, sight in both if verdict):
             return f"the agent was not shown what {proof.edit} made of {proof.role}"
         return ""
     for change in done.changes[proof] if edit.readable else ():
@@ -247,24 +264,10 @@ def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> s
     return ""
 
 
-def _is_told(verdict: Verdict, sight: Sight) -> bool:
-    """Whether the accessibility tree has what an edit made, where its reader was given the tree alone.
-
-    It leaves out what is hidden from assistive technology.
-    """
-    texts = [each.given for each in verdict.at if each.given]
-    return not sight.as_tree or not texts or any(holds(_told(sight.html), text) for text in texts)
-
-
-def _told(tree: str) -> str:
-    """The texts of an accessibility tree, without the signs that its lines are written with."""
-    return as_read(tree.replace('\\"', '"').replace("\\\\", "\\"))
-
-
 def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:
     receipts = {(r.intervention, r.edit, r.role, r.page_type, r.product) for r in session.receipts}
     for page in session.pages:
-        for page_type, key, roles in cards(page, session, keys):
+        for page_type, key, roles in cards_on(page, session, keys):
             for treatment in plan.by_product.get(key, ()):
                 if treatment.pages and page_type not in treatment.pages:
                     continue
@@ -286,21 +289,6 @@ def _unlisted(plan: Plan, session: Session, keys: list[str]) -> str:
             ):
                 return f"{treatment.intervention}: no page has listed the choice set"
     return ""
-
-
-def cards(
-    page: ShownPage, session: Session, keys: list[str]
-) -> Iterator[tuple[str, str, Callable[[str], str]]]:
-    """Yield where products show on a page that is no product's own.
-
-    Each item has the type of the page, the product's key, and a function from a role to its name there.
-    """
-    if page.product or page.parsed is None:
-        return
-    view = MappedPage(page.parsed, session.site, session.plan.by_product, session.known)
-    for key, showing in view.showings():
-        if key in keys and showing.group in session.site.cards:
-            yield view.page_type, key, showing.role
 
 
 def squeeze(html: str) -> str:

@@ -25,7 +25,14 @@ from environments.stops import guard
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Observe, Scripts, shop_origin
+from experiments.episodes.guest_trial import (
+    UNSEEN_SECONDS,
+    GuestTrial,
+    GuestTrials,
+    Observe,
+    Scripts,
+    shop_origin,
+)
 from experiments.episodes.trajectory import Trajectory, usage_of
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
@@ -156,6 +163,7 @@ class ProgramExecutor:
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
         self._trials = guest_trials(design, testbed.base_url, guests, observe=observe)
         self._origin = Origin.of(shop_origin(testbed.base_url))
+        self._warned = False
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record.
@@ -173,9 +181,11 @@ class ProgramExecutor:
         slot = await proxy.open_slot(named=self._origin)
         visit = Visit(self._trials, attempt)
         self._guests.seat(slot.port, visit.guest, visit.owns)
+        late = asyncio.get_running_loop().call_later(UNSEEN_SECONDS, self._warn, visit.guest)
         try:
             await self._host(visit, slot)
         finally:
+            late.cancel()
             visit.program.cancel()
             self._guests.unseat(slot.port)
             listened = proxy.listens(slot)
@@ -188,6 +198,11 @@ class ProgramExecutor:
         if record.trial.outcome == "infra_error":
             await shop.until_back()
         return record
+
+    def _warn(self, guest: GuestTrial) -> None:
+        """Tell the operator, once, of a program that has not opened the shop through the proxy."""
+        if not self._warned:
+            self._warned = guest.tell_if_unseen()
 
     async def _host(self, visit: Visit, slot: Slot) -> None:
         """Run the program for the time of its trial."""

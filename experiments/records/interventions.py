@@ -1,5 +1,6 @@
 """Find what interventions did in a run: the trials with their receipts, and one to show for each."""
 
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -24,6 +25,42 @@ class Received:
     chosen: int
     carrier: int
     example: str
+
+
+def never_received(
+    records: Records,
+    run: str,
+    planned: Mapping[str, int] | None = None,
+    agents: Collection[str] = (),
+) -> dict[str, int]:
+    """Return the interventions without a receipt in a run, with the trials that they were planned in.
+
+    planned: the trials by intervention; None: of the nudges of the trials that have ended, as stored. Only
+    the trials of these `agents` count; none named: all.
+    """
+    mine = trials.c.run == run
+    mine &= trials.c.agent.in_(agents) if agents else sql.true()
+    nudges = sql.select(trials.c.nudge, sql.func.count()).group_by(trials.c.nudge)
+    # A control has the name of its cell's nudge, which is not planned.
+    carried = (trials.c.nudge != "") & (trials.c.condition != "control")
+    nudges = nudges.where(mine, carried, trials.c.outcome != "infra_error")
+    edited = sql.select(receipts.c.intervention).distinct()
+    edited = edited.where(receipts.c.run == run, receipts.c.trial.in_(sql.select(trials.c.trial).where(mine)))
+    with records.reading() as connection:
+        if planned is None:
+            planned = {name: count for name, count in connection.execute(nudges)}
+        known = set(connection.scalars(edited)) if planned else set()
+    return {name: count for name, count in sorted(planned.items()) if name not in known}
+
+
+def warnings(unreceived: Mapping[str, int]) -> Iterator[str]:
+    """Say of each of these interventions that no page has a receipt of it."""
+    for name, count in unreceived.items():
+        in_all = "1 trial" if count == 1 else f"{count:,} trials"
+        yield (
+            f"{name}: planned in {in_all}, but no page has a receipt of it; "
+            "see whether its pages are among those that the agent opens"
+        )
 
 
 def received(records: Records, run: str) -> dict[str, list[Received]]:

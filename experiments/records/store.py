@@ -251,12 +251,6 @@ class Records:
         with self.reading() as connection:
             return set(connection.scalars(query))
 
-    def received(self, run: str) -> set[str]:
-        """Return the interventions for which a page of the run has a receipt."""
-        query = sql.select(receipts.c.intervention).distinct().where(receipts.c.run == run)
-        with self.reading() as connection:
-            return set(connection.scalars(query))
-
     def answered(self, run: str) -> tuple[set[str], set[str]]:
         """Return the ids of the run's trials that need no repetition.
 

@@ -11,6 +11,7 @@ import sqlalchemy as sql
 
 from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table
 from experiments.records.errors import CHECK_IT, Unreadable, cause
+from experiments.records.interventions import never_received
 from experiments.records.store import Records
 from experiments.records.tables import (
     attributes,
@@ -170,7 +171,8 @@ def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> 
     """Count the receipts of a run by intervention, edit, role and page type.
 
     Columns: trials, receipts, matches, and `not_checked`, the trials in which it was not looked for in the
-    browser whether the edit stood at its place. Only these agents count; none named: all.
+    browser whether the edit stood at its place. Only these agents count; none named: all. A nudge without
+    any receipt has a row of its own, with 0 receipts in the trials that it was planned in, and no edit.
     """
     group = ("intervention", "edit", "role", "page_type")
     wanted = trials.c.agent.in_(agents) if agents else sql.true()
@@ -198,7 +200,11 @@ def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> 
         .group_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
         .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
     )
-    return _read(records, query)
+    table, lost = _read(records, query), never_received(records, run, agents=agents)
+    rows = [dict.fromkeys(group, "") | {"intervention": name, "trials": n} for name, n in lost.items()]
+    counts = dict.fromkeys(("receipts", "matches", "not_checked"), 0)
+    more = pd.DataFrame([row | counts for row in rows], columns=list(table))
+    return pd.concat([table, more], ignore_index=True) if len(table) and rows else more if rows else table
 
 
 def factors_table(records: Records, run: str) -> pd.DataFrame | None:

@@ -27,6 +27,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
+from experiments.records.interventions import never_received, warnings
 from experiments.records.queries import answering
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
@@ -350,11 +351,7 @@ class ExperimentRun:
         if untreated:
             reason = self.records.first_reason(self.design.run_id, "treatment_failed")
             yield f"{untreated:,} of {self.total:,} trials ended as treatment_failed: {reason}"
-        for name, trials in self._never_received():
-            yield (
-                f"{name}: planned in {trials:,} of {self.total:,} trials, but no page has a receipt of it; "
-                "see whether its pages are among those that the agent opens"
-            )
+        yield from warnings(self._never_received())
         broken = counts.get("infra_error", 0)
         if broken:
             reason = self.records.first_reason(self.design.run_id, "infra_error")
@@ -363,14 +360,11 @@ class ExperimentRun:
                 "the same command tries them again"
             )
 
-    def _never_received(self) -> Iterator[tuple[str, int]]:
+    def _never_received(self) -> dict[str, int]:
         """The interventions without a receipt in the whole run, with the trials that they were planned in."""
         done = (trial for trial in self.wanted() if trial.id in self._done)
         planned = Counter(name for trial in done for name in self.design.planned(trial))
-        if not planned:
-            return
-        received = self.records.received(self.design.run_id)
-        yield from ((name, trials) for name, trials in sorted(planned.items()) if name not in received)
+        return never_received(self.records, self.design.run_id, planned)
 
 
 def is_version(answered: str, asked: str) -> bool:

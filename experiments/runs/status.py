@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from experiments.records.control import requested_state, runners_of
+from experiments.records.interventions import never_received
 from experiments.records.queries import (
     Cell,
     cached_tokens,
@@ -56,6 +57,8 @@ class RunStatus:
     """The number of trials whose cost is not known."""
     partly_opened: int
     """The number of guests' choices before which not all options had been opened."""
+    unreceived: dict[str, int]
+    """The nudges without a receipt in the whole run, with the number of trials that they were planned in."""
     budget: float | None
     budget_left: float | None
     cost_at_end: float | None
@@ -119,6 +122,7 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
         cost=spent,
         unknown_costs=sum(cell.unknown_costs for cell in found),
         partly_opened=partly_opened(records, run),
+        unreceived=never_received(records, run),
         budget=budget,
         budget_left=None if budget is None else budget - spent,
         cost_at_end=_cost_at_end(found, facts, sequences, spent, wanted),

@@ -8,7 +8,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,7 @@ from experiments.episodes.guest_trial import (
 )
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.errors import DatabaseFailure, cause
+from experiments.records.interventions import never_received, warnings
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.runs.admission import Admission
@@ -135,6 +136,7 @@ async def serve_guests(options: Serving) -> None:
     scripts = Scripts(guard(live.stop_before, stopped_at) if live and stopped_at else "", reports_to)
     wanted = options.reverse or (options.at if options.at != EMBEDDED else design.base_url or EMBEDDED)
     async with AsyncExitStack() as stack:
+        stack.callback(_tell_unreceived, records, design.run_id)
         writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
 
         wanted_in_all = len(records.finished(design.run_id)) + len(trials)
@@ -200,6 +202,13 @@ def _wanted(design: ShopDesign, records: Records, options: Serving) -> list[Shop
     if ended := next((name for name in options.trial if name in done), None):
         raise UserError(f"--trial {ended}: it has ended and is stored; name another, or another --db")
     return [trials[name] for name in options.trial] or [t for t in trials.values() if t.id not in done]
+
+
+def _tell_unreceived(records: Records, run: str) -> None:
+    """Tell which nudges have no receipt, once all trials are stored."""
+    with suppress(*DatabaseFailure):
+        for line in warnings(never_received(records, run)):
+            _tell(line)
 
 
 def _tell(line: str) -> None:

@@ -32,6 +32,19 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
+class CardSpots:
+    """What to read of all cards of a kind (`group`), which `css` finds.
+
+    `link` leads to the product that a card shows; `spots` are read of each card by itself.
+    """
+
+    group: str
+    css: str
+    link: Spot
+    spots: tuple[Spot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class OnScreen:
     """Where an element is on the screen: its box in pixels from the upper left corner of the viewport.
 
@@ -81,11 +94,26 @@ class Standing:
 
     `own`: the texts that the reader was given outside of cards, in the form of `as_read`, one line each;
     empty unless asked for. `pictures`: the addresses of the pictures there, if the reader is given pictures.
+    `cards`: the page's cards.
     """
 
     found: Mapping[Spot, tuple[Element, ...] | None]
     own: str = ""
     pictures: frozenset[str] = frozenset()
+    cards: tuple["Card", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card of a page: the address that leads to its product, and what stands in it.
+
+    `on_screen.why`: why nothing of it can be seen; then nothing else of it was read.
+    """
+
+    group: str
+    link: str
+    on_screen: OnScreen
+    standing: Standing
 
 
 class NotRead(LookupError):

@@ -14,6 +14,7 @@ from environments.observe import Wanted
 from environments.observer import Sees, observer, observer_code
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
+from experiments.episodes.card_check import card_spots
 from interventions.edits.insert_text import InsertText
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import load_site_map
@@ -31,7 +32,7 @@ EDITS = (InsertText(after="product.title", text="Best seller"), SetPrice("9.50")
 WANTED = Wanted(
     tuple(dict.fromkeys(spot for edit in EDITS for spot in edit.spots(SITE))),
     own=True,
-    cards=tuple(place.css for card in SITE.cards for place in SITE.role(card)),
+    cards=card_spots(EDITS, SITE, all_kinds=True),
 )
 CODE = observer_code(SITE)
 PRODUCT, LARGE = "the embedded shop's product page", "a page of 5,000 elements"

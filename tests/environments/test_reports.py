@@ -9,11 +9,12 @@ from hypothesis import given, settings
 
 from environments.observe import Disturbed, Wanted
 from environments.observer import read_report
-from interventions.edits.in_browser import Spot, Standing
+from interventions.edits.in_browser import CardSpots, Spot, Standing
 from tests.mutations import as_json, changed, damaged
 from tests.support import size
 
-WANTED = Wanted(spots=(Spot("h1"), Spot("p")), own=True, pictures=True)
+KIND = CardSpots("item", "li", Spot("a", "href"), (Spot("b"),))
+WANTED = Wanted(spots=(Spot("h1"), Spot("p")), own=True, pictures=True, cards=(KIND,))
 INSERTED = {
     "where": "after",
     "text": "Only 2 left",
@@ -30,6 +31,15 @@ ELEMENT = {
     "why": "",
     "beside": [INSERTED],
 }
+CARD = {
+    "kind": 0,
+    "link": "/oats.html",
+    "box": [0, 40, 90, 60],
+    "why": "",
+    "own": "Oats\n$3",
+    "pictures": [],
+    "found": [[ELEMENT]],
+}
 REPORT = {
     "replaced": "",
     "at": "/oats.html?a=1",
@@ -38,6 +48,7 @@ REPORT = {
     "own": "Oats\n$3",
     "pictures": ["/oats.png"],
     "found": [[ELEMENT, {**ELEMENT, "given": None}], None],
+    "cards": [CARD, {**CARD, "why": "out of view", "found": []}],
 }
 
 
@@ -45,6 +56,15 @@ def test_the_report_itself_is_right() -> None:
     report = read_report(as_json(REPORT), WANTED)
     assert (report.at, report.drawn) == ("/oats.html?a=1", True)
     assert report.standing.found[WANTED.spots[1]] is None
+    first, second = report.standing.cards
+    assert (first.link, first.standing.own, second.on_screen.why) == ("/oats.html", "Oats\n$3", "out of view")
+    assert first.standing.found[Spot("b")] is not None
+
+
+@pytest.mark.parametrize("changes", [{"kind": 1}, {"kind": -1}, {"link": None}, {"found": []}, {"own": 3}])
+def test_cards_that_are_none(changes: dict[str, Any]) -> None:
+    with pytest.raises(Disturbed):
+        read_report(as_json({**REPORT, "cards": [CARD | changes]}), WANTED)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from environments.browser import run_browsers
 from environments.observe import View, Wanted, observe
+from experiments.episodes.card_check import card_spots
 from experiments.episodes.sights import Sight
 from experiments.episodes.treatment_check import untreated
 from interventions.apply.engine import rewrite
@@ -40,6 +41,7 @@ SITE = SiteMap.model_validate(
         },
     }
 )
+CARDS = card_spots((), SITE, all_kinds=True)
 OLD, NEW = (200, 30, 30), (30, 30, 200)
 PAGE = """<!doctype html><html lang=en><head><title>Boutique</title><style>
 body {{ margin: 8px; background: white; font: 16px sans-serif; height: 2600px }} {style}
@@ -124,7 +126,7 @@ async def look(page: Page, view: View, script: str = "", **parts: str) -> tuple[
         session = Session(plan, SITE)
         session.note_receipts(treated.receipts)
         session.note_page(ShownPage(page.url, HTML, treated.body, KEY))
-        wanted = Wanted(tuple(SetImage("/new.png").spots(SITE)), own=True, pictures=True, cards=("li.carte",))
+        wanted = Wanted(tuple(SetImage("/new.png").spots(SITE)), own=True, pictures=True, cards=CARDS)
         seen = await observe(page, view, (), wanted)
         found = await colours(page)
         reason = untreated(plan, [Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])

@@ -10,6 +10,7 @@ from playwright.async_api import Page
 
 from environments.browser import run_browsers
 from environments.observe import View, Wanted, observe
+from experiments.episodes.card_check import card_spots
 from experiments.episodes.sights import Sight
 from experiments.episodes.treatment_check import shows_on_own_page, untreated
 from interventions.apply.engine import rewrite
@@ -35,7 +36,7 @@ EDITS = (
 WANTED = Wanted(
     tuple(spot for edit in EDITS if shows_on_own_page(edit, SITE) for spot in edit.spots(SITE)),
     own=True,
-    cards=tuple(place.css for card in SITE.cards for place in SITE.role(card)),
+    cards=card_spots(EDITS, SITE, all_kinds=True),
 )
 HERE = "document.querySelector"
 SCRIPTS = {

@@ -1,7 +1,7 @@
 """Look at a treated shop as a person does: what a browser shows, read without Souk's own reader."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from playwright.async_api import Error, Locator, Page
 
@@ -10,10 +10,14 @@ from tests.storefronts.cases import LAMP, NUDGE, Case
 PATIENCE_MS = 8_000
 
 
-async def faults(page: Page, base: str, case: Case) -> dict[str, str]:
+VIEWS = ("page", "listing", "by click", "cart")
+
+
+async def faults(page: Page, base: str, case: Case, wanted: Sequence[str] = VIEWS) -> dict[str, str]:
     """Visit the first lamp's page, the listing, the page again by a click there, and the cart.
 
     Returns what is wrong in each of them: an untreated text or price, or an old one beside the new.
+    `wanted`: visit only these.
     """
     found = {}
     views: dict[str, Callable[[], Awaitable[str]]] = {
@@ -22,9 +26,9 @@ async def faults(page: Page, base: str, case: Case) -> dict[str, str]:
         "by click": lambda: _by_click(page, base, case),
         "cart": lambda: _cart(page, base, case),
     }
-    for name, view in views.items():
+    for name in wanted:
         try:
-            fault = await view()
+            fault = await views[name]()
         except Error as error:
             fault = str(error).splitlines()[0]
         if fault:

@@ -46,7 +46,7 @@ def read_product_page(html: str, told: ShownProduct | None = None) -> ProductPag
         after = text_of(tree.body).partition(_HEADING)[2]
     price, rating, reviews = read_facts(after)
     return ProductPage(
-        title=title or told.name,
+        title=told.name or title,
         price=price if told.price is None else told.price,
         rating=rating if told.rating is None else told.rating,
         reviews=reviews if told.reviews is None else told.reviews,

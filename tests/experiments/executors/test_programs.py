@@ -169,6 +169,14 @@ def test_a_program_that_reads_sees_pages_and_no_pictures(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+def test_programs_past_the_proxy_are_told_of_once(tmp_path: Path) -> None:
+    (tmp_path / "idle.py").write_text("import signal\nsignal.pause()\n")
+    ended = run(tmp_path, f"command:{sys.executable} {tmp_path}/idle.py", "--limit", "2")
+    assert rows(tmp_path, "SELECT outcome FROM trials") == 2 * [{"outcome": "agent_limit"}]
+    assert ended.err.count("No page of the shop has come through the proxy yet. Open http://shop.souk") == 1
+
+
+@pytest.mark.slow
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     for name, said in (

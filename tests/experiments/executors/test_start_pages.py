@@ -16,6 +16,8 @@ from starlette.routing import Route
 
 from experiments.episodes.shop_episode import known
 from experiments.executors.start_pages import check_start_pages
+from experiments.records.store import Records
+from experiments.runs.status import run_statuses
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, environment, forked_souk, program
 from tests.experiments.foreign_shop import KEYS, NUDGE, WALL, ForeignShop, design, experiment
@@ -195,7 +197,14 @@ async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> N
         )
         ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
     assert ended.status == 1, ended.err
-    assert "praised: planned in 4 of 6 trials, but no page has a receipt of it" in ended.err
+    told = "praised: planned in 4 trials, but no page has a receipt of it"
+    assert told in ended.err
+    assert told in " ".join(ended.out.split())
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert f"{told}: its trials count as treated without a proof" in report
+    (status,) = run_statuses(Records(f"sqlite:///{tmp_path}/t.db"))
+    assert status.unreceived == {"praised": 4}
+    assert told in forked_souk("status", "--db", "sqlite:///t.db", cwd=tmp_path).out
     assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
 
 

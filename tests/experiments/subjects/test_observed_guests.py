@@ -158,6 +158,9 @@ COVER = (
 )
 CARD = '<li class="product-item"><a class="product-item-link" href="/{0}.html">{0}</a></li>'
 LIST = f"<ol>{CARD.format('cedar-reading-lamp')}{CARD.format('harbour-desk-lamp')}</ol>"
+PRICED = LIST.replace("</a>", '</a><span class="price-wrapper" data-price-type="finalPrice">$19.99</span>')
+PRICED = PRICED.replace("$19.99", '<span class="price">$19.99</span>')
+DEAR = "each.textContent = '$19.99';"
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "honest": ({}, ""),
     "under a strict policy": ({"policy": POLICY, "observe": "viewport"}, ""),
@@ -206,6 +209,15 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "script": "document.querySelector('ol').style = 'display: flex; flex-direction: column-reverse'",
         },
         "reorder is gone",
+    ),
+    "cards": ({"edits": CHEAPER, "extra": PRICED}, ""),
+    "the old price in a card": (
+        {
+            "edits": CHEAPER,
+            "extra": PRICED,
+            "script": f"document.querySelectorAll('li .price').forEach((each) => {{ {DEAR} }})",
+        },
+        'shows "$19.99" in the item of',
     ),
     "a list": ({"edits": [{"reorder": {"rank": 1}}], "extra": LIST}, ""),
     "the old price hidden": (

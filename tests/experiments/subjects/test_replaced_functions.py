@@ -11,7 +11,7 @@ from environments.browser import run_browsers
 from environments.observe import Wanted
 from environments.observer import Sees, observer, observer_code
 from interventions.apply.plan import Plan
-from interventions.edits.in_browser import Spot
+from interventions.edits.in_browser import CardSpots, Spot
 from interventions.yaml.sitemap import load_site_map
 from proxy.session import AllowList, Session
 from tests.experiments.drawn_shop import SITE, DrawnShop
@@ -36,7 +36,7 @@ WANTED = Wanted(
     (Spot("h1.name"), Spot("p.price"), Spot("img", "src")),
     own=True,
     pictures=True,
-    cards=("li.card",),
+    cards=(CardSpots("item", "li.card", Spot("a", "href"), (Spot("b"),)),),
     drawn=("h1.name",),
 )
 ONESTOPMARKET = load_site_map("onestopmarket")

@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.simulated.readers.product_page import read_product_page
+from environments.shown_product import ShownProduct
 
 PAGE = """
 <a bid="1" href="/">Limited Edition</a> <a bid="2"><span>My Cart</span> <span>$99.00</span></a>
@@ -22,6 +23,12 @@ def test_reads_what_a_person_would() -> None:
     assert (page.price, page.rating, page.reviews) == (1019.99, 76.0, 1212)
     assert page.add_to_cart == "55"
     assert page.options == ()
+
+
+def test_the_maps_name_comes_before_the_first_heading() -> None:
+    shop = "<h1>Harbour Lights Ltd</h1><h2>Desk Lamp</h2><p>$19.99</p>"
+    assert read_product_page(shop, ShownProduct(name="Desk Lamp")).title == "Desk Lamp"
+    assert read_product_page(shop, ShownProduct(price=19.99)).title == "Harbour Lights Ltd"
 
 
 def test_the_text_is_all_that_is_visible() -> None:
