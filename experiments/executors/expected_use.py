@@ -4,18 +4,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from agents.language_model.step_prompt import SCREENSHOT_TOKENS
 from agents.providers import longest_answer
 from agents.providers.batches import SHARE
 from agents.providers.pricing import Tokens, cost_of
 from agents.providers.tokens import estimate_tokens
+from environments.observe import View
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.loading import AnyDesign, AnyTrial
 
-PAGE_TOKENS: Final = 2_500
-"""The tokens of a request with a page.
+SAID_TOKENS: Final = 900
+"""The tokens of a request beside what shows the page: the goal, the tabs, the actions, the steps so far."""
+HTML_TOKENS: Final = 1_600
+"""The tokens of a page of the embedded shop as pruned HTML.
 
-Those of the embedded shop have 1,900 (a product) to 4,000 (search results).
+With it, a request has 1,900 (a product) to 4,000 tokens (search results).
 """
+TREE_TOKENS: Final = 600
+"""The tokens of such a page as accessibility tree: as measured on products, 0.37 of those of its HTML."""
 PAGE_ANSWER_TOKENS: Final = 250
 """The tokens of an answer: thought, memory and action."""
 TEXT_ANSWER_TOKENS: Final = 50
@@ -36,8 +42,9 @@ class ExpectedUse:
 def expected_use(agent: str, trials: Iterable[AnyTrial], design: AnyDesign) -> ExpectedUse:
     """Add up what these trials take."""
     parts = [_requests(trial, design) for trial in trials]
-    requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
-    return ExpectedUse(requests, tokens_in, tokens_out, cost_of(agent, Tokens(tokens_in, tokens_out)))
+    requests, tokens_in, tokens_out, pictures = (sum(part[index] for part in parts) for index in range(4))
+    cost = cost_of(agent, Tokens(tokens_in, tokens_out), pictures)
+    return ExpectedUse(requests, tokens_in, tokens_out, cost)
 
 
 def most_cost_in_a_batch(trial: CardTrial) -> float | None:
@@ -59,18 +66,29 @@ def most_cost_in_a_batch(trial: CardTrial) -> float | None:
     return None if cost is None else SHARE * cost
 
 
-def assumed(design: AnyDesign) -> str:
+def page_tokens(view: View) -> int:
+    """Return the tokens of a request that shows a page so."""
+    shown = (HTML_TOKENS * view.html, TREE_TOKENS * view.tree, SCREENSHOT_TOKENS * view.screenshot)
+    return SAID_TOKENS + sum(shown)
+
+
+def assumed(design: AnyDesign, trials: Iterable[AnyTrial]) -> str:
     """Say what a request and an answer are assumed to take."""
     if design.mode == "text":
         return f"its prompt's tokens, an answer {TEXT_ANSWER_TOKENS} tokens"
-    return f"{PAGE_TOKENS:,} tokens, an answer {PAGE_ANSWER_TOKENS} tokens"
+    views = sorted({design.view(trial) for trial in trials}, key=page_tokens)
+    sizes = dict.fromkeys(f"{page_tokens(view):,}" for view in views)
+    picture = " and the price of a picture" if any(view.screenshot for view in views) else ""
+    return f"{' or '.join(sizes)} tokens{picture}, an answer {PAGE_ANSWER_TOKENS} tokens"
 
 
-def _requests(trial: AnyTrial, design: AnyDesign) -> tuple[int, int, int]:
-    """Count the requests of a trial, and their tokens in and out."""
+def _requests(trial: AnyTrial, design: AnyDesign) -> tuple[int, int, int, int]:
+    """Count the requests of a trial, their tokens in and out, and their pictures."""
     requests = design.requests(trial)
     if design.mode != "text":
-        return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
+        view = design.view(trial)
+        pictures = requests * view.screenshot
+        return requests, requests * page_tokens(view), requests * PAGE_ANSWER_TOKENS, pictures
     prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
     asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
-    return requests, asked, requests * TEXT_ANSWER_TOKENS
+    return requests, asked, requests * TEXT_ANSWER_TOKENS, 0
