@@ -20,8 +20,9 @@ SHARES = {"attrition", "positions", "curves", "factors", "step_counts"}
 """Tables of shares, in percent, or of 1: from 0 to 100. Of the others a percentage is from -100 to 100."""
 DIFFERENCES = {"profile_differences", "modality_differences"}
 """Tables of differences of two changes: from -200 to 200."""
-NO_PROBABILITIES = {"tradeoffs", "logit_agreement", "steps", "treatment"}
-"""Tables of other things: part-worths and prices, a correlation, numbers of steps, counts of receipts."""
+NO_PROBABILITIES = {"tradeoffs", "logit_agreement", "steps", "treatment", "outcomes"}
+"""Tables of other things: part-worths and prices, a correlation, numbers of steps, counts of receipts and of
+outcomes (whose shares are in `attrition`)."""
 NO_PERCENTAGES = {
     *(
         "std_error",
