@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from environments.observe import parsed, storable
+from environments.observation import storable
+from environments.observe import parsed
 from environments.pointer import Hit
 
 BEGIN: Final = b'{"acts":'

@@ -49,3 +49,11 @@ class Observation:
     def active_tab(self) -> int:
         """Index of the active tab."""
         return next(index for index, tab in enumerate(self.tabs) if tab.active)
+
+
+def storable(text: str) -> str:
+    """Return the text with a question mark for each half of a character.
+
+    Such halves (surrogates) cannot be sent or stored.
+    """
+    return text.encode(errors="replace").decode()

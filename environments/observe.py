@@ -12,6 +12,7 @@ from playwright.async_api import CDPSession, Page
 from environments.accessibility import read_tree
 from environments.closed_trees import Talk, read_closed
 from environments.drawn import Box, Drawn
+from environments.observation import storable
 from environments.picture import (
     drawn_in_picture,
     is_covered,
@@ -259,14 +260,6 @@ def _card(read: Any, kinds: Sequence[CardSpots]) -> Card:
             standing = _standing(read, () if box.why else kind.spots)
             return Card(kind.group, storable(link), box, standing)
     raise Disturbed("the page's scripts disturb the observation")
-
-
-def storable(text: str) -> str:
-    """Return the text with a question mark for each half of a character.
-
-    Such halves (surrogates) cannot be sent or stored.
-    """
-    return text.encode(errors="replace").decode()
 
 
 def _elements(found: Any) -> tuple[Element, ...] | None:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from agents.base import ActError, Call, Message, Reply
 from agents.providers.pricing import Tokens, cost_of
-from environments.observe import storable
+from environments.observation import storable
 from interventions.errors import UserError
 
 THINKING: Final = 14_000

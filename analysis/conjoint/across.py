@@ -9,7 +9,8 @@ import pandas as pd
 from analysis.conjoint.cards import Cards
 from analysis.conjoint.fits import Fits, Spec, headline
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
-from analysis.conjoint.tables import agents_of
+from analysis.conjoint.tables import agents_of, by_set_adjusted, model_frame
+from analysis.estimators.clogit import BY_SET
 
 PERMUTATIONS = 2000
 
@@ -20,14 +21,15 @@ def personality(fits: Fits) -> pd.DataFrame:
     """Return the map of agents: `price_sensitivity` against `review_score`.
 
     price_sensitivity is the log-price coefficient with its sign turned. Both come from the log-price model
-    that represents the agent; two rows per agent.
+    that represents the agent; two rows per agent, with the errors that `coefficients` prints of it, and its
+    columns of leaving out choice sets.
     """
     rows: list[Row] = []
     for agent in agents_of(fits):
         spec = headline(fits, agent, "log")
         if spec is None:
             continue
-        frame = fits[spec].frame(agent).set_index("term")
+        frame = model_frame(spec, fits[spec]).set_index("term")
         for term, source, sign in (
             ("price_sensitivity", "log_price", -1),
             ("review_score", "review_score", 1),
@@ -36,26 +38,28 @@ def personality(fits: Fits) -> pd.DataFrame:
                 rows.append(tidy_row(term, agent, fits[spec].n_sets, note=f"no {source} in this table"))
                 continue
             found = frame.loc[source].to_dict()
-            ends = [sign * found["conf_low"], sign * found["conf_high"]]
-            found |= {"estimate": sign * found["estimate"], "statistic": sign * found["statistic"]}
-            rows.append(found | {"term": term, "conf_low": min(ends), "conf_high": max(ends)})
-    return tidy_frame(rows)
+            found |= {name: sign * found[name] for name in ("estimate", "statistic")}
+            for low, high in (("conf_low", "conf_high"), BY_SET[1:]):
+                found[low], found[high] = sorted((sign * found[low], sign * found[high]))
+            rows.append(found | {"term": term})
+    return by_set_adjusted(tidy_frame(rows, *BY_SET))
 
 
 def set_size(fits: Fits, cards: Cards) -> pd.DataFrame:
     """Return the log-price coefficient by set size, and its rank correlation over agents.
 
-    The coefficients are those of conditional logits.
+    The coefficients are those of conditional logits, with the errors that `coefficients` prints of them.
     """
     columns: dict[str, pd.Series[float]] = {}
     rows: list[Row] = []
     for block in cards.blocks:
         values = {}
         for agent in agents_of(fits):
-            fit = fits.get(Spec(agent, "clogit", block, "log"))
+            spec = Spec(agent, "clogit", block, "log")
+            fit = fits.get(spec)
             if fit is not None:
-                frame = fit.frame(agent)
-                rows += frame[frame["term"] == "log_price"].assign(block=block).to_dict("records")
+                frame = model_frame(spec, fit)
+                rows += frame[frame["term"] == "log_price"].to_dict("records")
                 values[agent] = fit.of("log_price")[0]
         columns[block] = pd.Series(values, dtype=float)
     if len(cards.blocks) < 2:
@@ -64,7 +68,7 @@ def set_size(fits: Fits, cards: Cards) -> pd.DataFrame:
     for block in cards.blocks[1:]:
         found = rank_correlation("rank_correlation", columns[cards.blocks[0]], columns[block])
         rows.append(found | {"block": f"{cards.blocks[0]} and {block}"})
-    return tidy_frame(rows, "block")
+    return by_set_adjusted(tidy_frame(rows, "block", *BY_SET))
 
 
 def model_size(sensitivity: pd.DataFrame, sizes: Mapping[str, float] | None) -> pd.DataFrame:

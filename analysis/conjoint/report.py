@@ -70,15 +70,20 @@ def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
     if not verdict:
         yield f"nothing is estimated ({triaged['note']})"
         return
-    ends = ("conf_low", "conf_high") if math.isnan(triaged["exact_low"]) else ("exact_low", "exact_high")
+    exact = not math.isnan(triaged["exact_low"])
+    ends = ("exact_low", "exact_high") if exact else ("conf_low", "conf_high")
     share, low, high = (number_text(100 * triaged[name], 1) for name in ("estimate", *ends))
-    yield f"{verdict}, takes the option shown first in {share} % of its choices (95 %: {low} to {high})"
+    how = f"95 %{', exact' * exact}"
+    yield f"{verdict}, takes the option shown first in {share} % of its choices ({how}: {low} to {high})"
     price = found.personality[found.personality["group"] == agent]
     if price.empty:
         yield "its choices say where options stood and little else, so it has no models"
         return
     own = price[price["term"] == "price_sensitivity"]
-    yield from _price(own.iloc[0], bool(claimed(own).iloc[0]), sample_text(own, "choice"))
+    if by_set := bool(own["by_set_low"].notna().all()):
+        own = where_alike(own).assign(p_adjusted=own["p_by_set_adjusted"])
+    how = ", by leaving out each choice set" if by_set else ""
+    yield from _price(own.iloc[0], bool(claimed(own).iloc[0]), sample_text(own, "choice"), how)
     worth = found.money[found.money["group"] == agent]
     ordered = worth.set_index("term").reindex([term for term in WORDING.names if term in set(worth["term"])])
     yield from clauses(ordered.reset_index(), WORDING, sample_text(worth, "choice"))
@@ -87,20 +92,23 @@ def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
         yield f"all at the median price, {number_text(price, TWO)} USD ({FORMS[form]} fits)"
 
 
-def _price(row: Any, told: bool, sample: str) -> Iterator[str]:
-    """What a price 10 % higher does to the odds of being chosen, from the coefficient of its logarithm."""
+def _price(row: Any, told: bool, sample: str, how: str) -> Iterator[str]:
+    """What a price 10 % higher does to the odds of being chosen, from the coefficient of its logarithm.
+
+    how: what the interval is by, where that is not the usual one.
+    """
     if math.isnan(row["estimate"]):
         yield f"its price: not estimated ({row['note']})"
     elif math.isnan(row["conf_low"]):
         yield f"its price: no interval, so nothing is claimed ({row['note']})"
     elif not told:
-        yield f"its price: not told apart from 0 with {sample}"
+        yield f"its price: not told apart from 0 with {sample}{how}"
     else:
         # The sensitivity is the coefficient with its sign turned, so the ends change places.
         times, low, high = np.exp(-np.log(DEARER) * row[["estimate", "conf_high", "conf_low"]].astype(float))
         yield (
             f"a price 10 % higher multiplies the odds of being chosen by {number_text(times, 2)}"
-            f" (95 %: {number_text(low, 2)} to {number_text(high, 2)})"
+            f" (95 %{how}: {number_text(low, 2)} to {number_text(high, 2)})"
         )
 
 
@@ -207,7 +215,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "personality",
                     "Price sensitivity against the weight of the review score, with 95 % intervals.",
-                    partial(figures.personality_figure, frames["personality"]),
+                    partial(figures.personality_figure, where_alike(frames["personality"])),
                 ),
             ),
         ),
@@ -265,7 +273,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "set_size",
                     "Log-price coefficients of two set sizes; on the dotted line they are equal.",
-                    partial(figures.block_figure, frames["set_size"]),
+                    partial(figures.block_figure, where_alike(frames["set_size"])),
                 ),
             ),
         ),

@@ -31,8 +31,8 @@ def coefficients(fits: Fits) -> pd.DataFrame:
     brand: whether the chain families are in the model, too. The four name the model. A model of fewer than
     `LEAST_SETS` choice sets has estimates and the columns `ALIKE` only.
     """
-    frames = [_frame(spec, fit).assign(brand=spec.brand) for spec, fit in fits.items()]
-    return _by_set(_joined(frames, *MODEL, "brand", *BY_SET))
+    frames = [model_frame(spec, fit).assign(brand=spec.brand) for spec, fit in fits.items()]
+    return by_set_adjusted(_joined(frames, *MODEL, "brand", *BY_SET))
 
 
 def fit_statistics(fits: Fits) -> pd.DataFrame:
@@ -66,7 +66,7 @@ def price_response(fits: Fits) -> pd.DataFrame:
     """Return the coefficients of log price and of price, in every model."""
     every = coefficients({spec: fit for spec, fit in fits.items() if not spec.brand})
     own = every[every["term"].isin(PRICES)].drop(columns="brand").reset_index(drop=True)
-    return _by_set(own)
+    return by_set_adjusted(own)
 
 
 def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
@@ -83,7 +83,7 @@ def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
         prices = cards.prices(spec.block)
         edges = decile_edges(prices)
         medians = pd.Series(prices).groupby(decile(prices, edges)).median().reindex(range(1, len(edges)))
-        frame = _frame(spec, fits[spec])
+        frame = model_frame(spec, fits[spec])
         frame = frame[frame["term"].str.fullmatch(r"D\d+")]
         base = tidy_row("D1", agent, fits[spec].n_sets, fits[spec].n_missing, estimate=0.0, note="base")
         frame = pd.concat([tidy_frame([base]).assign(**_model(spec)), frame], ignore_index=True)
@@ -92,7 +92,7 @@ def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
         frame["log_curve"] = log.of("log_price")[0] * np.log(frame["median_price"] / medians.iloc[0])
         frame["linear_curve"] = linear.of("price")[0] * (frame["median_price"] - medians.iloc[0])
         frames.append(frame)
-    return _by_set(_joined(frames, *MODEL, "median_price", "log_curve", "linear_curve", *BY_SET))
+    return by_set_adjusted(_joined(frames, *MODEL, "median_price", "log_curve", "linear_curve", *BY_SET))
 
 
 def functional_form(fits: Fits) -> pd.DataFrame:
@@ -289,8 +289,8 @@ def agents_of(fits: Fits) -> list[str]:
 def _terms(fits: Fits, price: Form, wanted: Callable[[str], bool], *, brand: bool = False) -> pd.DataFrame:
     """The wanted terms of the model that speaks for each agent."""
     specs = [spec for agent in agents_of(fits) if (spec := headline(fits, agent, price, brand=brand))]
-    frame = _joined([_frame(spec, fits[spec]) for spec in specs], *MODEL, *BY_SET)
-    return _by_set(frame[frame["term"].map(wanted).astype(bool)].reset_index(drop=True))
+    frame = _joined([model_frame(spec, fits[spec]) for spec in specs], *MODEL, *BY_SET)
+    return by_set_adjusted(frame[frame["term"].map(wanted).astype(bool)].reset_index(drop=True))
 
 
 def _better(difference: float) -> str:
@@ -303,7 +303,8 @@ def _model(spec: Spec) -> dict[str, str]:
     return {"model": spec.model, "block": spec.block, "price_form": spec.price}
 
 
-def _frame(spec: Spec, fit: CLogit) -> pd.DataFrame:
+def model_frame(spec: Spec, fit: CLogit) -> pd.DataFrame:
+    """Return the terms of a model as every table prints them: columns of estimators, `BY_SET` and `MODEL`."""
     return _printed(fit.frame(spec.agent), fit).join(fit.by_set()).assign(**_model(spec))
 
 
@@ -326,8 +327,8 @@ def where_alike(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: frame[own] for name, own in names.items()})
 
 
-def _by_set(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the columns `ALIKE` last."""
+def by_set_adjusted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with the columns `ALIKE` last."""
     adjusted = benjamini_hochberg(frame["p_by_set"])
     rest = frame.drop(columns=[*BY_SET, "p_by_set_adjusted"], errors="ignore")
     return rest.join(frame[list(BY_SET)].astype(float)).assign(p_by_set_adjusted=adjusted)

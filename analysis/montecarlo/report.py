@@ -47,20 +47,25 @@ def report(found: MonteCarloAnalysis) -> Report:
 
 def _answer(found: MonteCarloAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[str]:
     """The mean answer without an anchor, what each anchor adds, and the distance from the list price."""
-    rows = _by_block(rows)
-    for row in rows[rows["term"] == "Intercept"].to_dict("records"):
+    blocked = rows["blocked_low"].notna()
+    rows = _by_block(rows, blocked)
+    first = rows["term"] == "Intercept"
+    for row in rows[first].to_dict("records"):
         mean, low, high = (number_text(row[name], TWO) for name in ("estimate", "conf_low", "conf_high"))
-        interval = f" (95 %: {low} to {high})" if low else ""
+        how = f"95 %{', by block' * bool(blocked[first].any())}"
+        interval = f" ({how}: {low} to {high})" if low else ""
         yield f"pays {mean} USD on average without an anchor{interval}"
-    moved = rows[rows["term"] != "Intercept"]
+    moved = rows[~first]
     yield from clauses(moved, ANCHORS, sample_text(moved, "answer"))
+    if names := [ANCHORS.names.get(term, str(term)) for term in moved.loc[blocked, "term"]]:
+        yield f"{', '.join(names)}: by block, so within products"
     own = found.list_price[found.list_price["group"] == agent]
     overall = own[own["item"] == ALL_ITEMS] if (own["item"] == ALL_ITEMS).any() else own
     yield from clauses(overall, LIST_PRICE, sample_text(overall, "answer"))
 
 
-def _by_block(rows: pd.DataFrame) -> pd.DataFrame:
-    """The differences within products, which products do not blur; else the pooled ones."""
+def _by_block(rows: pd.DataFrame, blocked: "pd.Series[bool]") -> pd.DataFrame:
+    """The differences within products where these have an interval: products do not blur them."""
     names = {
         "estimate": "blocked",
         "conf_low": "blocked_low",
@@ -68,8 +73,7 @@ def _by_block(rows: pd.DataFrame) -> pd.DataFrame:
         "p_value": "p_blocked",
         "p_adjusted": "p_blocked_adjusted",
     }
-    tested = rows["blocked_low"].notna()
-    return rows.assign(**{name: rows[name].mask(tested, rows[own]) for name, own in names.items()})
+    return rows.assign(**{name: rows[name].mask(blocked, rows[own]) for name, own in names.items()})
 
 
 def _problems(found: MonteCarloAnalysis) -> Iterator[str]:

@@ -61,6 +61,15 @@ LABELS = {
     "nudged": "Nudged",
     "placebo": "Placebo",
     "nudged_less_placebo": "Nudged less placebo",
+    "stars": "A star",
+    "bed_rank": "A better bed",
+    "cancel": "Free cancellation",
+    "breakfast": "Breakfast",
+    "review_score": "A point of review score",
+    "review_count_100": "100 reviews",
+    "shown_first": "Shown first",
+    "condition[high]": "High anchor",
+    "condition[low]": "Low anchor",
 }
 """The labels of terms in reports and figures; other terms are shown by their names in the frames."""
 

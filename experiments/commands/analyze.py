@@ -1,6 +1,7 @@
 """souk analyze, souk report and souk export: from stored runs, or any tidy tables, to effects."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -296,7 +297,7 @@ def _analyze(
     facts = run_facts(found)
     if only or without:
         # Of a part of the trials: the report in the run's folder is about all of them and stays.
-        facts["agents"] = ", ".join([*only, *(f"without {name}" for name in without)])
+        facts |= _chosen(only, without)
     else:
         out = out or records.folder(found["run"])
     show(
@@ -309,6 +310,12 @@ def _analyze(
         known=known,
         note=unregistered(records, found),
     )
+
+
+def _chosen(only: Sequence[str], without: Sequence[str]) -> dict[str, str]:
+    """What a report says of its agents, where these are not all of the run."""
+    words = [*only, *(f"without {name}" for name in without)]
+    return {"agents": ", ".join(words)} if words else {}
 
 
 def _sizes(size: list[str] | None) -> dict[str, float]:
@@ -333,6 +340,12 @@ def report(
         ),
     ] = None,
     site: Site = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="How tables are analysed, as by souk analyze KIND."),
+    ] = None,
+    agent: Agents = None,
+    exclude: Excluded = None,
 ) -> None:
     """Write the HTML report and the figures of a run, or of any tidy tables.
 
@@ -340,18 +353,23 @@ def report(
 
       souk report nudges --out report/
 
+      souk report nudges --exclude simulated:random --out report/
+
+      souk report answers.csv --kind montecarlo --out report/
+
       souk report nudges --out report/ --site site/
 
       souk report my-study --methods methods.tex
     """
     from experiments.records.record import kind_of
     from experiments.records.trial_search import Selection, facet_cells
-    from experiments.studies.kinds import analyze_run, read_tables, study_of
+    from experiments.studies.kinds import STUDIES, analyze_run, read_tables
     from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, report_of, unregistered
     from experiments.viewer.screens.answer_screen import named_trials
     from experiments.viewer.site_address import SiteAddress
+    from interventions.yaml.yaml_source import did_you_mean
 
     run, files = run_or_files(named, run)
     if site and files:
@@ -359,15 +377,23 @@ def report(
     if methods and (files or methods.suffix not in (".md", ".tex")):
         why = "only a stored run has a design" if files else "the suffix must be .md or .tex"
         raise UserError(f"--methods {methods}: {why}; write --methods methods.md with a run")
+    if kind and (not files or kind not in STUDIES):
+        hint = did_you_mean(kind, STUDIES, noun="kinds") if files else "a run has its own; leave it out"
+        raise UserError(f"--kind {kind}: {hint}")
+    only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
-        study = study_of("choice")
-        made = study.report(study.analyze(read_tables("choice", files)))
-        path = write(made, "choice", {"tables": ", ".join(map(str, files))}, out or Path("report"))
+        kind = kind or "choice"
+        study = STUDIES[kind]
+        made = study.report(study.analyze(read_tables(kind, files, only, without)))
+        path = write(made, kind, {"tables": ", ".join(map(str, files))}, out or Path("report"))
     else:
+        if (only or without) and not out:
+            name = "--agent" if only else "--exclude"
+            raise UserError(f"{name}: the report in the run's folder is about all agents; add --out DIR")
         records = open_records(db)
         found = records.latest_run(run)
-        analysed = analyze_run(records, found)
-        known = registered_results(records, found, analysed)
+        analysed = analyze_run(records, found, only, without)
+        known = registered_results(records, found, analysed, only=only, without=without)
         made = report_of(kind_of(found), analysed, known, unregistered(records, found))
         folder = out or records.folder(found["run"])
         trials, names = None, {}
@@ -376,7 +402,8 @@ def report(
             named_ones = named_trials(whole.run, facet_cells(records, whole))
             names = {name: page for name, its in named_ones.items() if (page := pages.of_list(its))}
             trials = pages.first_page()
-        path = write(made, kind_of(found), run_facts(found), folder, trials, names)
+        facts = run_facts(found) | _chosen(only, without)
+        path = write(made, kind_of(found), facts, folder, trials, names)
         if methods:
             write_methods(records, found, known, methods)
     typer.echo(path)

@@ -188,7 +188,7 @@ class _Budget:
                 level = {"alpha": self.facts["alpha"], "seed": self.facts["seed"]}
                 found.append(simulated(self.design, split, rehearsed, studies, **level, tell=told))
         ordered = best_first(found, list(self.effects), studies)
-        notes = [*rehearsed.assumptions, *_priced(self.design), *notes]
+        notes = [*rehearsed.assumptions, *_priced(self.design, self.models), *notes]
         if as_json:
             shown = {"usd": self.usd, "usd_per_trial": prices, "trials_affordable": affordable}
             told_of = {"taste": rehearsed.told, "splits": [split.as_dict() for split in ordered]}
@@ -207,11 +207,13 @@ class _Budget:
             raise UserError("--budget: name the model that costs it, such as --agent openai:gpt-4.1-mini")
 
 
-def _priced(design: "AnyDesign") -> Iterator[str]:
+def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:
     from agents.providers.pricing import price_table
     from experiments.executors.expected_use import assumed
+    from experiments.studies.budget import priced_trials
 
-    yield f"assumed: a request takes {assumed(design)}; prices of {price_table().as_of}"
+    trials = priced_trials(design, models)
+    yield f"assumed: a request takes {assumed(design, trials)}; prices of {price_table().as_of}"
 
 
 @app.command("anova")

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from agents.simulated.own_profiles import own_profiles, plain_data
+from environments.views import View
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.records.record import CONTROL, RunFacts, Trace, TrialRow
 from interventions.yaml.yaml_source import Source
@@ -287,6 +288,10 @@ class Design(ABC, Generic[T]):
     @abstractmethod
     def requests(self, trial: T) -> int:
         """Count the requests to a model that the trial takes where nothing goes wrong."""
+
+    def view(self, trial: T) -> View:
+        """Return the part of the browser that the agent of a trial is shown: the page's HTML by default."""
+        return View()
 
 
 def _versions(packages: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -4,20 +4,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from agents.language_model.step_prompt import SCREENSHOT_TOKENS
 from agents.providers import longest_answer
 from agents.providers.batches import SHARE
 from agents.providers.pricing import Tokens, cost_of
 from agents.providers.settings import COMPUTERS
 from agents.providers.tokens import estimate_tokens
+from environments.views import View
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 
-PAGE_TOKENS: Final = 2_500
-"""The tokens of a request with a page.
+SAID_TOKENS: Final = 900
+"""The tokens of a request beside what shows the page: the goal, the tabs, the actions, the steps so far."""
+HTML_TOKENS: Final = 1_600
+"""The tokens of a page of the embedded shop as pruned HTML.
 
-Those of the embedded shop have 1,900 (a product) to 4,000 (search results).
+With it, a request has 1,900 (a product) to 4,000 tokens (search results).
 """
+TREE_TOKENS: Final = 600
+"""The tokens of such a page as accessibility tree: as measured on products, 0.37 of those of its HTML."""
 PAGE_ANSWER_TOKENS: Final = 250
 """The tokens of an answer: thought, memory and action."""
 PICTURE_TOKENS: Final = 1_600
@@ -65,13 +71,22 @@ def most_cost_in_a_batch(trial: CardTrial) -> float | None:
     return None if cost is None else SHARE * cost
 
 
-def assumed(design: AnyDesign, agent: str = "") -> str:
+def page_tokens(view: View) -> int:
+    """Return the tokens of a request that shows a page so."""
+    shown = (HTML_TOKENS * view.html, TREE_TOKENS * view.tree, SCREENSHOT_TOKENS * view.screenshot)
+    return SAID_TOKENS + sum(shown)
+
+
+def assumed(design: AnyDesign, agent: str, trials: Iterable[Trial]) -> str:
     """Say what a request and an answer are assumed to take."""
     if _is_computer(agent):
         return f"{PICTURE_TOKENS:,} tokens for each picture so far, an answer {PAGE_ANSWER_TOKENS} tokens"
     if design.mode == "text":
         return f"its prompt's tokens, an answer {TEXT_ANSWER_TOKENS} tokens"
-    return f"{PAGE_TOKENS:,} tokens, an answer {PAGE_ANSWER_TOKENS} tokens"
+    views = sorted({design.view(trial) for trial in trials}, key=page_tokens)
+    sizes = dict.fromkeys(f"{page_tokens(view):,}" for view in views)
+    picture = " and the price of a picture" if any(view.screenshot for view in views) else ""
+    return f"{' or '.join(sizes)} tokens{picture}, an answer {PAGE_ANSWER_TOKENS} tokens"
 
 
 def _is_computer(agent: str) -> bool:
@@ -89,7 +104,9 @@ def _requests(trial: Trial, design: AnyDesign) -> tuple[int, int, int, int]:
     """Count the requests of a trial, their tokens in and out, and their pictures."""
     requests = design.requests(trial)
     if design.mode != "text":
-        return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS, 0
+        view = design.view(trial)
+        pictures = requests * view.screenshot
+        return requests, requests * page_tokens(view), requests * PAGE_ANSWER_TOKENS, pictures
     prompts = [estimate_tokens(prompt) for prompt in design.prompts(trial)]
     asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
     return requests, asked, requests * TEXT_ANSWER_TOKENS, 0

@@ -154,6 +154,15 @@ def _guard(engine: Engine, file: GuardedFile) -> None:
     sql.event.listen(engine, "checkout", lambda connection, *_: file.check(connection))
 
 
+def in_its_place(url: str) -> str:
+    """Return an empty database in memory for a SQLite file that does not exist: a look writes nothing."""
+    try:
+        path = sqlite_path(make_url(url))
+    except (ArgumentError, ValueError):  # which `connect` tells
+        return url
+    return url if path is None or path.exists() else "sqlite://"
+
+
 def sqlite_path(url: URL) -> Path | None:
     """Return the file of a SQLite database; None where it has none."""
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):

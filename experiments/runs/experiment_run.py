@@ -27,6 +27,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
+from experiments.records.database import in_its_place
 from experiments.records.interventions import never_received, warnings
 from experiments.records.queries import answering
 from experiments.records.record import Trace, TrialRecord
@@ -63,9 +64,9 @@ class ExperimentRun:
     ) -> None:
         """Check everything that can be checked before the first episode.
 
-        `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`. `upstream_ca`: a
-        file of authorities that may have signed the shop's certificate. `observe`: what counts as shown to
-        programs; None: what does by default.
+        `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`, and no database is
+        made where there is none. `upstream_ca`: a file of authorities that may have signed the shop's
+        certificate. `observe`: what counts as shown to programs; None: what does by default.
 
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
@@ -85,7 +86,7 @@ class ExperimentRun:
         self.limit = min((each for each in (limit, self.design.most) if each is not None), default=None)
         bundle(upstream_ca)
         self._upstream_ca = upstream_ca.absolute() if upstream_ca else None
-        self.records = Records(db)
+        self.records = Records(in_its_place(db) if dry else db)
         self.folder = out or self.records.folder(self.design.run_id)
         self.stopped = ""
         """The reason why the run ended before all wanted trials had run."""

@@ -131,7 +131,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
             f"assumed: {core_seconds:g} s of one core for a trial; {cores} cores",
         )  # fmt: skip
     use = expected_use(agent, trials, run.design)
-    question, _, answer = assumed(run.design, agent).partition(", ")
+    question, _, answer = assumed(run.design, agent, trials).partition(", ")
     pace = f" and {REQUEST_SECONDS:g} s, {answer}; {total_slots} trials at the same time"
     if workers.in_batches:
         pace = f", {answer}; in batches, at half the price, each within a day"

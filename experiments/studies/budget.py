@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
-from experiments.designs.loading import AnyDesign
+from experiments.designs.loading import AnyDesign, AnyTrial
 from experiments.executors.expected_use import expected_use
 from experiments.studies.power import ways
 from experiments.studies.power_results import Contrast
@@ -50,9 +50,14 @@ class Split:
         return next((each for each in self.contrasts if each.feature == feature), None)
 
 
+def priced_trials(design: AnyDesign, agents: Sequence[str]) -> list[AnyTrial]:
+    """Return the trials whose mean is what a trial costs."""
+    return list(islice(design.trials(agents[:1]), _PRICED))
+
+
 def prices_of(design: AnyDesign, agents: Sequence[str]) -> dict[str, float]:
     """Return what a trial of each agent costs, in USD. Raises UserError where that is nothing or unknown."""
-    trials = list(islice(design.trials(agents[:1]), _PRICED))
+    trials = priced_trials(design, agents)
     found = {}
     for agent in agents:
         cost = expected_use(agent, trials, design).cost

@@ -24,7 +24,7 @@ import gymnasium  # isort: skip
 from agents.base import Call, Decision
 from environments.actions import Action
 from environments.episode import first_line
-from environments.observe import storable
+from environments.observation import storable
 from environments.settling import drawn_in
 from environments.stops import guard, stops_of
 from experiments.designs.loading import load_shop_design

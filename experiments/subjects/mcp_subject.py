@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from agents.base import AgentError, Decision, GaveUp
 from environments.actions import EVERY, ActionError, Signature, offered, parse_action
-from environments.observation import Observation
-from environments.observe import View, storable
+from environments.observation import Observation, storable
+from environments.views import View
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner

@@ -1,7 +1,7 @@
 """No percentage of a probability leaves -100 to 100, however few and extreme the choices are."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,30 @@ from analysis.choice.report import report
 from tests.analysis.conftest import simulate_study
 from tests.support import size
 
-CHANGES = {
-    **dict.fromkeys(
-        ("effects", "nudge_texts", "categories", "profiles", "set_sizes", "slopes"),
-        ("estimate", "conf_low", "conf_high"),
+SHARES = {"attrition", "positions", "curves", "factors", "step_counts"}
+"""Tables of shares, in percent, or of 1: from 0 to 100. Of the others a percentage is from -100 to 100."""
+DIFFERENCES = {"profile_differences", "modality_differences"}
+"""Tables of differences of two changes: from -200 to 200."""
+NO_PROBABILITIES = {"tradeoffs", "logit_agreement", "steps", "treatment", "outcomes"}
+"""Tables of other things: part-worths and prices, a correlation, numbers of steps, counts of receipts and of
+outcomes (whose shares are in `attrition`)."""
+NO_PERCENTAGES = {
+    *(
+        "std_error",
+        "statistic",
+        "n",
+        "n_missing",
+        "count",
+        "trials",
+        "chosen",
+        "options",
+        "position",
+        "steps",
     ),
-    "equal_attrition": ("estimate",),
-    "bounds": ("low", "high"),
-    "logit": ("linear", "logit"),
+    *("effective_n", "value", "rank", "named", "rejected", "unreadable", "most", "alike", "incomplete"),
+    *("waiting", "strata_for", "strata_against", "strata", "sets_for", "sets_against", "sets"),
 }
-"""Columns of changes of a probability, in percentage points: from -100 to 100."""
-SHARES = {
-    **dict.fromkeys(("positions", "curves", "factors"), ("estimate", "conf_low", "conf_high")),
-    "attrition": ("share", "conf_low", "conf_high"),
-    "step_counts": ("share",),
-}
-"""Columns of shares, in percent, or of 1: from 0 to 100."""
-DIFFERENCES = {"profile_differences": ("estimate", "conf_low", "conf_high")}
-"""Columns of differences of two changes: from -200 to 200."""
+"""Columns of other things than percentages: errors, counts, and the difference that a curve is over."""
 
 RULES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "first": lambda table: table["position"] == 0,
@@ -51,8 +57,8 @@ LEVELS = ("nudge_texts", "categories", "profiles", "profile_differences", "set_s
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> pd.DataFrame:
-    """A few sets, prices hardly or far apart, a rule in each half of the trials, some without a choice."""
+def studies(draw: st.DrawFn, agents: Sequence[str] = ("one",)) -> pd.DataFrame:
+    """A few sets, prices hardly or far apart, each agent's answers as `answered`."""
     table = simulate_study(
         draw(st.integers(0, 99)),
         sets=draw(st.integers(1, 14)),
@@ -63,8 +69,14 @@ def studies(draw: st.DrawFn) -> pd.DataFrame:
     ).table
     table["price"] = 100 + draw(st.sampled_from([0.001, 1, 90])) * (table["price"].rank(pct=True) - 0.5)
     if draw(st.booleans()):
-        again = table.assign(profile="hurried", trial=table["trial"] + "-hurried")
-        table = pd.concat([table, again], ignore_index=True)
+        again = table.assign(profile="hurried", modality="tree", trial=table["trial"] + "-hurried")
+        first = table.assign(profile="none", modality=draw(st.sampled_from(["html", "tree"])))
+        table = pd.concat([first, again], ignore_index=True)
+    return pd.concat([answered(draw, table).assign(agent=agent) for agent in agents], ignore_index=True)
+
+
+def answered(draw: st.DrawFn, table: pd.DataFrame) -> pd.DataFrame:
+    """A rule in each half of the trials, some without a choice."""
     trial = pd.factorize(table["trial"])[0]
     half = trial % draw(st.sampled_from([2, len(trial)])) == 0
     rules = [RULES[draw(st.sampled_from([*RULES]))](table) for _ in range(2)]
@@ -76,20 +88,57 @@ def studies(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
+def out_of_range(name: str, rows: Sequence[dict[str, Any]]) -> list[Any]:
+    """What leaves its range in a table: in any of its numbers that is not known to be none of these."""
+    low, high = (0, 100) if name in SHARES else (-200, 200) if name in DIFFERENCES else (-100, 100)
+    return [
+        (name, column, value, row)
+        for row in rows
+        for column, value in row.items()
+        if isinstance(value, int | float) and pd.notna(value) and column not in NO_PERCENTAGES
+        for scale in [2 if row.get("term") == LESS_PLACEBO else 1]
+        if not scale * low <= value <= scale * high
+    ]
+
+
+def sequence_of(table: pd.DataFrame) -> pd.DataFrame:
+    """The trials in their order, two of them a stratum, of a rule that could have stopped them."""
+    trials = table[["agent", "trial", "outcome"]].drop_duplicates(["agent", "trial"])
+    place = trials.groupby("agent").cumcount()
+    won = (place % 3 > 0).astype(int).astype(str).where(trials["outcome"] == "choice", "")
+    return pd.DataFrame(
+        {"agent": trials["agent"], "place": place, "stratum": (place // 2).astype(str), "won": won}
+        | {"question": place.astype(str), "effect": "nudge", "alpha": 0.05, "margin": "", "most": len(place)}
+    )
+
+
 @pytest.mark.slow
-@settings(max_examples=size(8, 40), deadline=None)
-@given(studies())
-def test_no_table_and_no_json_holds_an_impossible_percentage(table: pd.DataFrame) -> None:
-    found = analyze_choice(table)
+@settings(max_examples=size(5, 40), deadline=None)
+@given(studies(("one", "two")), st.booleans())
+def test_no_table_and_no_json_holds_an_impossible_percentage(table: pd.DataFrame, could_stop: bool) -> None:
+    """Of all tables that the analysis has, also of those that will come."""
+    found = analyze_choice(table, margin=4, sequence=sequence_of(table) if could_stop else None)
+    frames = {name: each for name, each in vars(found).items() if isinstance(each, pd.DataFrame)}
     tables = {each.name: each.frame for section in report(found).sections for each in section.tables}
-    printed = {name: frame.to_dict("records") for name, frame in tables.items()}
-    for frames in (printed, json.loads(found.to_json())):
-        for columns, low, high in ((CHANGES, -100, 100), (SHARES, 0, 100), (DIFFERENCES, -200, 200)):
-            for name in columns:
-                for row in frames.get(name) or ():
-                    scale = 2 if row.get("term") == LESS_PLACEBO else 1
-                    known = [row[column] for column in columns[name] if pd.notna(row[column])]
-                    assert all(scale * low <= value <= scale * high for value in known), (name, row)
+    records = [{name: frame.to_dict("records") for name, frame in each.items()} for each in (frames, tables)]
+    stored = {name: rows for name, rows in json.loads(found.to_json()).items() if name != "notes"}
+    assert stored.keys() >= frames.keys(), "tables that there are not are null"
+    for each in (*records, stored):
+        for name in each.keys() - NO_PROBABILITIES:
+            assert out_of_range(name, each[name] or ()) == []
+
+
+def test_agents_that_answer_in_opposite_ways_have_no_impossible_mean() -> None:
+    """One takes what is nudged, one what is first: a normal distribution of both reaches far beyond 100."""
+    table = simulate_study(1, sets=14, nudges=3, nudges_per_set=1, categories=5).table
+    both = [table.assign(agent=name, chosen=table[name]) for name in ("nudged", "viewed_first")]
+    both[0]["chosen"] = both[0]["chosen"].where(table["condition"] == "nudged", table["viewed_first"])
+    found = analyze_choice(pd.concat(both, ignore_index=True))
+    row = found.heterogeneity.set_index(["part", "term"]).loc[("agent", "nudged")]
+    assert row["estimate"] == pytest.approx(50)
+    assert [row[name] for name in ("conf_low", "conf_high", "predict_low", "predict_high", "sd_high")] == [
+        -100, 100, -100, 100, 100,
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -232,7 +232,7 @@ def test_what_attributes_are_worth(sets: int) -> None:
         check(said, rows, WORTH.names, 0.0051, every)
         times = re.search(rf"multiplies the odds of being chosen by ({NUMBER})", words)
         price = found.personality.set_index(["group", "term"]).loc[(agent, "price_sensitivity")]
-        assert bool(times) == (price["conf_low"] > 0 and price["p_adjusted"] < 0.05)
+        assert bool(times) == (price["by_set_low"] > 0 and price["p_by_set_adjusted"] < 0.05)
         if times:
             assert number(times[1]) == pytest.approx(1.1 ** -price["estimate"], abs=0.0051)
 
@@ -262,7 +262,8 @@ def test_what_is_paid(valuations: Simulate) -> None:
     for sentence in montecarlo_report(found).answer:
         agent, _, words = sentence.partition(": ")
         rows = by_block(found.coefficients[found.coefficients["group"] == agent]).set_index("term")
-        mean = re.match(rf"pays ({NUMBER}) USD on average without an anchor \(95 %: ({NUMBER}) to", words)
+        pays = rf"pays ({NUMBER}) USD on average without an anchor \(95 %, by block: ({NUMBER}) to"
+        mean = re.match(pays, words)
         assert mean and number(mean[1]) == pytest.approx(rows.loc["Intercept", "estimate"], abs=0.0051)
         assert number(mean[2]) == pytest.approx(rows.loc["Intercept", "conf_low"], abs=0.0051)
         said = {name: told for name, told in read(words).items() if name.endswith("anchor")}

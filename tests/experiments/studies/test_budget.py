@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agents.providers.tokens import estimate_tokens
 from agents.simulated.own_profiles import profile_of
 from experiments.designs.loading import load_design
-from experiments.executors.expected_use import PAGE_ANSWER_TOKENS, PAGE_TOKENS, TEXT_ANSWER_TOKENS
+from experiments.executors.expected_use import PAGE_ANSWER_TOKENS, TEXT_ANSWER_TOKENS
 from experiments.studies.budget import (
     Split,
     best_first,
@@ -49,7 +49,7 @@ def test_a_trial_costs_what_the_table_says(name: str, usd: float) -> None:
     trials = list(design.trials([MINI]))[:240]
     if design.mode == "page":
         each = design.requests(trials[0])
-        tokens = each * PAGE_TOKENS, each * PAGE_ANSWER_TOKENS
+        tokens = each * 2_500, each * PAGE_ANSWER_TOKENS
     else:
         # Each request sends what was asked before too.
         prompts = [[estimate_tokens(card.system + card.prompt) for card in trial.cards] for trial in trials]

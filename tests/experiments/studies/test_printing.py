@@ -77,3 +77,9 @@ def test_no_number_is_cut_off_in_a_narrow_terminal(width: int) -> None:
     columns = {str(column.header): list(column.cells) for column in table.columns}
     counts = columns.get("strata: for/against/of")
     assert counts == (["3/1/8", "120/35/360"] * 2 if width == 120 else None)
+
+
+def test_terms_have_plain_names_where_people_read_them() -> None:
+    frame = pd.DataFrame({"term": ["bed_rank", "condition[high]", "own"], "estimate": [1.0, 2.0, 3.0]})
+    table, _ = frame_table(NamedTable("t", "t", frame, 1), None)
+    assert list(table.columns[0].cells) == ["A better bed", "High anchor", "own"]
