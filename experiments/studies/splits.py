@@ -40,7 +40,8 @@ def with_keys(design: AnyDesign, keys: Mapping[str, Any]) -> AnyDesign:
 @lru_cache(maxsize=4)
 def _most_sets(design: ShopDesign) -> int:
     """The number of choice sets that there are; counted once, because it takes a while."""
-    return len(cast("ShopDesign", with_keys(design, all_sets(design))).sets)
+    keys = all_sets(design)
+    return len(cast("ShopDesign", with_keys(design, keys) if keys else design).sets)
 
 
 def _put(data: dict[str, Any], path: Sequence[str], value: Any) -> None:
