@@ -213,7 +213,9 @@ def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:
     from experiments.studies.budget import priced_trials
 
     trials = priced_trials(design, models)
-    yield f"assumed: a request takes {assumed(design, trials)}; prices of {price_table().as_of}"
+    for model in models:
+        takes = assumed(design, model, trials)
+        yield f"assumed: a request to {model} takes {takes}; prices of {price_table().as_of}"
 
 
 @app.command("anova")
