@@ -58,7 +58,7 @@ def _read(page: Page, view: View, wanted: Wanted) -> tuple[str, Standing]:
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         made = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD})
         told_of = partial(_told, session, made["executionContextId"])
-        url, standing = told_of(view, replace(wanted, own=False))
+        url, standing = told_of(view, wanted)
         if wanted.own:
             _, whole = told_of(replace(view, page="whole"), replace(wanted, spots=()))
             standing = replace(standing, own=whole.own, pictures=whole.pictures)
@@ -72,7 +72,7 @@ def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[
     argument = asked(view, (), wanted, marks=False)
     call = {"executionContextId": world, "functionDeclaration": OBSERVE, "arguments": [{"value": argument}]}
     seen = told(session.send("Runtime.callFunctionOn", call)["result"].get("value"))
-    standing = standing_of(seen, wanted.spots)
+    standing = standing_of(seen, wanted)
     if wanted.own and seen.get("closed"):
         standing = with_texts(standing, _held(read_closed(world), session))
     return seen["url"], standing
