@@ -11,7 +11,8 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
 from environments.actions import EVERY, Action, ActionError, points_of
-from environments.observe import parsed, source_of, storable
+from environments.observation import storable
+from environments.observe import parsed, source_of
 from interventions.yaml.sitemap import SiteMap
 
 BUTTONS: Final = {"left": "left", "middle": "middle", "right": "right"}
