@@ -61,11 +61,26 @@ def _read(page: Page, view: View, wanted: Wanted) -> tuple[str, Standing]:
         url, standing = told_of(view, wanted)
         if wanted.own:
             _, whole = told_of(replace(view, page="whole"), replace(wanted, spots=()))
-            standing = replace(standing, own=whole.own, pictures=whole.pictures)
+            standing = _with_texts_of(whole, standing)
         return url, standing
     finally:
         with suppress(PlaywrightError):
             session.detach()
+
+
+def _with_texts_of(whole: Standing, standing: Standing) -> Standing:
+    """Raises Disturbed: the page has got other cards meanwhile."""
+    pairs = [*zip(standing.cards, whole.cards, strict=False)]
+    if len(standing.cards) != len(whole.cards) or any(card.link != other.link for card, other in pairs):
+        raise Disturbed("the page does not hold still for its observation")
+    cards = tuple(
+        replace(
+            card,
+            standing=replace(card.standing, own=other.standing.own, pictures=other.standing.pictures),
+        )
+        for card, other in pairs
+    )
+    return replace(standing, own=whole.own, pictures=whole.pictures, cards=cards)
 
 
 def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[str, Standing]:
