@@ -213,7 +213,7 @@ def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:
     from experiments.studies.budget import priced_trials
 
     trials = priced_trials(design, models)
-    yield f"assumed: a request takes {assumed(design, trials)}; prices of {price_table().as_of}"
+    yield f"assumed: a request takes {assumed(design, models[0], trials)}; prices of {price_table().as_of}"
 
 
 @app.command("anova")
