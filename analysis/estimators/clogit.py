@@ -39,6 +39,8 @@ STEPS = 100
 READABLE = 3
 """The terms that a note of one term may name; `CLogit.notes` name all."""
 
+ROUNDING = 1e-12
+"""No error of a coefficient is as small as this."""
 BY_SET = ("p_by_set", "by_set_low", "by_set_high")
 """The columns of `CLogit.by_set`."""
 
@@ -122,10 +124,14 @@ class CLogit:
         )
 
     def by_set(self) -> pd.DataFrame:
-        """Return the columns `BY_SET`, a row for each term: of leaving out choice sets."""
+        """Return the columns `BY_SET`, a row for each term: of leaving out choice sets.
+
+        Undefined where the estimate does not move: then it and its error are what rounding makes of 0.
+        """
         if self.left_out is None:
             return pd.DataFrame(np.nan, range(len(self.terms)), list(BY_SET))
         error = np.sqrt(np.diag(self.left_out))
+        error = np.where(error > ROUNDING, error, np.nan)
         p_value = 2 * stats.t.sf(abs(self.estimate / error), self.left_out_df)
         width = stats.t.ppf(0.975, self.left_out_df) * error
         columns = (p_value, self.estimate - width, self.estimate + width)

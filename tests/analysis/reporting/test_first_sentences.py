@@ -133,6 +133,7 @@ def test_every_claim_is_printed(kind: str, trials: int) -> None:
         for how, said in claims(sentence):
             found += 1
             assert printed(tables, agent, how, said), (how, said, sentence)
+            assert said[1] != said[2], ("an interval is no point", sentence)
         intervals = len(re.findall(rf"{NUMBER} to {NUMBER}\)", sentence))
         assert intervals == len([*claims(sentence)]), sentence
     assert found or trials < 240 or kind in ("biases", "anchoring"), "of few trials nothing may be claimed"
