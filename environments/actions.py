@@ -140,6 +140,20 @@ def points_of(text: str) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y in found)
 
 
+def points_at(action: Action) -> tuple[tuple[float, float], ...]:
+    """Return the points of an action of the pointer, in order; the pointer ends at the last.
+
+    Raises:
+        ActionError: the points of a drag are none.
+    """
+    match action.name, action.args:
+        case (("mouse_click" | "mouse_move" | "scroll_at"), (float(x), float(y), *_)):
+            return ((x, y),)
+        case "mouse_drag", (str(points), *_):
+            return points_of(points)
+    return ()
+
+
 def parse_action(text: str, actions: Mapping[str, Signature] = ACTIONS) -> Action:
     """Parse one action such as `click('12')`.
 

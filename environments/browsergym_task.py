@@ -30,8 +30,8 @@ from environments.episode import (
     first_line,
     is_departure,
 )
-from environments.observation import Observation, Tab
-from environments.observe import NOTHING, View, Wanted, storable
+from environments.observation import Observation, Tab, storable
+from environments.observe import NOTHING, View, Wanted
 from environments.observe_around import observe_around
 from environments.settling import (
     AWAITED,

@@ -12,12 +12,12 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from environments.accessibility import BID
-from environments.actions import ON_MARKS, POINTER, Action, ActionError
-from environments.observation import Observation, Tab
-from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, storable
+from environments.actions import ON_MARKS, POINTER, Action, ActionError, points_at
+from environments.observation import Observation, Tab, storable
+from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.page_watch import PageWatch
-from environments.pointer import Hit, acted_at, hit_at, point, points_at
+from environments.pointer import Hit, acted_at, hit_at, point
 from environments.settling import SETTLE_SECONDS, Settling
 from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop

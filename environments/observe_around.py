@@ -72,7 +72,7 @@ def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[
     argument = asked(view, (), wanted, marks=False)
     call = {"executionContextId": world, "functionDeclaration": OBSERVE, "arguments": [{"value": argument}]}
     seen = told(session.send("Runtime.callFunctionOn", call)["result"].get("value"))
-    standing = standing_of(seen, wanted.spots)
+    standing = standing_of(seen, wanted)
     if wanted.own and seen.get("closed"):
         standing = with_texts(standing, _held(read_closed(world), session))
     return seen["url"], standing

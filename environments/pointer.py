@@ -10,8 +10,9 @@ from typing import Any, Final
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from environments.actions import EVERY, Action, ActionError, points_of
-from environments.observe import parsed, source_of, storable
+from environments.actions import EVERY, Action, ActionError, points_at
+from environments.observation import storable
+from environments.observe import parsed, source_of
 from interventions.yaml.sitemap import SiteMap
 
 BUTTONS: Final = {"left": "left", "middle": "middle", "right": "right"}
@@ -55,20 +56,6 @@ async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
 def roles_of(site: SiteMap) -> Iterator[tuple[str, str]]:
     """Yield the roles of a site map, each with a selector of one of its places."""
     return ((role, place.css) for role, places in site.roles.items() for place in places)
-
-
-def points_at(action: Action) -> tuple[tuple[float, float], ...]:
-    """Return the points of an action of the pointer, in order; the pointer ends at the last.
-
-    Raises:
-        ActionError: the points of a drag are none.
-    """
-    match action.name, action.args:
-        case (("mouse_click" | "mouse_move" | "scroll_at"), (float(x), float(y), *_)):
-            return ((x, y),)
-        case "mouse_drag", (str(points), *_):
-            return points_of(points)
-    return ()
 
 
 def acted_at(action: Action, pointer: tuple[float, float]) -> tuple[tuple[float, float], ...]:

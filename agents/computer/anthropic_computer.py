@@ -31,9 +31,8 @@ from agents.providers.anthropic_messages import CACHE, Usage, connect
 from agents.providers.model import THINKING, Answer, Named, Request
 from agents.providers.network import Failure
 from agents.providers.sdk import receive
-from environments.actions import Action
+from environments.actions import Action, points_at
 from environments.observation import Observation
-from environments.pointer import points_at
 
 _LONGEST: Final = 4_096
 _TOOLSET: Final = "computer_toolset_20260801"

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
-from experiments.designs.loading import AnyDesign, AnyTrial
+from experiments.designs.design import Trial
+from experiments.designs.loading import AnyDesign
 from experiments.executors.expected_use import expected_use
 from experiments.studies.power import ways
 from experiments.studies.power_results import Contrast
@@ -50,7 +51,7 @@ class Split:
         return next((each for each in self.contrasts if each.feature == feature), None)
 
 
-def priced_trials(design: AnyDesign, agents: Sequence[str]) -> list[AnyTrial]:
+def priced_trials(design: AnyDesign, agents: Sequence[str]) -> list[Trial]:
     """Return the trials whose mean is what a trial costs."""
     return list(islice(design.trials(agents[:1]), _PRICED))
 
