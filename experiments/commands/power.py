@@ -213,9 +213,8 @@ def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:
     from experiments.studies.budget import priced_trials
 
     trials = priced_trials(design, models)
-    for model in models:
-        takes = assumed(design, model, trials)
-        yield f"assumed: a request to {model} takes {takes}; prices of {price_table().as_of}"
+    said = dict.fromkeys(assumed(design, agent, trials) for agent in models)
+    yield f"assumed: a request takes {'; or '.join(said)}; prices of {price_table().as_of}"
 
 
 @app.command("anova")
