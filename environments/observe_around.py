@@ -58,7 +58,7 @@ def _read(page: Page, view: View, wanted: Wanted) -> tuple[str, Standing]:
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         made = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD})
         told_of = partial(_told, session, made["executionContextId"])
-        url, standing = told_of(view, replace(wanted, own=False))
+        url, standing = told_of(view, wanted)
         if wanted.own:
             _, whole = told_of(replace(view, page="whole"), replace(wanted, spots=()))
             standing = replace(standing, own=whole.own, pictures=whole.pictures)

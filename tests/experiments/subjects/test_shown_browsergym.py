@@ -32,6 +32,13 @@ EDITS = [
 ]
 PRESS = "page.click('#product-addtocart-button')"
 BELOW = {"head": "<style>[class$=title-details]{position:relative;top:3000px}</style>"}
+CARD = (
+    '<ol><li class="product-item"><strong class="product-item-name">'
+    '<a class="product-item-link" href="/KEY.html">KEY</a></strong>'
+    '<div class="reviews-actions"><a class="action view">12 Reviews</a></div>'
+    '<span class="price-wrapper" data-price-type="finalPrice"><span class="price">$19.99</span></span>'
+    "</li></ol>"
+)
 COVER = '<div style="position:fixed;inset:0;background:white;pointer-events:none"></div>'
 ATTACKS: dict[str, tuple[dict[str, str], str]] = {
     "the old price beside": ({"extra": "<p>Buy now for $19.99</p>"}, "the old price too"),
@@ -49,6 +56,10 @@ ATTACKS: dict[str, tuple[dict[str, str], str]] = {
     "the nudge elsewhere": ({"script": TAKEN, "extra": f"<p>{NUDGE}</p>"}, "insert_text is gone"),
     "another address": (MOVED["another address"], "insert_text is gone"),
     "another page": (MOVED["a location"], "insert_text is gone"),
+    "the old price in a card": (
+        {"extra": CARD, "script": "document.querySelector('li').append('now $19.99')"},
+        "the old price too",
+    ),
     "below the fold": (BELOW, "was not shown"),
     "transparent": ({"head": "<style>[class$=title-details]{opacity:0}</style>"}, "was not shown"),
     "white on white": (
