@@ -15,7 +15,6 @@ from experiments.designs.scoring.trial import ScoreTrial
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.card_episode import CardTrialRunner
-from experiments.episodes.guest_trial import GuestTrials, Observe
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import Testbed, TrialRunner
 from experiments.executors.executor import Attempt, Executor
@@ -25,6 +24,7 @@ from experiments.executors.text import TextExecutor
 from experiments.records.record import TrialRecord
 
 if TYPE_CHECKING:
+    from experiments.episodes.guest_trial import GuestTrials, Observe
     from experiments.executors.programs import ProgramGuests
 
 D_contra = TypeVar("D_contra", contravariant=True)
@@ -52,8 +52,8 @@ class AsGuests(Protocol[D_contra]):
     """The protocol of what lets guests of the proxy act in trials."""
 
     def __call__(
-        self, design: D_contra, shop_url: str, guests: "ProgramGuests", *, observe: Observe
-    ) -> GuestTrials:
+        self, design: D_contra, shop_url: str, guests: "ProgramGuests", *, observe: "Observe"
+    ) -> "GuestTrials":
         """Prepare to begin trials at a shop with this address; `observe`: what counts as shown."""
 
 
@@ -75,14 +75,16 @@ class Running(Generic[D_contra, T]):
     scoring: Callable[[D_contra], Scoring[T]] | None = None
     check: Check[D_contra, T] | None = None
     on_programs: (
-        Callable[[D_contra, Testbed, "ProgramGuests", int, Observe], AbstractAsyncContextManager[Executor[T]]]
+        Callable[
+            [D_contra, Testbed, "ProgramGuests", int, "Observe"], AbstractAsyncContextManager[Executor[T]]
+        ]
         | None
     ) = None
     guests: AsGuests[D_contra] | None = None
 
 
 def _in_shops(
-    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", at_once: int, observe: Observe
+    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", at_once: int, observe: "Observe"
 ) -> AbstractAsyncContextManager[Executor[ShopTrial]]:
     from experiments.executors.programs import open_programs  # noqa: PLC0415 (few runs)
 
@@ -90,8 +92,8 @@ def _in_shops(
 
 
 def _guests_of_shops(
-    design: ShopDesign, shop_url: str, guests: "ProgramGuests", *, observe: Observe
-) -> GuestTrials:
+    design: ShopDesign, shop_url: str, guests: "ProgramGuests", *, observe: "Observe"
+) -> "GuestTrials":
     from experiments.executors.programs import guest_trials  # noqa: PLC0415 (few runs)
 
     return guest_trials(design, shop_url, guests, observe=observe)
