@@ -115,7 +115,7 @@ OF_EXPERIMENTS: Final = ("experiments.md", "plans.md")
 FILES: Final[dict[type[BaseModel], tuple[str, ...]]] = {
     InterventionFile: ("interventions.md", "cards.md", "authoring.md", "site-maps.md"),
     SiteMap: ("site-maps.md",),
-    Experiment: (*OF_EXPERIMENTS, "choice-sets.md"),
+    Experiment: (*OF_EXPERIMENTS, "choice-sets.md", "agents.md"),
     CardExperiment: (*OF_EXPERIMENTS, "designs.md"),
     ScoreExperiment: (*OF_EXPERIMENTS, "anchoring.md"),
     ProductFile: ("designs.md",),
