@@ -47,6 +47,9 @@ ANSWER_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 30.0
 """The longest time in which a page is read; one whose script never ends cannot be."""
 
+MAX_WAY: Final = 100
+"""The most addresses that are kept of a tab's way; a page may give itself any number of them."""
+
 MAX_TABS: Final = 20
 """The most open tabs; further tabs are closed as they open.
 
@@ -68,7 +71,8 @@ class Look:
 
     `said` is the text by which the stop condition holds. `tab` is the index of the start page that the tab
     shows; None: the agent has left it. `standing` is what was read of the page besides; None where nothing
-    can be read. `before`: the same, read before the observation, where that takes its time.
+    can be read. `before`: the same, read before the observation, where that takes its time. `way`: the
+    addresses at which the tab has been since the agent itself last went elsewhere in it, in order.
     """
 
     observation: Observation
@@ -78,6 +82,7 @@ class Look:
     tab: int | None = None
     standing: Standing | None = None
     before: Standing | None = None
+    way: tuple[str, ...] = ()
 
 
 class Episode:
@@ -103,6 +108,7 @@ class Episode:
         self._wanted = replace(wanted, spots=tuple(dict.fromkeys(spots)))
         self._started: dict[Page, int] = {}
         self._may_leave = False
+        self._ways: dict[Page, dict[str, None]] = {}
         self._pages: list[Page] = []
         self._closing: set[asyncio.Task[None]] = set()
         self._titles: dict[Page, str] = {}
@@ -217,7 +223,15 @@ class Episode:
             arrived=self._arrived,
         )
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
-        return Look(observation, seen.url, stop, seen.said, self._started.get(self._active), seen.standing)
+        return Look(
+            observation,
+            seen.url,
+            stop,
+            seen.said,
+            self._started.get(self._active),
+            seen.standing,
+            way=tuple(self._ways.get(self._active, ())),
+        )
 
     async def act(self, action: Action) -> str:
         """Take one action and wait until the page has settled.
@@ -388,13 +402,28 @@ class Episode:
         """Where scripts draw the pages, an agent leaves one without a request for another."""
         if not self._active.is_closed() and frame == self._active.main_frame:
             self._arrived = True
-        if self._may_leave and self._site and self._site.drawn and frame == self._active.main_frame:
+        if self._site and self._site.drawn and frame == self._active.main_frame:
+            self._leave()
+        if frame == frame.page.main_frame:
+            self._go_on(frame.page, frame.url)
+
+    def _leave(self) -> None:
+        """Note that the agent itself goes to another page; where that page leads on to is no doing of its."""
+        if self._may_leave:
+            self._may_leave = False
             self._started.pop(self._active, None)
+            self._ways.pop(self._active, None)
+
+    def _go_on(self, page: Page, url: str) -> None:
+        way = self._ways.setdefault(page, {})
+        if len(way) < MAX_WAY:
+            way[url] = None
 
     def _closed(self, page: Page) -> None:
         self._pages.remove(page)
         self._titles.pop(page, None)
         self._pointers.pop(page, None)
+        self._ways.pop(page, None)
         if page is self._active and self._pages:
             self._active = self._pages[-1]
 
@@ -406,8 +435,9 @@ class Episode:
         return self._crashed or self._active.is_closed() or browser is None or not browser.is_connected()
 
     def _asked(self, request: Request) -> None:
-        if self._may_leave and is_departure(request, self._active):
-            self._started.pop(self._active, None)
+        if is_departure(request, self._active):
+            self._leave()
+            self._go_on(self._active, request.url)
 
 
 def accumulate_frames(bid: str) -> list[str]:

@@ -5,8 +5,12 @@
 // what is said of the key in drawn.js holds here too.) It is the same for all pages, so that a browser fetches it
 // once; observed.js, in the page itself, calls it.
 ({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn }, roles) => {
-  if (!document.dispatchEvent(new CustomEvent(path, { cancelable: true }))) return; // it is here already
-  document.addEventListener(path, (event) => event.preventDefault());
+  const { dispatchEvent, addEventListener: listen } = EventTarget.prototype;
+  const { preventDefault } = Event.prototype;
+  const { CustomEvent: Sign } = self;
+  const { apply: call } = Reflect;
+  const isHere = () => !call(dispatchEvent, document, [new Sign(path, { __proto__: null, cancelable: true })]);
+  if (isHere()) return; // it is here already
   document.currentScript?.remove();
   if (!key || self !== top || !location.protocol.startsWith("http")) return;
   const QUIET = 100, LATEST = 1000; // milliseconds
@@ -16,7 +20,6 @@
   const Request = XMLHttpRequest;
   const { open, send } = Request.prototype;
   const { sendBeacon } = navigator;
-  const { apply: call } = Reflect;
   const { stringify } = JSON;
   const { composedPath } = Event.prototype;
   const { now } = Date;
@@ -94,6 +97,7 @@
   };
 
   const here = () => location.pathname + location.search;
+  const came = here(), visit = Math.random();
   const scroll = () => [self.scrollX, self.scrollY].map(Math.round);
   let due = 0, since = 0, known = "", acted = false;
   const tell = () => {
@@ -104,7 +108,7 @@
     const news = stringify(seen, (key, value) => (key === "box" ? 0 : value));
     if (news === known) return;
     known = news;
-    return stringify({ __proto__: null, ...seen, at: here(), scroll: scroll() });
+    return stringify({ __proto__: null, ...seen, at: here(), came, visit, scroll: scroll() });
   };
   const look = (wait) => {
     clearTimeout(due);
@@ -133,11 +137,10 @@
   };
 
   // What is done, until it is told: when the page rests, at each click, and when the page is left.
-  const visit = Math.random();
-  let acts = [], count = 0, x = 0, y = 0, scrolled = 0, clicked = 0, address = here();
+  let acts = [], count = 0, x = 0, y = 0, scrolled = 0, clicked = 0, pressed = false, address = here();
   const note = (kind, more, when = now()) => {
     count += 1;
-    if (count <= MOST_ACTS) acts.push({ __proto__: null, kind, when, at: here(), ...more });
+    if (count <= MOST_ACTS || kind === "leave") acts.push({ __proto__: null, kind, when, at: here(), ...more });
   };
   const tellActs = (act, wait) => {
     if (!act && !acts.length && !scrolled && here() === address) return;
@@ -171,29 +174,53 @@
       keys: ["Shift", "Control", "Alt", "Meta"].filter((key) => event.getModifierState(key)) };
   };
 
-  const observer = new MutationObserver(later);
   const always = (types, listener) => {
-    for (const type of types) addEventListener(type, listener, { capture: true, passive: true });
+    for (const type of types) call(listen, self, [type, listener, { __proto__: null, capture: true, passive: true }]);
   };
-  always(["DOMContentLoaded", "load", "scroll", "resize", "visibilitychange", "transitionend", "animationend"], later);
-  // Whoever acts has looked: what is not reported yet is reported first. Not all that changes a page is told.
-  always(["pointerdown", "keydown", "click", "submit"], () => {
-    look(true);
-    if (!acted) say('{"acted":true}', true);
-    acted = true;
+  const begin = () => {
+    call(listen, document, [path, (event) => call(preventDefault, event, [])]);
+    always(["DOMContentLoaded", "load", "scroll", "resize", "visibilitychange", "transitionend", "animationend"], later);
+    // Whoever acts has looked: what is not reported yet is reported first. Not all that changes a page is told.
+    const press = (isTrusted, isTold) => {
+      look(true);
+      if (!acted || !isTold) say(`{"acted":${visit}}`, true);
+      acted = true;
+      pressed ||= isTrusted;
+    };
+    always(["pointerdown", "submit"], ({ isTrusted }) => press(isTrusted, false));
+    always(["keydown"], ({ isTrusted }) => press(isTrusted, true));
+    always(["click"], ({ isTrusted }) => press(isTrusted, isTrusted));
+    // A label clicks its field in the same moment. What scripts click, nobody has clicked.
+    always(["click", "auxclick"], (event) => tellActs(() => {
+      if (event.isTrusted && event.timeStamp !== clicked) note("click", click(event));
+      clicked = event.timeStamp;
+    }, true));
+    always(["scroll"], () => { scrolled = now(); });
+    always(["visibilitychange"], () => tellActs(() => { if (!document.hidden) note("visible"); }));
+    always(["pageshow"], (event) => tellActs(() => {
+      if (event.persisted) note("page", coming(now(), "back_forward", true));
+    }));
+    always(["pagehide"], () => { look(); tellActs(() => note("leave")); });
+  };
+  begin();
+  // A page that is written anew (`document.open`) loses its listeners.
+  const observer = new MutationObserver(() => {
+    if (!isHere()) begin();
+    later();
   });
-  // A label clicks its field in the same moment. What scripts click, nobody has clicked.
-  always(["click", "auxclick"], (event) => tellActs(() => {
-    if (event.isTrusted && event.timeStamp !== clicked) note("click", click(event));
-    clicked = event.timeStamp;
-  }, true));
-  always(["scroll"], () => { scrolled = now(); });
-  always(["visibilitychange"], () => tellActs(() => { if (!document.hidden) note("visible"); }));
-  always(["pageshow"], (event) => tellActs(() => {
-    if (event.persisted) note("page", coming(now(), "back_forward", true));
-  }));
-  always(["pagehide"], () => { look(); tellActs(() => note("leave")); });
   observer.observe(document, CHANGES);
+  // Where a page on which nothing was pressed leads to another one by itself, this is told before that one is asked for.
+  self.navigation?.addEventListener("navigate", (event) => {
+    let lead = "";
+    try {
+      undisturbedly(() => {
+        const { url, sameDocument } = event.destination, { origin } = location;
+        if (!pressed && !event.userInitiated && !sameDocument && url.startsWith(`${origin}/`))
+          lead = stringify({ __proto__: null, leads: url.slice(origin.length), came });
+      });
+    } catch { /* as above */ }
+    if (lead) say(lead, true);
+  });
   note("page", coming(Math.round(now() - performance.now()),
     performance.getEntriesByType("navigation")[0]?.type ?? "", document.referrer !== ""));
   later();

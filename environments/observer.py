@@ -4,6 +4,7 @@ A report begins with the key of the session, which the page's own scripts do not
 """
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Final, Literal
@@ -22,8 +23,9 @@ viewport at some time."""
 _FUNCTION: Final = short(
     with_functions(source_of("observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED, described=DESCRIBED)
 )
-ACTED: Final = b'{"acted":true}'
-"""What the script sends, after the key, once something on its page was pressed."""
+_ACTED: Final = re.compile(rb'\{"acted":([0-9.e-]{1,40})\}')
+"""What the script sends, after the key, where something on its page was pressed: the number of the visit."""
+_LEADS: Final = b'{"leads":'
 _OBSERVED: Final = source_of("observed.js")
 
 
@@ -31,11 +33,14 @@ _OBSERVED: Final = source_of("observed.js")
 class Report:
     """A report of a page: its address without the host, and what stands on it.
 
-    `drawn`: whether all is there that scripts have to draw. `scroll`: how far the page was scrolled to the
-    right and down, in pixels.
+    `came`: its address when it came, before its scripts could give it another one. `visit`: a number that
+    names the page. `drawn`: whether all is there that scripts have to draw. `scroll`: how far the page was
+    scrolled to the right and down, in pixels.
     """
 
     at: str
+    came: str
+    visit: float
     drawn: bool
     standing: Standing
     scroll: tuple[int, int]
@@ -93,8 +98,29 @@ def read_report(body: bytes, wanted: Wanted) -> Report:
             raise Disturbed(f"the page's scripts have replaced {replaced}")
         case {"absent": True}:
             raise Disturbed("the script that observes the page was not loaded")
-        case {"at": str(at), "drawn": bool(drawn), "scroll": [int(x), int(y)]} if (
-            max(abs(x), abs(y)) < FARTHEST
-        ):
-            return Report(at, drawn, standing_of(sent, wanted), (x, y))
+        case {
+            "at": str(at),
+            "came": str(came),
+            "visit": int() | float() as visit,
+            "drawn": bool(drawn),
+            "scroll": [int(x), int(y)],
+        } if max(abs(x), abs(y)) < FARTHEST and 0 <= visit <= 1:
+            return Report(at, came, float(visit), drawn, standing_of(sent, wanted), (x, y))
     raise Disturbed("the page's scripts disturb the observation")
+
+
+def read_press(body: bytes) -> float | None:
+    """Return the visit of the page on which something was pressed; None: the report is of something else."""
+    found = _ACTED.fullmatch(body)
+    try:
+        return float(found[1]) if found else None
+    except ValueError:
+        return None
+
+
+def read_lead(body: bytes) -> tuple[str, str] | None:
+    """Return where a page came, and where it leads by itself; None: the report is of something else."""
+    match parsed(body) if body.startswith(_LEADS) else None:
+        case {"leads": str(leads), "came": str(came)} if leads[:1] == came[:1] == "/":
+            return came, leads
+    return None

@@ -73,10 +73,11 @@ class Visit(Protocol):
     def opened(self, url: str, *, shown: bool) -> None:
         """Record that a page of the shop has come; `shown`: as what the guest looks at."""
 
-    def asked(self, url: str, *, reads: bool, by_script: bool) -> None:
+    def asked(self, url: str, *, reads: bool, by_script: bool, by_page: bool) -> None:
         """Record what may be an act of the guest: a page's opening, or a request that is a choice or sends.
 
-        `reads`: it sends nothing. `by_script`: a script in a page may have made it.
+        `reads`: it sends nothing. `by_script`: a script in a page may have made it. `by_page`: it names a
+        page from which it comes.
         """
 
     def reported(self, url: str, body: bytes) -> None:
@@ -191,7 +192,9 @@ class Guests:
             visit.opened(request.url, shown=shown)
         reads = request.method in READING
         if not reads or session.added or (shown and is_page(flow.response)):
-            visit.asked(request.url, reads=reads, by_script=is_by_script(request))
+            by_page = names_page(request)
+            by_script = by_page and not is_document_request(request)
+            visit.asked(request.url, reads=reads, by_script=by_script, by_page=by_page)
         if session.added and not visit.outcome:
             visit.chose()
 
@@ -262,10 +265,9 @@ def is_shown(request: http.Request) -> bool:
     return request.method != "HEAD" and destination == "document"
 
 
-def is_by_script(request: http.Request) -> bool:
-    """Return whether a script in a page may have made a request; a program names no page beside it."""
-    named = "referer" in request.headers or "origin" in request.headers
-    return named and not is_document_request(request)
+def names_page(request: http.Request) -> bool:
+    """Return whether a request names a page from which it comes; a program's own names none."""
+    return "referer" in request.headers or "origin" in request.headers
 
 
 def refusal_of(flow: http.HTTPFlow) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 from environments.acts import BEGIN, read_acts
 from environments.observe import Disturbed, Wanted
-from environments.observer import ACTED, observer, observer_code, read_report
+from environments.observer import observer, observer_code, read_lead, read_press, read_report
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
@@ -20,6 +20,7 @@ from experiments.episodes.shop_episode import (
     GuestFacts,
     allowed,
     end_with,
+    known,
     not_its_own,
     session,
     start_urls,
@@ -29,6 +30,7 @@ from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import Trajectory, failed_on_the_way, limited
 from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.records.record import Start, TrialRecord
+from interventions.apply.mapped_page import product_at
 from interventions.yaml.limited import TooSlow
 from proxy import keys
 from proxy.guests import SHOP_NAME
@@ -100,6 +102,14 @@ class GuestTrial:
     """What the observer has reported from products' own pages, in order."""
     _looked: list[float] = field(default_factory=list)
     """When each of these reports came, in seconds from the trial's start."""
+    _last: dict[float, Sight] = field(default_factory=dict)
+    """By visit of a page, the last report, whosever page it is."""
+    _left: dict[float, float] = field(default_factory=dict)
+    """By visit of a page that has been left, when this was, by the guest's clock."""
+    _pressed: float | None = None
+    """The visit of the page on which something was pressed last."""
+    _by_page: bool = False
+    """Whether the last request came from a page."""
     _reported: int = 0
     """The bytes of all reports."""
     _undrawn: set[str] = field(default_factory=set)
@@ -133,12 +143,13 @@ class GuestTrial:
             self._opened.append(Opened(url, self.start.seconds))
             self.session.step = len(self._opened) - 1
 
-    def asked(self, url: str, *, reads: bool, by_script: bool) -> None:
+    def asked(self, url: str, *, reads: bool, by_script: bool, by_page: bool) -> None:
         """Note whether a request is an act of the guest.
 
         The opening of the pages to begin with is none, nor is what scripts in pages ask for. Where no
         observer tells of presses, whatever sends something is one.
         """
+        self._by_page = by_page
         site, begins = self.session.site, start_urls(self.base_url, self.definition)
         keys = {*self.session.known, *map(site.key, begins)}
         # Another query may add: /products/desk-lamp?add-to-cart=17
@@ -157,33 +168,62 @@ class GuestTrial:
         if self.outcome or key not in ("", self.session.key):
             return
         self._reported += len(message)
-        if key and message == ACTED:
-            self.acted = True
+        if key and (pressed := read_press(message)) is not None:
+            self.acted, self._pressed = True, pressed
             return
         if key and message.startswith(BEGIN):
             self._tells(url, message)
             return
         try:
+            if key and (lead := read_lead(message)):
+                self._leads(*(urljoin(url, path) for path in lead))
+                return
             if not key:
                 raise Disturbed("a report that the observer has not sent")
             report = read_report(message, self.wanted)
-            url = urljoin(url, report.at)
+            came, url = urljoin(url, report.came), urljoin(url, report.at)
         except (Disturbed, ValueError) as error:  # the latter: it is no address
             self.session.note_failure(f"{url}: {error}")
             return
-        product = self.session.product_at(url)
+        product = self._product(url, came)
         (self._undrawn.discard if report.drawn else self._undrawn.add)(product)
+        html = self._sent().get(product, "")
+        sight = Sight(product, html, report.standing, url, scroll=report.scroll)
+        self._last[report.visit] = sight
         if product and report.drawn:
-            html = self._sent().get(product, "")
-            self._looks.append(Sight(product, html, report.standing, url, scroll=report.scroll))
+            self._looks.append(sight)
             self._looked.append(self.start.seconds)
         if len(self._looks) > MAX_REPORTS or self._reported > MAX_REPORT_BYTES:
             self.session.note_failure(f"{url}: the page does not come to rest")
 
+    def _product(self, url: str, came: str) -> str:
+        """The product whose page is at an address: the one as which it came, whatever address it has now.
+
+        Where scripts draw the pages, one page shows many products: there its address counts.
+        """
+        session, keys = self.session, {each.key for each in self.definition.products}
+        as_it_came = (session.product_at(came), session.known.get(session.site.key(came), ""))
+        own = None if session.site.drawn else next(filter(keys.__contains__, as_it_came), None)
+        return own or session.product_at(url)
+
+    def _leads(self, came: str, url: str) -> None:
+        """Note that a page leads to another by itself: as after a redirect, that is the product's too."""
+        if self.session.product_at(url) not in {each.key for each in self.definition.products}:
+            self.session.redirected(came, url)
+
     def _tells(self, url: str, message: bytes) -> None:
         """Keep what a page tells of acts. What no observer sends, or is too much, is left out."""
         acts = read_acts(message)
-        if acts and self._acts + len(acts.acts) <= MAX_ACTS and self._reported <= MAX_REPORT_BYTES:
+        if acts is None:
+            return
+        for act in acts.acts:
+            if act.kind == "leave":
+                self._left[acts.visit] = act.when
+            elif act.kind == "page" and act.when > self._left.get(acts.visit, act.when):
+                del self._left[acts.visit]
+            elif act.kind == "click":
+                self._pressed = acts.visit
+        if self._acts + len(acts.acts) <= MAX_ACTS and self._reported <= MAX_REPORT_BYTES:
             self._acts += len(acts.acts)
             self._told.append(Told(shop_origin(url), acts, self.start.seconds))
 
@@ -206,18 +246,33 @@ class GuestTrial:
         What is there before the guest has acted is no choice: the site map takes something else for one.
         """
         trajectory = Trajectory()
+        if self._by_page and self._left and self._left.keys() >= self._last.keys():
+            trajectory.end("treatment_failed", "the choice was made on a page in which no observer is")
+            self.end(trajectory)
+            return
         if not self.acted:
             trajectory.fail("shop", not_its_own(BY[self.session.added[0].by], self.session))
             self.end(trajectory)
             return
         try:
             choice = chosen(self.definition, self.session)
-            end_with(choice, trajectory, self.definition, self.session, self._shown())
+            at = self._chosen_at(choice.product)
+            end_with(choice, trajectory, self.definition, self.session, self._shown(), at=at)
         except TooSlow as error:
             trajectory.end("treatment_failed", str(error))
         if trajectory.outcome == "choice" and (reason := self._unseen(choice.product)):
             trajectory.end("treatment_failed", reason)
         self.end(trajectory)
+
+    def _chosen_at(self, product: str) -> Sight | None:
+        """The page on which a product was chosen, where that is known and has to be an option's."""
+        at = None if self._pressed is None else self._last.get(self._pressed)
+        if at is None or self.design.experiment.task != "compare-tabs":
+            return None
+        # Of another option's page its address has to say so: what it has led to may be anything.
+        before = known(self.design, self.definition, self.base_url)
+        own = product if at.product == product else product_at(at.url, before, self.session.site)
+        return replace(at, product=own)
 
     def gave_up(self) -> None:
         """End the trial without a choice, because the guest wants no product."""

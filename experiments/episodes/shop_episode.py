@@ -39,6 +39,7 @@ from experiments.episodes.treatment_check import (
     shown_product,
     sights,
     unchecked,
+    unknown_page,
     untreated,
     wanted_in_browser,
 )
@@ -166,8 +167,15 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
     try:
         choice = chosen(trial, session, trajectory.looks[-1])
         seen = sights(trajectory, design, trial, session)
-        opened = choice.product if design.experiment.task == "compare-tabs" else ""
-        end_with(choice, trajectory, trial, session, seen, opened)
+        if design.experiment.task == "compare-tabs":
+            last = trajectory.looks[len(trajectory.decisions) - 1]
+            product = shown_product(last, trial, design, session)
+            # Of another option's page its address has to say so: what it has led to may be anything.
+            own = product if product == choice.product else session.product_at(last.url)
+            at = Sight(own, "", last.standing, last.url)
+            end_with(choice, trajectory, trial, session, seen, choice.product, at)
+        else:
+            end_with(choice, trajectory, trial, session, seen)
     except TooSlow as error:
         trajectory.end("treatment_failed", str(error))
 
@@ -179,10 +187,12 @@ def end_with(
     session: Session,
     seen: Sequence[Sight],
     opened: str = "",
+    at: Sight | None = None,
 ) -> None:
     """End a trial with a choice, where that is in the choice set and its treatment is proven.
 
-    seen, opened: the pages that were looked at, and the product whose page was surely opened.
+    seen, opened: the pages that were looked at, and the product whose page was surely opened. at: the page
+    from which the choice was made, where that is known.
     """
     keys = [product.key for product in trial.products]
     if not choice.product:
@@ -191,7 +201,9 @@ def end_with(
         trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is not in the choice set")
     elif session.awaited:
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
-    elif reason := untreated(session.plan, seen, session, keys, opened):
+    elif reason := untreated(session.plan, seen, session, keys, opened) or unknown_page(
+        at, session.site, keys
+    ):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, choice.product)

@@ -27,6 +27,7 @@ from interventions.apply.plan import Plan
 from interventions.edits.base import Edit
 from interventions.edits.in_browser import (
     NotRead,
+    Spot,
     There,
     Verdict,
     as_read,
@@ -34,7 +35,7 @@ from interventions.edits.in_browser import (
 )
 from interventions.edits.remove import Remove
 from interventions.edits.set_image import SetImage
-from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.sitemap import PageType, SiteMap
 from proxy.session import Session
 
 
@@ -47,6 +48,7 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     spots = [
         spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
     ]
+    spots += [spot for _, spot in _page_types(design.site)]
     own = any(isinstance(edit, LEFT_NOWHERE) for edit in edits)
     # A list of the choice set has to show all of it.
     lists = design.experiment.task != "compare-tabs"
@@ -93,12 +95,36 @@ def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session
 def shown_product(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> str:
     """Return the product on whose page a look was.
 
-    A tab shows the product that it began with until the agent itself has left the page; other pages are known
-    by what they say, or by their address.
+    A tab shows the product that it began with until the agent itself has left the page, and then the first
+    one of the choice set to which this has led; other pages are known by what they say, or by their address.
     """
     if design.experiment.task == "compare-tabs" and look.tab is not None:
         return trial.products[look.tab].key
-    return session.product_at(look.url)
+    keys = {product.key for product in trial.products}
+    way = filter(keys.__contains__, map(session.product_at, look.way))
+    return next(way, None) or session.product_at(look.url)
+
+
+def unknown_page(sight: Sight | None, site: SiteMap, keys: Sequence[str]) -> str:
+    """Return why a choice that was made at this sight does not count; empty where it may, or none is known.
+
+    It was made on a page that is not known to be one of the choice set (`keys`), nor a cart or a list.
+    """
+    if sight is None or sight.standing is None or sight.product in keys:
+        return ""
+    found = sight.standing.found
+    page_type = next((name for name, spot in _page_types(site) if found.get(spot)), "other")
+    if page_type not in ("product", "other"):
+        return ""
+    return (
+        f"the choice was made on {sight.url}, and it cannot be told whose page that is "
+        "(of a cart or a list: name it in the site map's pages)"
+    )
+
+
+def _page_types(site: SiteMap) -> list[tuple[PageType, Spot]]:
+    """What tells the types of pages, in order. It only has to be there: an attribute is short."""
+    return [(name, Spot(test.css, "class")) for name, test in site.pages.items() if test.css]
 
 
 def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:

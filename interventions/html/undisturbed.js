@@ -3,7 +3,7 @@
 // uses only functions that it has kept, on objects of its own. (`NAMES`: the properties that the scripts use.)
 () => {
   const OWNERS = RegExp("^(?:Object|Array|String|Number|RegExp|Math|JSON|Reflect|Map|Set|WeakMap|Uint8ClampedArray|URL|Node|NodeList|CharacterData|(?:HTML(?:Input|TextArea|Button|Image|Anchor)?)?Element|Document(?:Fragment)?|" +
-    "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|OffscreenCanvas.*|ImageData|Mutation.*|(?:UI|Mouse|Pointer|PageTransition)?Event)$", "gm");
+    "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|OffscreenCanvas.*|ImageData|Mutation.*|(?:UI|Mouse|Pointer|PageTransition|Navigate)?Event|NavigationDestination)$", "gm");
   const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf, setPrototypeOf } = Object;
   const { deleteProperty, ownKeys } = Reflect;
   const used = { __proto__: null };

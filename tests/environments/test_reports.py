@@ -47,6 +47,8 @@ REPORT = {
     "scroll": [0, 0],
     "own": "Oats\n$3",
     "pictures": ["/oats.png"],
+    "came": "/oats.html?a=1",
+    "visit": 0.25,
     "found": [[ELEMENT, {**ELEMENT, "given": None}], None],
     "cards": [CARD, {**CARD, "why": "out of view", "found": []}],
 }

@@ -72,6 +72,10 @@ class ForeignShop:
         key = key or next((key for key in self.names if key in path), "")
         if path.startswith("/raw/"):
             return PlainTextResponse(self.page(key, plain=True))
+        if path.startswith("/go/"):
+            return RedirectResponse(f"/untreated/{key}")
+        if path.startswith("/bare/"):  # not even its markup says what it is
+            return HTMLResponse(re.sub('<meta property="og:type"[^>]*>', "", self.page(key, plain=True)))
         if path.startswith(("/untreated/", "/p/")):
             return HTMLResponse(self.page(key, plain=True))
         if not key or path.startswith("/none/"):

@@ -50,7 +50,7 @@ class OneVisit:
     def opened(self, url: str, *, shown: bool) -> None:
         self.seen += 1
 
-    def asked(self, url: str, *, reads: bool, by_script: bool) -> None:
+    def asked(self, url: str, *, reads: bool, by_script: bool, by_page: bool) -> None:
         pass
 
     def reported(self, url: str, body: bytes) -> None:

@@ -178,6 +178,24 @@ async def test_what_moves_the_address_does_not_switch_the_check_off(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize("way", usual(MOVED, 3))
+async def test_nor_where_the_agent_itself_has_gone_on_before(
+    way: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    """The page moves only as it is loaded for the second time, by the agent's own `goto`."""
+    second = "if (sessionStorage.again) { %s } sessionStorage.again = 1;"
+    refresh = """document.head.innerHTML += '<meta http-equiv="refresh" content="0; url=/untreated/KEY">';"""
+    shop.moved, shop.canonical = MOVED[way].get("moved", ""), MOVED[way].get("canonical", "")
+    shop.script = second % MOVED[way].get("script", refresh)
+    made = design(experiment(tmp_path, shop, place.address))
+    trial = next(t for t in made.trials(["simulated:balanced"]) if t.carrier == t.products[0].key)
+    buyer = Buyer(Action("goto", (f"{place.address}{trial.carrier}.html",)))
+    trajectory, _, _ = await carry_out(place, tmp_path, buyer)
+    assert [NUDGE in html for html in buyer.seen] == [False, True, False]
+    assert trajectory.outcome == "treatment_failed", trajectory.reason
+
+
 class Reader:
     """Looks at a tab until the end."""
 

@@ -26,6 +26,7 @@ from proxy.guests import Guests
 from proxy.reverse import Origin
 from proxy.server import Slot, run_proxy
 from proxy.session import ShownPage
+from tests.experiments.episodes.test_treatment_check import MOVED
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, design, experiment
 from tests.support import serve, usual
 
@@ -246,6 +247,28 @@ async def test_a_guest_has_to_be_shown_what_is_planned(case: str, place: Place, 
         assert why == set()
     else:
         assert ("" in why) == ("not shown" not in reason)
+
+
+ANYWHERE = "fetch(location.origin + '/cart/KEY', {method: 'POST'})"
+HAS_MOVED = """() => location.pathname.startsWith("/untreated/") ||
+  document.readyState === "complete" && !document.querySelector(".product-title-details")"""
+
+
+@pytest.mark.parametrize("way", usual(MOVED, 3))
+async def test_what_moves_the_address_does_not_switch_the_check_off(
+    way: str, place: Place, tmp_path: Path
+) -> None:
+    """A page to which the product's own leads by itself is edited as well: there the choice counts."""
+    shown = []
+
+    async def visit(page: Page, urls: list[str]) -> None:
+        await only_the_first(page, urls)  # a page that leads on gets into the way of the next address
+        await page.wait_for_function(HAS_MOVED)
+        shown.append(NUDGE in await page.inner_text("body"))
+
+    record = await carry_out(place, tmp_path, visit=visit, press=ANYWHERE, **MOVED[way])
+    assert shown == [way in ("a refresh", "a location")]
+    assert record.trial.outcome == ("choice" if shown[0] else "treatment_failed"), record.trial.reason
 
 
 async def test_the_control_has_the_same_bytes(place: Place, tmp_path: Path) -> None:
