@@ -17,6 +17,7 @@ from playwright.async_api import Page
 
 from environments.browser import run_browsers
 from environments.observe import View, Wanted, observe
+from experiments.episodes.card_check import card_spots
 from experiments.episodes.old_values import LEFT_NOWHERE
 from experiments.episodes.sights import Sight
 from experiments.episodes.treatment_check import shows_on_own_page, untreated
@@ -267,7 +268,7 @@ async def looks(
     wanted = Wanted(
         tuple(edit.spots(SITE)) if shows_on_own_page(edit, SITE) else (),
         isinstance(edit, LEFT_NOWHERE),
-        ("li.carte",),
+        card_spots((edit,), SITE, all_kinds=True),
     )
     await page.goto("about:blank")  # nothing is left of the scripts of the page before
     await page.set_content(treated.body.decode())

@@ -100,7 +100,8 @@ class Commands:
         """A `souk run` with this key."""
         (self._folder / key).mkdir()
         env = {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{self._url}v1", "NO_PROXY": "*"}
-        arguments = ("run", "../x.yaml", "--agent", AGENT, "--db", db, *options)
+        # With the usual slots the first would take all trials.
+        arguments = ("run", "../x.yaml", "--agent", AGENT, "--db", db, "--slots", "8", *options)
         return start(*arguments, cwd=self._folder / key, env=env)
 
     def said(self, key: str) -> str:

@@ -205,7 +205,8 @@ def carts(draw: st.DrawFn) -> tuple[str, str, list[Line], list[View]]:
     for number in range(draw(st.integers(1, 3))):
         price, pieces = draw(amounts), draw(st.integers(1, 4))
         off = (price * pieces / 10).quantize(unit, ROUND_HALF_UP) if draw(st.booleans()) else Decimal(0)
-        lines.append(Line(f"p{number}", price, pieces, off, draw(st.none() | amounts)))
+        new = draw(st.none() | amounts.filter(lambda new, least=off / pieces: new > least))
+        lines.append(Line(f"p{number}", price, pieces, off, new))
     extras = st.just(Decimal(0)) | amounts
     views = st.builds(View, st.booleans(), st.booleans(), st.booleans(), extras, st.booleans())
     return language, currency, lines, draw(st.lists(views, min_size=1, max_size=4))

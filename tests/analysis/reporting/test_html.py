@@ -135,7 +135,7 @@ def test_cells(value: object, text: str) -> None:
 async def test_what_is_the_same_in_all_rows_is_said_once(page: Page, tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {
-            "term": ["stars", "cancel", "bed"],
+            "term": ["depth", "cancel", "width"],
             "group": "a",
             "estimate": [1.5, 2.0, np.nan],
             "std_error": [0.1, 0.2, np.nan],
@@ -152,7 +152,7 @@ async def test_what_is_the_same_in_all_rows_is_said_once(page: Page, tmp_path: P
     names = ["term", "estimate", "std. error", "95 % interval"]
     assert await page.locator("thead th").all_text_contents() == names
     rows = [await row.locator("td").all_text_contents() for row in await page.locator("tbody tr").all()]
-    assert rows[0] == ["stars", "1.5", "0.1", "1.3 to 1.7"] and rows[2] == ["bed", "", "", ""]
+    assert rows[0] == ["depth", "1.5", "0.1", "1.3 to 1.7"] and rows[2] == ["width", "", "", ""]
 
 
 def test_every_interval_has_its_place() -> None:
