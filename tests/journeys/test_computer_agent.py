@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tests.experiments.command_line import forked_souk
+from tests.support import usual
 
 BLUE = (25, 121, 195)
 
@@ -198,7 +199,7 @@ def test_a_model_shops_by_what_it_sees(address: str, tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["ui-tars", "qwen", "fara"])
+@pytest.mark.parametrize("family", usual(["ui-tars", "qwen", "fara"], 2))
 def test_an_open_model_shops_by_what_it_writes(address: str, tmp_path: Path, family: str) -> None:
     env = {"COMPATIBLE_BASE_URL": address, "COMPATIBLE_API_KEY": None, "NO_PROXY": "127.0.0.1"}
     agent = f"{family}-computer:{family}"

@@ -46,7 +46,7 @@ def used(process: BaseProcess) -> float:
     return float("inf") if ended else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.parametrize("command", usual(COMMANDS, 3), ids=" ".join)
+@pytest.mark.parametrize("command", usual(COMMANDS, 2), ids=" ".join)
 def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], folder: Path) -> None:
     whole = start(*command, cwd=folder)
     needed = 0.0

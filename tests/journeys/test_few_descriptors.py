@@ -14,7 +14,7 @@ from tests.support import size
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("most", range(6, 30, size(6, 1)))
+@pytest.mark.parametrize("most", range(6, 30, size(12, 1)))
 def test_few_descriptors(most: int, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
