@@ -31,7 +31,7 @@ from environments.episode import (
     is_departure,
 )
 from environments.observation import Observation, Tab, storable
-from environments.observe import NOTHING, View, Wanted
+from environments.observe import NOTHING, Wanted
 from environments.observe_around import observe_around
 from environments.settling import (
     AWAITED,
@@ -53,6 +53,7 @@ from environments.through_proxy import (
     is_shown_document,
     past_proxy,
 )
+from environments.views import View
 from interventions.edits.in_browser import Standing
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]

@@ -15,7 +15,6 @@ from environments.accessibility import BID
 from environments.actions import ON_MARKS, POINTER, Action, ActionError, points_at
 from environments.observation import Observation, Tab, storable
 from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe
-from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.page_watch import PageWatch
 from environments.pointer import Hit, acted_at, hit_at, point
 from environments.settling import SETTLE_SECONDS, Settling
@@ -23,6 +22,7 @@ from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
 from environments.through_proxy import MARK, BrowserFailure, is_shown_document
 from environments.time_limit import NOBODY, Silent, time_limit
+from environments.views import View
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap
 

@@ -22,7 +22,7 @@ from environments.picture import (
     with_marks,
 )
 from environments.stops import Stop
-from environments.views import View as View  # noqa: PLC0414 - a page is looked at with one
+from environments.views import View
 from interventions.edits.in_browser import (
     Card,
     CardSpots,

@@ -10,17 +10,8 @@ from playwright.sync_api import CDPSession, Page
 from playwright.sync_api import Error as PlaywrightError
 
 from environments.closed_trees import Talk, read_closed
-from environments.observe import (
-    OBSERVE,
-    PICTURES,
-    Disturbed,
-    View,
-    Wanted,
-    asked,
-    standing_of,
-    told,
-    with_texts,
-)
+from environments.observe import OBSERVE, PICTURES, Disturbed, Wanted, asked, standing_of, told, with_texts
+from environments.views import View
 from interventions.edits.in_browser import Standing
 
 WORLD: Final = "souk"

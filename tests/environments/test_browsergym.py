@@ -14,8 +14,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 
-from environments.observe import Disturbed, View, Wanted
+from environments.observe import Disturbed, Wanted
 from environments.through_proxy import BrowserFailure
+from environments.views import View
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.in_browser import Spot, Standing
 from interventions.edits.insert_text import InsertText

@@ -8,9 +8,10 @@ from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Page, sync_playwright
 
 from environments.browser import VIEWPORT, find_browser
-from environments.observe import NOTHING, OBSERVE, View, asked, parsed
+from environments.observe import NOTHING, OBSERVE, asked, parsed
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
+from environments.views import View
 from tests.support import usual
 
 pytestmark = [pytest.mark.browser]

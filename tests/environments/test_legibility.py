@@ -13,7 +13,8 @@ from PIL import Image, ImageChops
 from playwright.async_api import Page
 
 from environments.browser import run_browsers
-from environments.observe import View, Wanted, observe
+from environments.observe import Wanted, observe
+from environments.views import View
 from interventions.edits.in_browser import Spot
 from tests.support import size
 

@@ -13,10 +13,11 @@ from playwright.async_api import BrowserContext
 
 from environments.actions import Action
 from environments.browser import VIEWPORT, BrowserPool, run_browsers
-from environments.episode import Episode, View
+from environments.episode import Episode
 from environments.observation import Observation
 from environments.observe import Wanted, observe
 from environments.shop.server import shop
+from environments.views import View
 from interventions.edits.in_browser import Spot
 from tests.support import pages
 

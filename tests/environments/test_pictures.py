@@ -18,10 +18,10 @@ from environments.actions import EVERY, POINTER, Action, ActionError, offered, p
 from environments.browser import VIEWPORT, BrowserPool, run_browsers
 from environments.episode import Episode
 from environments.observation import Observation
-from environments.observe import View, Wanted
+from environments.observe import Wanted
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
-from environments.views import VIEWS
+from environments.views import VIEWS, View
 from interventions.yaml.sitemap import SiteMap
 from tests.support import pages, size
 

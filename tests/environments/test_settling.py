@@ -15,7 +15,7 @@ from environments import settling
 from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import Episode
-from environments.observe import View
+from environments.views import View
 from tests.support import serve, size
 
 pytestmark = [pytest.mark.browser]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from playwright.async_api import Page
 
 from environments.browser import run_browsers
-from environments.observe import View, Wanted, observe
+from environments.observe import Wanted, observe
+from environments.views import View
 from experiments.episodes.card_check import card_spots
 from experiments.episodes.sights import Sight
 from experiments.episodes.treatment_check import placed, unchecked, untreated

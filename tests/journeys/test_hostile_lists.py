@@ -13,7 +13,8 @@ import pytest
 from playwright.async_api import Page
 
 from environments.browser import run_browsers
-from environments.observe import View, Wanted, observe
+from environments.observe import Wanted, observe
+from environments.views import View
 from experiments.episodes.list_order import order_spots
 from experiments.episodes.sights import Sight
 from experiments.episodes.treatment_check import unchecked, untreated

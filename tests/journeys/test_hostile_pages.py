@@ -16,7 +16,8 @@ import pytest
 from playwright.async_api import Page
 
 from environments.browser import run_browsers
-from environments.observe import View, Wanted, observe
+from environments.observe import Wanted, observe
+from environments.views import View
 from experiments.episodes.card_check import card_spots
 from experiments.episodes.old_values import LEFT_NOWHERE
 from experiments.episodes.sights import Sight

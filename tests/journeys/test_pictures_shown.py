@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.async_api import FloatRect, Page
 
 from environments.browser import run_browsers
-from environments.observe import View, Wanted, observe
-from environments.views import VIEWS
+from environments.observe import Wanted, observe
+from environments.views import VIEWS, View
 from experiments.episodes.sights import Sight
 from experiments.episodes.treatment_check import untreated
 from interventions.apply.engine import rewrite
