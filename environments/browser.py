@@ -38,7 +38,7 @@ INSTALL_LIBRARIES = f"run as root: {sys.executable} -m playwright install-deps c
 """The advice when Playwright's own browser does not start on this system."""
 
 FLAGS = (
-    "--process-per-site",  # an episode's tabs share a process; episodes never do
+    "--renderer-process-limit=1",  # an episode's tabs share a process; contexts, and so episodes, never do
     "--disable-quic",  # HTTP/3 would go past the proxy
     # And so would WebRTC. The headless shell knows this switch by its old name, other builds by the new one.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",

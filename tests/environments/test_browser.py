@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 from environments import pulse, through_proxy
 from environments.browser import SYSTEM_BROWSERS, find_browser, run_browsers
 from environments.through_proxy import BrowserFailure
-from tests.support import network_services, own_processes
+from tests.support import network_services, own_processes, pages
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis", "docker", "tests")
@@ -97,6 +97,19 @@ async def test_a_driver_that_ends_as_it_starts_is_started_again(
             page = await context.new_page()
             await page.set_content("<p>Here</p>")
             assert await page.inner_text("p") == "Here"
+
+
+@pytest.mark.browser
+async def test_tabs_of_a_context_share_a_process_and_contexts_never_do() -> None:
+    async with pages({"/": "<p>Here</p>"}) as base_url, run_browsers() as browsers:
+        session = await (await browsers.browser()).new_browser_cdp_session()
+        async with browsers.context(None) as first, browsers.context(None) as second:
+            for context in (first, second):
+                for host in ("127.0.0.1", "127.0.0.1", "localhost"):
+                    page = await context.new_page()
+                    await page.goto(base_url.replace("127.0.0.1", host))
+            found = await session.send("SystemInfo.getProcessInfo")
+            assert [each["type"] for each in found["processInfo"]].count("renderer") == 2
 
 
 @pytest.mark.browser
