@@ -21,7 +21,8 @@ test check: export OMP_NUM_THREADS := 1
 # Playwright's program, which is started hundreds of times, is compiled once.
 test check: export NODE_COMPILE_CACHE := $(CURDIR)/.pytest_cache/node
 
-test: lint small-torch  ## everything that must hold
+test: setup  ## everything that must hold
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint small-torch
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 thorough: export SOUK_THOROUGH := 1
