@@ -22,7 +22,7 @@ from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, held, probabilities
 from tests.support import size
 
-TRIALS = size(64, 240)
+TRIALS = size(36, 240)
 SLOTS = 8
 TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
 
@@ -32,7 +32,9 @@ pytestmark = [pytest.mark.first, pytest.mark.timeout(1200)]
 @pytest.fixture(scope="module")
 async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
     folder = tmp_path_factory.mktemp("long-run")
-    yield await carry_out(folder, experiment_source("nudges"), "simulated:balanced", TRIALS, SLOTS)
+    yield await carry_out(
+        folder, experiment_source("nudges"), "simulated:balanced", TRIALS, SLOTS, step=size(5, 1)
+    )
 
 
 def small(interventions: str) -> Source:
@@ -67,7 +69,7 @@ def test_the_browser_run_gives_the_weights_effects_back(done: Done) -> None:
 
 
 def test_intervals_hold_the_truth_on_this_design(done: Done) -> None:
-    repetitions = size(40, 100)
+    repetitions = size(20, 100)
     found = held(done.table, probabilities(done.table, "balanced"), repetitions)
     assert (found >= 0.9 * repetitions).all(), found
 
@@ -118,7 +120,7 @@ def test_no_episode_sees_anything_of_another(done: Done) -> None:
 
 
 async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("nudges"), "simulated:price", size(48, 64), SLOTS)
+    done = await carry_out(tmp_path, small("nudges"), "simulated:price", size(24, 64), SLOTS, step=size(7, 1))
     assert_chosen_as_known(done, probabilities(done.table, "price"))
     effects = choice_effects(done.table).set_index("term")
     assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
@@ -138,7 +140,12 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
     """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
     (tmp_path / "own.yaml").write_text(OWN)
     done = await carry_out(
-        tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", size(24, 72), SLOTS
+        tmp_path,
+        small(str(tmp_path / "own.yaml")),
+        "simulated:nudge-prone",
+        size(12, 72),
+        SLOTS,
+        step=size(5, 1),
     )
     table = done.table.assign(direction=done.table["direction"].where(done.table["nudge"] != "plain", 0))
     chances = probabilities(table, "nudge-prone")
@@ -151,13 +158,16 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
 
 
 async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
-    trials = size(18, 60)
-    done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", trials, SLOTS)
+    trials = size(12, 60)
+    done = await carry_out(
+        tmp_path, small("placebo"), "simulated:nudge-prone", trials, SLOTS, step=size(5, 1)
+    )
     assert (
         done.table.groupby("trial")["placebo"].sum()
         == (done.table.groupby("trial")["condition"].first() == "placebo")
     ).all()
     assert done.table["nudged"].sum() == 0
+    assert_chosen_as_known(done, probabilities(done.table, "nudge-prone"))
     carried = done.table[done.table["placebo"] == 1]
     # Nothing else moves this shopper, so that each is a toss of a coin.
     assert len(carried) == trials * 2 / 3
