@@ -11,7 +11,7 @@ from experiments.designs.choice_sets.shop_products import shop_products
 for name in (
     "experiments.cli", "experiments.runs.experiment_run", "experiments.studies.printing",
     "experiments.executors.browser", "experiments.console.detach", "analysis.reporting.html",
-    "experiments.studies.kinds", "proxy.server", "pyarrow", "PIL.Image",
+    "experiments.studies.kinds", "proxy.server", "pyarrow", "PIL.Image", "openai",
 ):  # fmt: skip
     import_module(name)
 

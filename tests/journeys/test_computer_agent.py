@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tests.experiments.command_line import forked_souk
-from tests.support import usual
+from tests.support import size, usual
 
 BLUE = (25, 121, 195)
 
@@ -175,75 +175,76 @@ def address() -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.browser
-@pytest.mark.slow
-def test_a_model_shops_by_what_it_sees(address: str, tmp_path: Path) -> None:
-    env = {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "any", "NO_PROXY": "127.0.0.1"}
-    ended = forked_souk(
-        "run", "nudges", "--agent", "openai-computer:gpt-5.5", "--limit", "6", cwd=tmp_path, env=env
-    )
-    assert ended.status == 0, ended.err
-    with sqlite3.connect(tmp_path / "runs" / "souk.db") as database:
-        assert database.execute("SELECT outcome, count(*) FROM trials GROUP BY 1").fetchall() == [
-            ("choice", 6)
-        ]
-        hits = database.execute(
-            "SELECT DISTINCT role, product <> '' FROM hits WHERE element <> ''"
-        ).fetchall()
-        assert hits == [("product.add_to_cart", 1)]
-        batches = database.execute("SELECT action FROM steps WHERE looked = 0").fetchall()
-        assert len(batches) == 6
-        assert all(action.startswith("mouse_click(") for (action,) in batches)
-        assert database.execute("SELECT count(*) FROM calls WHERE error <> ''").fetchall() == [(0,)]
+FAMILIES = usual(["ui-tars", "qwen", "fara"], 2)
+BY_CODE, BY_TOOLS = "openai-computer:gpt-5.5", "anthropic-browser:claude-sonnet-5"
+TRIALS = size(2, 6)
+"""Trials of each model."""
 
 
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("family", usual(["ui-tars", "qwen", "fara"], 2))
-def test_an_open_model_shops_by_what_it_writes(address: str, tmp_path: Path, family: str) -> None:
-    env = {"COMPATIBLE_BASE_URL": address, "COMPATIBLE_API_KEY": None, "NO_PROXY": "127.0.0.1"}
-    agent = f"{family}-computer:{family}"
-    ended = forked_souk("run", "nudges", "--agent", agent, "--limit", "2", cwd=tmp_path, env=env)
-    assert ended.status == 0, ended.err
-    with sqlite3.connect(tmp_path / "runs" / "souk.db") as database:
-        assert database.execute("SELECT outcome, count(*) FROM trials GROUP BY 1").fetchall() == [
-            ("choice", 2)
-        ]
-        hits = database.execute(
-            "SELECT DISTINCT role, product <> '' FROM hits WHERE element <> ''"
-        ).fetchall()
-        assert hits == [("product.add_to_cart", 1)]
-        batches = database.execute("SELECT action FROM steps WHERE looked = 0").fetchall()
-        assert len(batches) == 2
-        assert all(action.startswith("mouse_click(") for (action,) in batches)
-        errors = database.execute("SELECT error FROM steps WHERE error <> ''").fetchall()
-        assert len(errors) == 2
-        assert all("lies outside of the picture" in error for (error,) in errors)
-        calls = database.execute("SELECT error FROM calls WHERE error <> ''").fetchall()
-        said = ("unusable answer: it holds no action", "unusable answer: it is empty", "unusable answer: t")
-        assert all(sum(error.startswith(each) for (error,) in calls) == 2 for each in said)
-        assert len(calls) == 6
-        assert database.execute("SELECT DISTINCT tokens_in, tokens_out FROM calls").fetchall() == [
-            (1_000, 20)
-        ]
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-def test_a_model_shops_by_anthropics_toolset_for_browsers(address: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def shopped(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    """A database in which all of the models have shopped, in one run."""
+    folder = tmp_path_factory.mktemp("shopped")
+    agents = [BY_CODE, BY_TOOLS, *(f"{family}-computer:{family}" for family in FAMILIES)]
     env = {
+        "OPENAI_BASE_URL": address,
+        "OPENAI_API_KEY": "any",
         "ANTHROPIC_BASE_URL": address.removesuffix("/v1"),
         "ANTHROPIC_API_KEY": "any",
+        "COMPATIBLE_BASE_URL": address,
+        "COMPATIBLE_API_KEY": None,
         "NO_PROXY": "127.0.0.1",
     }
-    agent = "anthropic-browser:claude-sonnet-5"
-    ended = forked_souk("run", "nudges", "--agent", agent, "--limit", "2", cwd=tmp_path, env=env)
+    options = [word for agent in agents for word in ("--agent", agent)]
+    ended = forked_souk("run", "nudges", *options, "--limit", str(TRIALS), cwd=folder, env=env)
     assert ended.status == 0, ended.err
-    with sqlite3.connect(tmp_path / "runs" / "souk.db") as database:
-        assert database.execute("SELECT outcome, count(*) FROM trials GROUP BY 1").fetchall() == [
-            ("choice", 2)
-        ]
-        tabs = database.execute("SELECT count(*) FROM steps WHERE action LIKE 'tab_focus%'").fetchall()
-        assert tabs == [(4,)]
-        assert database.execute("SELECT count(*) FROM steps WHERE error <> ''").fetchall() == [(0,)]
-        assert database.execute("SELECT count(*) FROM calls WHERE error <> ''").fetchall() == [(0,)]
+    with closing(sqlite3.connect(folder / "runs" / "souk.db")) as database:
+        yield database
+
+
+def rows(database: sqlite3.Connection, agent: str, what: str, condition: str = "1") -> list[Any]:
+    """The rows of an agent's trials: `what` stands in SELECT, with its table."""
+    of_agent = "trial IN (SELECT trial FROM trials WHERE agent = ?)"
+    return database.execute(f"SELECT {what} WHERE {of_agent} AND {condition}", [agent]).fetchall()
+
+
+def assert_bought_by_a_click(database: sqlite3.Connection, agent: str) -> None:
+    """Each trial ends in a choice, made by one batch of actions that clicks at the product's button."""
+    assert rows(database, agent, "outcome FROM trials") == [("choice",)] * TRIALS
+    hits = rows(database, agent, "DISTINCT role, product <> '' FROM hits", "element <> ''")
+    assert hits == [("product.add_to_cart", 1)]
+    batches = rows(database, agent, "action FROM steps", "looked = 0")
+    assert len(batches) == TRIALS
+    assert all(action.startswith("mouse_click(") for (action,) in batches)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_model_shops_by_what_it_sees(shopped: sqlite3.Connection) -> None:
+    assert_bought_by_a_click(shopped, BY_CODE)
+    assert rows(shopped, BY_CODE, "* FROM calls", "error <> ''") == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_open_model_shops_by_what_it_writes(shopped: sqlite3.Connection, family: str) -> None:
+    agent = f"{family}-computer:{family}"
+    assert_bought_by_a_click(shopped, agent)
+    errors = rows(shopped, agent, "error FROM steps", "error <> ''")
+    assert len(errors) == TRIALS
+    assert all("lies outside of the picture" in error for (error,) in errors)
+    calls = rows(shopped, agent, "error FROM calls", "error <> ''")
+    said = ("unusable answer: it holds no action", "unusable answer: it is empty", "unusable answer: t")
+    assert all(sum(error.startswith(each) for (error,) in calls) == TRIALS for each in said)
+    assert len(calls) == 3 * TRIALS
+    assert rows(shopped, agent, "DISTINCT tokens_in, tokens_out FROM calls") == [(1_000, 20)]
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_model_shops_by_anthropics_toolset_for_browsers(shopped: sqlite3.Connection) -> None:
+    assert rows(shopped, BY_TOOLS, "outcome FROM trials") == [("choice",)] * TRIALS
+    assert len(rows(shopped, BY_TOOLS, "action FROM steps", "action LIKE 'tab_focus%'")) == 2 * TRIALS
+    assert rows(shopped, BY_TOOLS, "* FROM steps", "error <> ''") == []
+    assert rows(shopped, BY_TOOLS, "* FROM calls", "error <> ''") == []
