@@ -44,7 +44,7 @@ from proxy.error_page import NOT_TREATED
 from proxy.serve import PrintingSession
 from proxy.server import Proxy, run_proxy
 from proxy.session import AllowList, Session
-from tests.experiments.command_line import left_after, processes_with, souk
+from tests.experiments.command_line import forked_souk, left_after, processes_with, program
 from tests.support import STOPS, Answer, listening, pages, serve
 
 ROOT = Path(__file__).parents[1]
@@ -435,7 +435,7 @@ async def test_an_echoed_key_stands_nowhere(tmp_path: Path) -> None:
     async with serve(Starlette(routes=routes)) as url:
         env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}v1", "SOUK_LOG": "INFO", "NO_PROXY": "*"}
         arguments = ("run", "e.yaml", "--agent", "openai:m", "--slots", "1", "--db", "sqlite:///t.db")
-        ended = await asyncio.to_thread(souk, *arguments, cwd=tmp_path, env=env)
+        ended = await asyncio.to_thread(forked_souk, *arguments, cwd=tmp_path, env=env)
     assert set(provider.requests) == {KEY}
     with sqlite3.connect(tmp_path / "t.db") as connection:
         reasons = dict(connection.execute("select outcome, reason from trials"))
@@ -500,7 +500,7 @@ async def test_pages_and_files_do_not_speak_to_the_terminal(tmp_path: Path) -> N
             ("show", "bad.yaml"),
             ("show", f"no-such-file{HOSTILE}"),
         ):
-            ended = await asyncio.to_thread(souk, "interventions", *arguments, cwd=tmp_path)
+            ended = await asyncio.to_thread(forked_souk, "interventions", *arguments, cwd=tmp_path)
             said.append(ended.out + ended.err)
             assert "Traceback" not in said[-1]
             assert "\\u001b" in said[-1]
@@ -547,8 +547,9 @@ def test_a_strangers_database_names_no_folder(name: str) -> None:
 def test_the_authority_of_a_proxy_is_private_and_goes_with_it(
     tmp_path: Path, end: signal.Signals, before: list[str]
 ) -> None:
-    command = [sys.executable, "-m", "experiments.cli", "proxy", "serve", "-i", "nudges", "--port", "0"]
-    command = [*before, *command]
+    # What ignores a signal hands this on to what it starts, but not to a fork of something else.
+    souk = [*before, sys.executable, "-m", "experiments.cli"] if before else [program()]
+    command = [*souk, "proxy", "serve", "-i", "nudges", "--port", "0"]
     env = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True)
     assert process.stderr
@@ -566,7 +567,7 @@ def test_the_authority_of_a_proxy_is_private_and_goes_with_it(
 
 @pytest.mark.slow
 def test_an_ended_command_takes_its_shop_along(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "experiments.cli", "env", "up", "shop", "--local", "--port", "0"]
+    command = [program(), "env", "up", "shop", "--local", "--port", "0"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     found = re.search(r":(\d+)/", process.stdout.readline())
