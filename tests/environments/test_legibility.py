@@ -91,9 +91,9 @@ def made(rng: random.Random) -> dict[str, str]:
 
 @pytest.mark.parametrize("seed", range(size(1, 4)))
 async def test_what_counts_as_given_is_on_the_screen(page: Page, seed: int) -> None:
-    rng = random.Random(seed)
+    rng, number = random.Random(seed), size(20, 40)
     shown = hidden = missed = 0
-    for _ in range(40):
+    for _ in range(number):
         style = made(rng)
         await page.set_content(PAGE.format(text=TEXT, **style))
         given, pixels = await is_given(page, screenshot=True), await ink(page)
@@ -101,9 +101,9 @@ async def test_what_counts_as_given_is_on_the_screen(page: Page, seed: int) -> N
         shown += given
         hidden += pixels < READABLE
         missed += not given and pixels >= READABLE
-    assert shown >= 8
-    assert hidden >= 8
-    assert missed <= 4, "what the screen shows is mostly known as shown"
+    assert shown >= number / 5
+    assert hidden >= number / 5
+    assert missed <= number / 10, "what the screen shows is mostly known as shown"
 
 
 @pytest.mark.parametrize("style", HIDING)

@@ -58,24 +58,24 @@ def query(folder: Path, statement: str) -> list[Any]:
 def test_a_broken_selector_ends_as_treatment_failed_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(BROKEN)
     (tmp_path / "broken.yaml").write_text(EXPERIMENT.format(site=tmp_path / "map.yaml"))
-    result = souk(tmp_path, "run", "broken.yaml", "--limit", "6")
+    result = souk(tmp_path, "run", "broken.yaml", "--limit", "3")
     assert result.returncode == 1, result.stderr
     told = [line for line in result.stderr.splitlines() if "treatment_failed" in line]
     assert len(told) == 2
     assert told[0].startswith("first treatment_failed, in trial "), "while the run goes on"
-    assert told[1].startswith("4 of 6 trials ended as treatment_failed")
+    assert told[1].startswith("2 of 3 trials ended as treatment_failed")
     for line in told:
         assert "product.title" in line
         assert "div.no-such-title" in line
     outcomes = query(tmp_path, "select condition, outcome, count(*) from trials group by 1, 2 order by 1")
-    assert outcomes == [("control", "choice", 2), ("nudged", "treatment_failed", 4)]
+    assert outcomes == [("control", "choice", 1), ("nudged", "treatment_failed", 2)]
     last = query(
         tmp_path,
         "select observation from steps join trials using (trial) where outcome = 'treatment_failed' "
         "group by trial having step = max(step)",
     )
     records = Records(f"sqlite:///{tmp_path}/runs/souk.db")
-    assert len(last) == 4
+    assert len(last) == 2
     for (name,) in last:
         assert NOT_TREATED in records.artifact(name), "the agent saw the error page"
 
@@ -128,13 +128,13 @@ def test_pages_that_disagree_are_told(tmp_path: Path) -> None:
         "nudges, only: [best-seller, free-shipping]", "half.yaml"
     )
     (tmp_path / "e.yaml").write_text(text)
-    result = souk(tmp_path, "run", "e.yaml", "--limit", "6")
+    result = souk(tmp_path, "run", "e.yaml", "--limit", "3")
     assert result.returncode == 0, result.stderr
     (told,) = [line for line in result.stderr.splitlines() if "different values" in line]
-    assert told.startswith("4 of 6 trials gave a product different values: ")
+    assert told.startswith("2 of 3 trials gave a product different values: ")
     assert re.search(r": price is 9[\d.]+ as product.price on \S+, but [\d.]+ as product.price on", told)
     where = "select count(distinct trial) from disagreements join trials using (trial) where condition = "
-    assert query(tmp_path, where + "'nudged'") == [(4,)]
+    assert query(tmp_path, where + "'nudged'") == [(2,)]
     assert query(tmp_path, where + "'control'") == [(0,)]
 
 

@@ -31,13 +31,13 @@ from tests.experiments.command_line import BaseProcess, start
 from tests.experiments.postgres_server import PostgresServer, postgres_server
 from tests.support import THOROUGH, serve
 
-TRIALS = 40
+TRIALS = 24
 HOTELS = """\
 name: shared-hotels
 task: card
 mode: text
 cards: hotels
-design: {conjoint: {pool: hotels, blocks: [{set_size: 2, sets: 20, repeats: 1}]}}
+design: {conjoint: {pool: hotels, blocks: [{set_size: 2, sets: 12, repeats: 1}]}}
 seed: 3
 """
 AGENT = "openai:gpt-4.1-mini"

@@ -14,14 +14,15 @@ import sqlalchemy as sql
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.executors.browser import BrowserExecutor, open_testbed
+from experiments.executors.browser import BrowserExecutor, Testbed, open_testbed
 from experiments.records import tables
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from tests.experiments.running import run_trials
+from tests.support import size
 
 ROOT = Path(__file__).parents[2]
-TRIALS = 8
+TRIALS = size(6, 8)
 SLOTS = 2
 
 
@@ -83,10 +84,11 @@ async def restart(shop: Shop, amid: asyncio.Event) -> None:
     await shop.start()
 
 
-async def run_all(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
+async def run_all(folder: Path, testbed: Testbed, shop: Shop, *, disturbed: bool) -> Records:
     """The first trials of the nudge experiment; disturbed, the shop is killed when three have ended."""
     design = ShopDesign(experiment_source("nudges"))
-    records = Records(f"sqlite:///{folder}/t.db")
+    name = "disturbed" if disturbed else "calm"
+    records = Records(f"sqlite:///{folder}/{name}.db")
     finished: list[TrialRecord] = []
     amid = asyncio.Event()
 
@@ -95,20 +97,12 @@ async def run_all(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
         if disturbed and len(finished) == 3:
             amid.set()
 
-    async with open_testbed(folder, shop.url) as testbed:
-        trials = islice(design.trials(["simulated:balanced"]), TRIALS)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(
-                run_trials(
-                    BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, SLOTS),
-                    design,
-                    records,
-                    trials,
-                    note,
-                )
-            )
-            if disturbed:
-                group.create_task(restart(shop, amid))
+    trials = islice(design.trials(["simulated:balanced"]), TRIALS)
+    executor = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, SLOTS)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(run_trials(executor, design, records, trials, note))
+        if disturbed:
+            group.create_task(restart(shop, amid))
     assert len(finished) == len({record.trial.trial for record in finished}) == TRIALS
     return records
 
@@ -119,8 +113,9 @@ def rows(records: Records, *columns: sql.Column[Any]) -> list[tuple[Any, ...]]:
 
 
 async def test_a_restart_changes_nothing_but_the_attempts(tmp_path: Path, shop: Shop) -> None:
-    calm = await run_all(tmp_path / "calm", shop, disturbed=False)
-    disturbed = await run_all(tmp_path / "disturbed", shop, disturbed=True)
+    async with open_testbed(tmp_path, shop.url) as testbed:
+        calm = await run_all(tmp_path, testbed, shop, disturbed=False)
+        disturbed = await run_all(tmp_path, testbed, shop, disturbed=True)
 
     trials, receipts, steps = tables.trials.c, tables.receipts.c, tables.steps.c
     kept = (trials.trial, trials.outcome, trials.choice, trials.reason, trials.steps)

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.designs.inputs.experiment_file import LIBRARY
 from tests.experiments.command_line import descendants, forked_souk, start, wait_for_trials
-from tests.support import THOROUGH
+from tests.support import THOROUGH, size
 
 pytestmark = [
     pytest.mark.browser,
@@ -21,7 +21,7 @@ pytestmark = [
 
 LIMIT = 8
 """The time limit of a trial, in seconds; an undisturbed one takes less than one."""
-TRIALS = 6
+TRIALS = size(4, 6)
 STOPS = {
     # what is stopped, for how long, in a run with how many workers
     "the command": ("", LIMIT + 2, 1),
