@@ -123,8 +123,8 @@ def test_attacks_run_nothing_and_send_nothing(page: Page, stranger: Stranger, tm
             page.goto(file.as_uri())
             assert not [each for each in page.frames if each.evaluate("typeof ran") != "undefined"], file
         # The frame's sandbox and policy hold without what was taken out of the page, too.
+        page.goto(of_trials[0])
         for attack in attacks:
-            page.goto(of_trials[0])
             page.evaluate(
                 "page => new Promise(done => { const frame = document.querySelector('iframe');"
                 " frame.onload = done; frame.srcdoc = page; })",
@@ -160,56 +160,59 @@ def test_attacks_in_what_the_shop_sent_run_and_send_nothing(
     assert stranger.connections == before
 
 
+@pytest.fixture(scope="module")
+def of_eight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the screens of a run with eight trials, in which long words were seen."""
+    url = sqlite(tmp_path_factory.mktemp("eight"))
+    made = [record(trial(number), text="W" * 200 + " ") for number in range(8)]
+    with viewing(stored(url, made), url) as address:
+        yield address
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
-def test_screens_fit_their_width_and_everything_has_a_name(page: Page, tmp_path: Path, width: int) -> None:
-    url = sqlite(tmp_path)
-    made = [record(trial(number), text="W" * 200 + " ") for number in range(8)]
+def test_screens_fit_their_width_and_everything_has_a_name(page: Page, of_eight: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    with viewing(stored(url, made), url) as address:
-        root = f"{address}/runs/{RUN}"
-        first = f"{root}/trials/{made[1].trial.trial}"
-        for place in (
-            f"{address}/",
-            root,
-            f"{root}/trials",
-            first,
-            f"{first}?view=source",
-            f"{first}/twin",
-            f"{root}/none",
-        ):
-            page.goto(place)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, place
-            nameless = page.evaluate(
-                """() => [...document.querySelectorAll("a, button, input, iframe, summary, img, [role=region]")]
-                    .filter((each) => !(each.textContent.trim() || each.title || each.alt || each.ariaLabel
-                        || (each.labels && each.labels.length) || each.type === "hidden" || each.hidden))
-                    .map((each) => each.outerHTML)"""
-            )
-            assert nameless == [], place
-            assert page.locator("h1").count() == 1
+    root = f"{of_eight}/runs/{RUN}"
+    first = f"{root}/trials/{trial(1).trial}"
+    for place in (
+        f"{of_eight}/",
+        root,
+        f"{root}/trials",
+        first,
+        f"{first}?view=source",
+        f"{first}/twin",
+        f"{root}/none",
+    ):
+        page.goto(place)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll("a, button, input, iframe, summary, img, [role=region]")]
+                .filter((each) => !(each.textContent.trim() || each.title || each.alt || each.ariaLabel
+                    || (each.labels && each.labels.length) || each.type === "hidden" || each.hidden))
+                .map((each) => each.outerHTML)"""
+        )
+        assert nameless == [], place
+        assert page.locator("h1").count() == 1
 
 
 @pytest.mark.browser
-def test_keys_lead_through_a_run(page: Page, tmp_path: Path) -> None:
-    url = sqlite(tmp_path)
-    made = [record(trial(number)) for number in range(8)]
+def test_keys_lead_through_a_run(page: Page, of_eight: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
-    with viewing(stored(url, made), url) as address:
-        page.goto(f"{address}/runs/{RUN}/trials?condition=nudged")
-        page.keyboard.press("/")
-        assert page.evaluate("document.activeElement.id") == "q"
-        page.keyboard.press("Escape")
-        page.keyboard.press("j")
-        page.keyboard.press("j")
-        page.keyboard.press("Enter")
-        page.wait_for_url(f"**/{made[3].trial.trial}?condition=nudged")
-        assert page.frame_locator("iframe").locator(".souk-acted").inner_text() == "Add to Cart"
-        assert page.frame_locator("iframe").locator(".souk-edited").inner_text() == "Best of all lamps"
-        page.keyboard.press("j")
-        page.wait_for_url(f"**/{made[5].trial.trial}?condition=nudged")
-        page.keyboard.press("d")
-        page.wait_for_url(f"**/{made[5].trial.trial}/twin?condition=nudged")
+    page.goto(f"{of_eight}/runs/{RUN}/trials?condition=nudged")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{trial(3).trial}?condition=nudged")
+    assert page.frame_locator("iframe").locator(".souk-acted").inner_text() == "Add to Cart"
+    assert page.frame_locator("iframe").locator(".souk-edited").inner_text() == "Best of all lamps"
+    page.keyboard.press("j")
+    page.wait_for_url(f"**/{trial(5).trial}?condition=nudged")
+    page.keyboard.press("d")
+    page.wait_for_url(f"**/{trial(5).trial}/twin?condition=nudged")
 
 
 def test_only_this_machine_is_answered(tmp_path: Path) -> None:
