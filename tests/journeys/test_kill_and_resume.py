@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 STOPPED = "stopped; what was finished is stored. "
-TRIALS = 18
+TRIALS = size(12, 18)
 KILLS = size(3, 10)
 RUN = ("run", "nudges", "--limit", str(TRIALS), "--db", "sqlite:///t.db")
 
@@ -107,22 +108,14 @@ def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path, sho
 @pytest.mark.parametrize(("trials", "workers"), usual([(0, 1), (1, 2), (2, 1)], 2))
 def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: int, workers: int) -> None:
     db = tmp_path / "t.db"
-    with (
-        (tmp_path / "err.txt").open("w") as err,
-        subprocess.Popen(
-            [sys.executable, "-m", "experiments.cli", *RUN, "--workers", str(workers)],
-            cwd=tmp_path,
-            env=environment({"TMPDIR": str(short_folder)}),
-            stdout=subprocess.DEVNULL,
-            stderr=err,
-            start_new_session=True,
-        ) as process,
-    ):
-        while process.poll() is None:
-            if list(tmp_path.glob("t.db-runs/**/ca")) and len(started_at(db)) >= trials:
-                break
-        os.killpg(process.pid, signal.SIGINT)
-    assert process.returncode == 130
+    process = start(*RUN, "--workers", str(workers), cwd=tmp_path, env={"TMPDIR": str(short_folder)})
+    while process.is_alive():
+        if list(tmp_path.glob("t.db-runs/**/ca")) and len(started_at(db)) >= trials:
+            break
+        process.join(0.02)
+    os.killpg(process.pid or 0, signal.SIGINT)
+    process.join()
+    assert process.exitcode == 130
     *summary, last = (tmp_path / "err.txt").read_text().splitlines()
     # On a busy machine what is put away may take longer than it is given.
     assert last.startswith(STOPPED) or last == CUT_SHORT
@@ -152,6 +145,7 @@ def test_ctrl_c_again_ends_at_once_with_one_line(tmp_path: Path, short_folder: P
             ready = list(tmp_path.glob("t.db-runs/**/ca")) if when == "while trials run" else err.read_text()
             if ready:
                 break
+            time.sleep(0.02)
         while process.poll() is None:
             process.send_signal(signal.SIGINT)  # as a key that is held repeats, whatever the command is doing
             with suppress(subprocess.TimeoutExpired):
