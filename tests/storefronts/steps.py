@@ -22,7 +22,6 @@ from tests.storefronts.cases import Case
 from tests.storefronts.look import buy, faults
 
 PATIENCE_S = 400.0
-TRIALS = 14
 JSON = {"accept": "application/json"}
 
 
@@ -38,6 +37,8 @@ class Shop:
     base: str
     folder: Path
     browser: Browser
+    trials: int = 14
+    """How many `souk run` runs."""
 
 
 Step = Callable[[Shop], Awaitable[str]]
@@ -98,7 +99,7 @@ async def https(shop: Shop) -> str:
 async def run(shop: Shop) -> str:
     """`souk run` with a simulated shopper, from trials to effects."""
     done = await souk(
-        shop, "run", "experiment.yaml", "--agent", "simulated:balanced", "--limit", str(TRIALS),
+        shop, "run", "experiment.yaml", "--agent", "simulated:balanced", "--limit", str(shop.trials),
         "--db", "sqlite:///run.db", "--out", "out", status=(0, 1),
     )  # fmt: skip
     with closing(sqlite3.connect(shop.folder / "run.db")) as records:

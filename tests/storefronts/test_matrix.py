@@ -23,7 +23,7 @@ from tests.storefronts.look import VIEWS, faults
 from tests.storefronts.matrix import hide_addresses, written
 from tests.storefronts.shops import running
 from tests.storefronts.steps import STEPS, Shop, run
-from tests.support import THOROUGH
+from tests.support import THOROUGH, size
 
 pytestmark = pytest.mark.browser
 
@@ -80,7 +80,8 @@ async def test_an_experiment_from_trials_to_effects(browser: Browser, tmp_path: 
         pytest.skip("oscar is not installed, see above")
     async with running(case.name) as base:
         case.write_files(tmp_path, base)
-        assert "14 choice" in await run(Shop(case, base, tmp_path, browser))
+        shop = Shop(case, base, tmp_path, browser, trials=size(6, 14))
+        assert f"{shop.trials} choice" in await run(shop)
 
 
 def test_rows_of_the_table_are_written_anew_one_by_one() -> None:
