@@ -47,7 +47,7 @@ def test_every_experiment_is_looked_at() -> None:
     assert len(SHOP) > 5 and len(TEXT) == 3
 
 
-@pytest.mark.parametrize("limit", [24, 240])
+@pytest.mark.parametrize("limit", [24, size(120, 240)])
 @pytest.mark.parametrize("name", usual(SHOP, 4))
 def test_an_experiment_in_the_shop(name: str, limit: int) -> None:
     """Its trials with the choices of the balanced shopper, as a run would store them, but for the pages."""
@@ -83,7 +83,7 @@ def test_the_stimuli_of_anchoring() -> None:
 def many(kind: str) -> pd.DataFrame:
     """A table of many agents with long names."""
     agents = tuple(
-        f"provider-{number}:a-model-with-a-name-of-its-own-{number}" for number in range(size(12, 24))
+        f"provider-{number}:a-model-with-a-name-of-its-own-{number}" for number in range(size(8, 24))
     )
     if kind == "conjoint":
         return simulate_cards(sets=12, agents=agents, random=agents[1:2], locked=agents[2:3])

@@ -76,10 +76,10 @@ def write_files(folder: Path, case: Case, base: str) -> Path:
 async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path: Path) -> None:
     if not THOROUGH and name != "german":
         pytest.skip("make storefronts runs it")
-    count, case = size(24, 240), cases()[name]
+    count, case = size(12, 240), cases()[name]
     async with running(name) as base:
         source = load_yaml(write_files(tmp_path, case, base))
-        done = await carry_out(tmp_path, source, "simulated:balanced", count, 4, base)
+        done = await carry_out(tmp_path, source, "simulated:balanced", count, 4, base, step=size(5, 1))
     assert done.records.outcomes(done.design.run_id) == {"choice": count}
     chances = probabilities(done.table, "balanced")
     assert_chosen_as_known(done, chances)
