@@ -17,9 +17,9 @@ SECONDS = 8
 
 
 def test_each_trial_once_with_a_true_outcome() -> None:
-    report = carry_out(size(30, 1_000), seed=0, slots=4, limit=SECONDS)
+    report = carry_out(size(16, 1_000), seed=0, slots=4, limit=SECONDS)
     assert report.broken == []
-    assert sum(report.done.values()) == size(30, 1_000)
+    assert sum(report.done.values()) == size(16, 1_000)
 
 
 def test_every_way() -> None:

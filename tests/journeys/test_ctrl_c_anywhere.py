@@ -29,9 +29,9 @@ SECONDS = 5
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with stored runs of two studies."""
-    folder = tmp_path_factory.mktemp("stored")
+    folder, limit = tmp_path_factory.mktemp("stored"), str(size(96, 360))
     for name, agent in (("wtp", "simulated:anchored"), ("hotels", "simulated:balanced")):
-        done = forked_souk("run", name, "-a", agent, "--mode", "text", "--limit", "360", cwd=folder)
+        done = forked_souk("run", name, "-a", agent, "--mode", "text", "--limit", limit, cwd=folder)
         assert done.status == 0, done.err
     return folder
 
