@@ -33,7 +33,7 @@ from tests.support import size, usual
 
 pytestmark = pytest.mark.browser
 
-CASES = size(3, 25)
+CASES = size(2, 25)
 PICTURE = View(screenshot=True)
 VIEWS = (PICTURE, PICTURE, View(), View(page="whole"))
 HTML, KEY, URL = "text/html; charset=utf-8", "lampe?id=7", "http://boutique.test/lampe?id=7"

@@ -26,7 +26,7 @@ from tests.support import pages, size
 
 pytestmark = pytest.mark.browser
 
-CASES = size(25, 500)
+CASES = size(15, 500)
 CORNER: FloatRect = {"x": 0, "y": 0, "width": 900, "height": 1_500}
 """Where the whole edit is, once nothing holds it."""
 KEY = "lampe?id=7"

@@ -90,7 +90,7 @@ async def reading(page: Page) -> set[str]:
     return {name for name, is_shown in shown.items() if not is_shown}
 
 
-@settings(max_examples=size(25, 500), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(15, 500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(done=st.lists(st.sampled_from(sorted(SCRIPTS)), max_size=3))
 async def test_the_check_says_what_the_page_shows(done: list[str], page: Page) -> None:
     plan = Plan((Treatment("all", KEY, EDITS),))
