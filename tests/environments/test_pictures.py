@@ -113,7 +113,7 @@ async def test_a_page_that_has_changed_gives_the_bytes_of_one_that_is_drawn_anew
     browsers: BrowserPool,
 ) -> None:
     async with shop() as url:
-        for product in generate(0).products[: size(36, 600) : 6]:
+        for product in generate(0).products[: size(24, 600) : 6]:
             async with browsers.context(None) as context:
                 episode = await opened(context, f"{url}{product.key}.html", VIEWS["both"])
                 found = re.search(r'bid="(\d+)" title="Add to Cart"', (await seen(episode)).html)

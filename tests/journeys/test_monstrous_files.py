@@ -103,19 +103,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("monstrous")
 
 
-@settings(max_examples=size(20, 400))
+@settings(max_examples=size(15, 400))
 @given(monstrous("experiment"))
 def test_any_experiment_ends(folder: Path, data: bytes) -> None:
     ends_well(folder, data, "run", "FILE", "--limit", "6", "--dry-run", "--db", f"sqlite:///{folder}/t.db")
 
 
-@settings(max_examples=size(20, 400))
+@settings(max_examples=size(15, 400))
 @given(monstrous("interventions"))
 def test_any_intervention_file_ends(folder: Path, data: bytes) -> None:
     ends_well(folder, data, "interventions", "validate", "FILE")
 
 
-@settings(max_examples=size(20, 400))
+@settings(max_examples=size(15, 400))
 @given(monstrous("site map"))
 def test_any_site_map_ends(folder: Path, data: bytes) -> None:
     ends_well(folder, data, "interventions", "validate", "nudges", "--site", "FILE")
@@ -172,7 +172,7 @@ def test_the_files_beside_an_experiment_are_right(
     assert status == 0, err
 
 
-@settings(max_examples=size(25, 2_500), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=size(15, 2_500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(BESIDE)), data=st.data())
 def test_any_file_beside_an_experiment_ends(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: st.DataObject
