@@ -83,7 +83,7 @@ def test_the_stimuli_of_anchoring() -> None:
 def many(kind: str) -> pd.DataFrame:
     """A table of many agents with long names."""
     agents = tuple(
-        f"provider-{number}:a-model-with-a-name-of-its-own-{number}" for number in range(size(8, 24))
+        f"provider-{number}:a-model-with-a-name-of-its-own-{number}" for number in range(size(6, 24))
     )
     if kind == "conjoint":
         return simulate_cards(sets=12, agents=agents, random=agents[1:2], locked=agents[2:3])
