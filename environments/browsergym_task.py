@@ -148,7 +148,11 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         self, page: Page, chat_messages: Sequence[Mapping[str, Any]]
     ) -> tuple[float, bool, str, dict[str, Any]]:
         """Look whether a stop condition holds; return reward, end, message and facts."""
-        self.stop = next((stop for stop in self.stops if holds(stop, page)), None)
+        try:
+            self.stop = self._stop_on(page)
+        except PlaywrightError:  # a page that navigates by itself; the second look sees the new page
+            self.settle(page)
+            self.stop = self._stop_on(page)
         chosen = self.stop is not None and self.stop.outcome == "choice"
         return float(chosen), self.stop is not None, "", dict(self.facts)
 
@@ -164,6 +168,9 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
             with suppress(PlaywrightError):  # its tab has been closed
                 if not is_proxy(response.server_addr(), proxy_url):
                     raise BrowserFailure(past_proxy(response.url))
+
+    def _stop_on(self, page: Page) -> Stop | None:
+        return next((stop for stop in self.stops if holds(stop, page)), None)
 
     def _came(self, response: Response) -> None:
         if is_shown_document(response):

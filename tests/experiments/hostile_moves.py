@@ -18,6 +18,11 @@ def beside(html: str) -> str:
     return f"document.querySelector('#more').innerHTML = '{html}';"
 
 
+COVER = (
+    "document.body.insertAdjacentHTML('beforeend', "
+    "'<div style=\"position:fixed;inset:0;background:white;pointer-events:none\"></div>');"
+)
+MOVE = "document.querySelector('#more').append(t)"
 HONEST = {"nothing": "", "harmless": every(f"{NUDGED}, {PRICE}", "t.style.color = 'navy'")}
 DEEDS: dict[str, dict[str, str]] = {
     "nudge": {
@@ -25,14 +30,20 @@ DEEDS: dict[str, dict[str, str]] = {
         "hide": every(NUDGED, "t.style.visibility = 'hidden'"),
         "clear": every(NUDGED, "t.style.opacity = 0"),
         "reword": every(NUDGED, "t.textContent = 'As good as any'"),
+        "cover": COVER,
+        "move": every(NUDGED, MOVE),
     },
     "price": {
         "undo": every(PRICE, "t.textContent = '$19.99'"),
         "beside": beside("<p>Now $19.99</p>"),
         "in pieces": beside("<b>$19</b><sup>.99</sup>"),
+        "hide": every(PRICE, "t.style.visibility = 'hidden'"),
+        "cover": COVER,
+        "move": every(PRICE, MOVE),
+        "double": every(PRICE, "t.after(t.cloneNode(true)); t.textContent = '$19.99'"),
     },
 }
-HIDING = ("hide", "clear")
+HIDING = ("hide", "clear", "cover")
 EDITS: dict[str, tuple[list[Any], str, str]] = {
     "nudge": ([{"insert_text": {"after": "product.title", "text": NUDGE}}], NUDGE, ""),
     "price": ([{"set_price": 9.99}], "$9.99", "$19.99"),
