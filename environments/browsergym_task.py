@@ -25,6 +25,7 @@ from environments.browser import SECRET, VIEWPORT, find_browser, flags
 from environments.episode import (
     ACTION_TIMEOUT_MS,
     LOAD_TIMEOUT_MS,
+    MAX_WAY,
     STAYING,
     Look,
     first_line,
@@ -229,6 +230,12 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         """Whether the last text was no action at all."""
         self.stood: tuple[Standing | None, Standing | None] = None, None
         """What stood on the page before the last observation and after it."""
+        self._ways: dict[Page, dict[str, None]] = {}
+
+    @property
+    def way(self) -> tuple[str, ...]:
+        """Where the active tab has been since the agent itself last went elsewhere in it (`Look.way`)."""
+        return tuple(self._ways.get(self.page, ()))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -240,9 +247,11 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         with launched_with(self._flags):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
+        self._ways = {}
         self.context.on("request", self._asked)
-        for page in self.task.started if self.task.drawn else ():
-            page.on("framenavigated", self._moved)
+        self.context.on("page", self._opened)
+        for page in self.context.pages:
+            self._opened(page)
         return answer
 
     def step(self, action: str) -> Step:
@@ -293,14 +302,32 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             self.task.settle(self.page)
             return observe()
 
+    def _opened(self, page: Page) -> None:
+        page.on("framenavigated", self._moved)
+
     def _asked(self, request: Request) -> None:
-        if self._may_leave and is_departure(request, self.page):
-            self.task.started.pop(self.page, None)
+        if is_departure(request, self.page):
+            self._leave()
+            self._go_on(self.page, request.url)
 
     def _moved(self, frame: Frame) -> None:
         """Where scripts draw the pages, an agent leaves one without a request for another."""
-        if self._may_leave and frame == self.page.main_frame:
+        if self.task.drawn and frame == self.page.main_frame:
+            self._leave()
+        if frame == frame.page.main_frame:
+            self._go_on(frame.page, frame.url)
+
+    def _leave(self) -> None:
+        """Note that the agent itself goes to another page; where that page leads on to is no doing of its."""
+        if self._may_leave:
+            self._may_leave = False
             self.task.started.pop(self.page, None)
+            self._ways.pop(self.page, None)
+
+    def _go_on(self, page: Page, url: str) -> None:
+        way = self._ways.setdefault(page, {})
+        if len(way) < MAX_WAY:
+            way[url] = None
 
     def _perform(self, action: Action) -> None:
         page: Page = self.page
@@ -380,11 +407,12 @@ def look_of(
     page: Literal["viewport", "whole"] = "viewport",
     tab: int | None = None,
     stood: tuple[Standing | None, Standing | None] = (None, None),
+    way: tuple[str, ...] = (),
 ) -> Look:
     """Turn BrowserGym's observation into Souk's.
 
-    The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`. `tab` is that of
-    the look; `stood`: what stood on the page before the observation and after it.
+    The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`. `tab` and `way`
+    are those of the look; `stood`: what stood on the page before the observation and after it.
     """
     if "dom_object" in observation:
         marked, more = observation["dom_object"], observation["extra_element_properties"]
@@ -407,4 +435,5 @@ def look_of(
         tab=tab,
         before=stood[0],
         standing=stood[1],
+        way=way,
     )
