@@ -192,10 +192,13 @@ def _written(
         return machine.write(_multiplied(change(machine.value / factor), factor))
     source, written = _read(old)
     found = figures(written.text)
-    span = written.span(found[0].start, found[0].end) if len(found) == 1 else None
-    if span is None:
+    if len(found) != 1:
         raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
-    after = source[: span[0]] + found[0].write(change(found[0].value)).encode() + source[span[1] :]
+    start, end, new = found[0].put(change(found[0].signed))
+    span = written.span(start, end)
+    if span is None:
+        raise CannotEdit(f'the figure in the data "{old[:80]}" is spread over several elements')
+    after = source[: span[0]] + new.encode() + source[span[1] :]
     return after.decode("utf-8", "surrogatepass")
 
 
@@ -204,7 +207,7 @@ def _figure(text: str, factor: int) -> Decimal | None:
     if machine := machine_figure(text):
         return machine.value / factor
     found = figures(_read(text[:LONGEST])[1].text)
-    return found[0].value if len(found) == 1 else None
+    return found[0].signed if len(found) == 1 else None
 
 
 def _multiplied(value: Decimal, factor: int) -> Decimal:

@@ -109,8 +109,10 @@ def sums_in_answer(document: Document, url: str, site: SiteMap) -> CartSums:
 
 
 def _is_line(showing: Showing) -> bool:
-    own = showing.group not in ("product", "page")
-    return own and (showing.group == ROW or any(map(showing.role, ("product.quantity", "product.subtotal"))))
+    """Whether a place is a line of a cart: a row, or a card that shows a number of pieces or their sum."""
+    if showing.group in ("product", "page"):
+        return False
+    return showing.group == ROW or any(map(showing.role, ("product.quantity", "product.subtotal")))
 
 
 def _line_on(key: str, showing: Showing, found: CartSums) -> _Line:

@@ -5,7 +5,8 @@ import html
 import html.entities
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 # fmt: off
 VOID = frozenset([
@@ -132,16 +133,38 @@ for _name, _char in html.entities.html5.items():
 
 
 class Written(NamedTuple):
-    """A text with its references resolved, and where in the source each character starts and ends."""
+    """A text with its references resolved, and where in the source each character starts and ends.
+
+    A character that the source lacks stands at NOWHERE.
+    """
 
     text: str
     starts: list[int]
     ends: list[int]
 
+    def runs(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Return the runs of characters, of those from `start` to `end`, that stand in one piece each."""
+        breaks = [at for at in range(start + 1, end) if self.ends[at - 1] != self.starts[at]]
+        return list(pairwise([start, *breaks, end]))
+
     def span(self, start: int, end: int) -> tuple[int, int] | None:
         """Return where in the source the characters from `start` to `end` stand; None: not in one piece."""
-        pieces = zip(self.ends[start : end - 1], self.starts[start + 1 : end], strict=True)
-        return (self.starts[start], self.ends[end - 1]) if all(a == b for a, b in pieces) else None
+        whole = self.runs(start, end) == [(start, end)]
+        return (self.starts[start], self.ends[end - 1]) if whole else None
+
+    def with_sign(self, sign: str, position: int) -> "Written":
+        """Return the text with a sign that the source lacks, behind the character that ends at `position`."""
+        at = self.ends.index(position) + 1
+        text, starts, ends = self
+        nowhere = [NOWHERE]
+        return Written(
+            text[:at] + sign + text[at:],
+            starts[:at] + nowhere + starts[at:],
+            ends[:at] + nowhere + ends[at:],
+        )
+
+
+NOWHERE: Final = -1
 
 
 def read_text(source: bytes, spans: Iterable[tuple[int, int]], codec: str) -> Written:

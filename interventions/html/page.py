@@ -4,6 +4,7 @@ The tree is only read and never written back: bytes that no edit touches stay as
 """
 
 import html
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -16,7 +17,18 @@ from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
 from interventions.html.marking import Marks, unmark
-from interventions.html.markup import RAW, VOID, Tag, attributes, escape, read_text, spelling, tokens
+from interventions.html.markup import (
+    NOWHERE,
+    RAW,
+    VOID,
+    Tag,
+    Written,
+    attributes,
+    escape,
+    read_text,
+    spelling,
+    tokens,
+)
 from interventions.html.numbers import Figure, one_line
 from interventions.html.placement import (
     STRUCTURAL,
@@ -25,6 +37,7 @@ from interventions.html.placement import (
     stands_clear,
     starts_body,
 )
+from interventions.html.raised import missing_signs
 from interventions.html.source_page import ReadPage
 from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
 
@@ -32,6 +45,9 @@ Where = Literal["before", "after", "prepend", "append"]
 
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
+# A decimal sign and two decimals.
+_CENTS = re.compile(r"[.,٫]\d\d$")
+_DECIMALS = 3
 # What is in it is no part of the page.
 _HIDDEN = frozenset(["template"])
 
@@ -211,11 +227,11 @@ class Page(ReadPage):
         spans = [span] if attribute and (span := attributes(self.source, tag).get(attribute)) else []
         if attribute is None:
             spans = self._texts(node, tag)
-        written = read_text(self.source, spans, self._codec)
+        written, current = self._written(node, tag, spans, attribute)
         found = change(written.text)
         if not found:
             return None
-        piece, current = found[0], self.value(node, attribute)
+        piece = found[0]
         old, new = one_line(written.text[piece.start : piece.end]), one_line(piece.new)
         edited = (node.mem_id, attribute) in self._values
         if edited and old not in current:
@@ -226,18 +242,37 @@ class Page(ReadPage):
         is_sure = one_line(written.text) == current or current.count(old) == 1
         if attribute is None and (len(found) > 1 or not is_sure):
             raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
-        span = written.span(piece.start, piece.end)
-        if span is None:
+        runs = written.runs(piece.start, piece.end)
+        parts = _in_runs(written.text, runs, piece.new)
+        if parts is None:
             raise CannotEdit(
                 f'the figure {old} in "{current}" is spread over several elements; name each with part'
             )
-        data = escape(piece.new, self.output)
-        if attribute:  # whose value may stand in quotes of either kind, or in none
-            data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
-        self._splice(*span, data)
+        for (start, end), part in zip(runs, parts, strict=True):
+            data = escape(part, self.output)
+            if attribute:  # whose value may stand in quotes of either kind, or in none
+                data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
+            if written.starts[start] != NOWHERE:
+                self._splice(written.starts[start], written.ends[end - 1], data)
         after = current.replace(old, new, 1) if edited else one_line(whole)
         self._values[node.mem_id, attribute] = after
         return current, after
+
+    def _written(
+        self, node: LexborNode, tag: Tag, spans: Sequence[tuple[int, int]], attribute: str | None
+    ) -> tuple[Written, str]:
+        """The text of an element or an attribute with its places in the source, and as edits leave it.
+
+        Before raised cents it has a decimal sign.
+        """
+        written, current = read_text(self.source, spans, self._codec), self.value(node, attribute)
+        if attribute is None and len(spans) > 1:
+            for end, sign in missing_signs(self.source, tag.end, self._end(node, tag).inner, self.usage):
+                if end in written.ends:
+                    written = written.with_sign(sign, end)
+                    if (node.mem_id, None) not in self._values:
+                        current = one_line(written.text)
+        return written, current
 
     def shift(self, node: LexborNode, delta: Decimal, find: Callable[[str], Sequence[Figure]]) -> None:
         """Add `delta` to the figure that `find` finds in an element's text; several shifts add up."""
@@ -338,5 +373,21 @@ class Page(ReadPage):
             )
 
 
+def _in_runs(text: str, runs: Sequence[tuple[int, int]], new: str) -> list[str] | None:
+    """What stands in each run of a figure when another is written; None where that cannot be told.
+
+    Several runs hold a whole part, and a decimal sign and two decimals: those of the new figure take their
+    places from the right.
+    """
+    if len(runs) == 1:
+        return [new]
+    end = runs[-1][1]
+    old = text[runs[0][0] : end]
+    if not (_CENTS.search(old) and _CENTS.search(new)) or runs[1][0] < end - _DECIMALS:
+        return None
+    first, *others = runs
+    return [new[: first[1] - end], *(new[start - end : stop - end or None] for start, stop in others)]
+
+
 def _shifted(find: Callable[[str], Sequence[Figure]], delta: Decimal, text: str) -> list[Piece]:
-    return [Piece(figure.start, figure.end, figure.write(figure.value + delta)) for figure in find(text)]
+    return [Piece(*figure.put(figure.signed + delta)) for figure in find(text)]
