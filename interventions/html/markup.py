@@ -142,18 +142,32 @@ class Written(NamedTuple):
     starts: list[int]
     ends: list[int]
 
-    def runs(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the runs of characters, of those from `start` to `end`, that stand in one piece each."""
-        breaks = [at for at in range(start + 1, end) if self.ends[at - 1] != self.starts[at]]
-        return list(pairwise([start, *breaks, end]))
+    def splices(self, start: int, end: int, new: str) -> list[tuple[int, int, str]] | None:
+        """Return what to write where in the source to replace the characters from `start` to `end`.
 
-    def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return where in the source the characters from `start` to `end` stand; None: not in one piece."""
-        whole = self.runs(start, end) == [(start, end)]
-        return (self.starts[start], self.ends[end - 1]) if whole else None
+        None where they stand in several pieces and it cannot be told what belongs into which. Of a figure
+        with two decimals the decimal sign and the decimals may stand in pieces of their own: those of the new
+        figure take their places from the right.
+        """
+        breaks = [at for at in range(start + 1, end) if self.ends[at - 1] != self.starts[at]]
+        old = self.text[start:end]
+        if breaks and (breaks[0] < end - _DECIMALS or not (_CENTS.search(old) and _CENTS.search(new))):
+            return None
+        bounds = [start, *breaks, end]
+        cuts = [0, *(at - end for at in breaks), len(new)]
+        return [
+            (self.starts[first], self.ends[last - 1], new[cut:until])
+            for (first, last), (cut, until) in zip(pairwise(bounds), pairwise(cuts), strict=True)
+            if self.starts[first] != NOWHERE
+        ]
 
     def with_sign(self, sign: str, position: int) -> "Written":
-        """Return the text with a sign that the source lacks, behind the character that ends at `position`."""
+        """Return the text with a sign that the source lacks, behind the character that ends at `position`.
+
+        It stays as it is where none does.
+        """
+        if position not in self.ends:
+            return self
         at = self.ends.index(position) + 1
         text, starts, ends = self
         nowhere = [NOWHERE]
@@ -165,6 +179,8 @@ class Written(NamedTuple):
 
 
 NOWHERE: Final = -1
+_CENTS: Final = re.compile(r"[.,٫]\d\d\Z")
+_DECIMALS: Final = 3  # characters
 
 
 def read_text(source: bytes, spans: Iterable[tuple[int, int]], codec: str) -> Written:

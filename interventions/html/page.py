@@ -4,7 +4,6 @@ The tree is only read and never written back: bytes that no edit touches stay as
 """
 
 import html
-import re
 import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -18,7 +17,6 @@ from interventions.html import charset
 from interventions.html.csp import Inline, allow
 from interventions.html.marking import Marks, unmark
 from interventions.html.markup import (
-    NOWHERE,
     RAW,
     VOID,
     Tag,
@@ -45,9 +43,6 @@ Where = Literal["before", "after", "prepend", "append"]
 
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
-# A decimal sign and two decimals.
-_CENTS = re.compile(r"[.,٫]\d\d$")
-_DECIMALS = 3
 # What is in it is no part of the page.
 _HIDDEN = frozenset(["template"])
 
@@ -242,18 +237,16 @@ class Page(ReadPage):
         is_sure = one_line(written.text) == current or current.count(old) == 1
         if attribute is None and (len(found) > 1 or not is_sure):
             raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
-        runs = written.runs(piece.start, piece.end)
-        parts = _in_runs(written.text, runs, piece.new)
-        if parts is None:
+        splices = written.splices(piece.start, piece.end, piece.new)
+        if splices is None:
             raise CannotEdit(
                 f'the figure {old} in "{current}" is spread over several elements; name each with part'
             )
-        for (start, end), part in zip(runs, parts, strict=True):
+        for start, end, part in splices:
             data = escape(part, self.output)
             if attribute:  # whose value may stand in quotes of either kind, or in none
                 data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
-            if written.starts[start] != NOWHERE:
-                self._splice(written.starts[start], written.ends[end - 1], data)
+            self._splice(start, end, data)
         after = current.replace(old, new, 1) if edited else one_line(whole)
         self._values[node.mem_id, attribute] = after
         return current, after
@@ -267,11 +260,11 @@ class Page(ReadPage):
         """
         written, current = read_text(self.source, spans, self._codec), self.value(node, attribute)
         if attribute is None and len(spans) > 1:
+            text = written.text
             for end, sign in missing_signs(self.source, tag.end, self._end(node, tag).inner, self.usage):
-                if end in written.ends:
-                    written = written.with_sign(sign, end)
-                    if (node.mem_id, None) not in self._values:
-                        current = one_line(written.text)
+                written = written.with_sign(sign, end)
+            if written.text != text and (node.mem_id, None) not in self._values:
+                current = one_line(written.text)
         return written, current
 
     def shift(self, node: LexborNode, delta: Decimal, find: Callable[[str], Sequence[Figure]]) -> None:
@@ -371,22 +364,6 @@ class Page(ReadPage):
             raise CannotEdit(
                 "the markup around the target is too irregular for a safe edit", doubtful[0].owner
             )
-
-
-def _in_runs(text: str, runs: Sequence[tuple[int, int]], new: str) -> list[str] | None:
-    """What stands in each run of a figure when another is written; None where that cannot be told.
-
-    Several runs hold a whole part, and a decimal sign and two decimals: those of the new figure take their
-    places from the right.
-    """
-    if len(runs) == 1:
-        return [new]
-    end = runs[-1][1]
-    old = text[runs[0][0] : end]
-    if not (_CENTS.search(old) and _CENTS.search(new)) or runs[1][0] < end - _DECIMALS:
-        return None
-    first, *others = runs
-    return [new[: first[1] - end], *(new[start - end : stop - end or None] for start, stop in others)]
 
 
 def _shifted(find: Callable[[str], Sequence[Figure]], delta: Decimal, text: str) -> list[Piece]:
