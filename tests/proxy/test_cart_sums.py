@@ -17,6 +17,7 @@ from mitmproxy import http
 
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
+from interventions.apply import sums
 from interventions.apply.consistency import disagreements
 from interventions.apply.engine import Places
 from interventions.apply.plan import Plan, Treatment
@@ -165,6 +166,14 @@ def test_a_total_in_data_can_be_negative(total: object, after: object) -> None:
     body = shown.page("api/cart", json.dumps(cart), "application/json")
     assert json.loads(body)["total"] == after
     assert shown.told == []
+
+
+def test_what_two_lists_of_one_kind_show_is_all_in_the_cart() -> None:
+    found, one = sums.CartSums(), Decimal(1)
+    found.add_lines("cart", [sums.Line("lamp", one, Decimal(20), [])])
+    found.add_lines("cart", [sums.Line("vase", one, None, [("data.subtotal", Decimal(5))])])
+    assert found.content == {"cart": (("lamp", one), ("vase", one))}
+    assert [total.value for total in found.of_lines] == [20, 5]
 
 
 def test_where_a_page_shows_the_lines_twice_the_total_follows_once() -> None:
