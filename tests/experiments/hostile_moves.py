@@ -58,7 +58,7 @@ STAYING = {
 }
 WRITE = (
     "fetch('FROM').then((a) => a.text()).then((text) => { document.open(); document.write(text); "
-    "document.close(); document.documentElement.dataset.written = 1; });"
+    "document.close(); document.documentElement.dataset.written = WHEN; });"
 )
 LEAVING = {
     "location": "location.replace('TO');",
@@ -68,8 +68,8 @@ LEAVING = {
     "link": "const a = document.createElement('a'); a.href = 'TO'; document.body.append(a); a.click();",
     "form": "const f = document.createElement('form'); f.action = 'TO'; document.body.append(f); f.submit();",
     "redirect": "location.href = '/go/KEY';",
-    "write": WRITE.replace("FROM", "/raw/KEY"),
-    "write its own": WRITE.replace("FROM", "/KEY.html"),
+    "write": WRITE.replace("FROM", "/raw/KEY").replace("WHEN", "1"),
+    "write its own": WRITE.replace("FROM", "/KEY.html").replace("WHEN", "performance.now()"),
     "blob": "fetch('/raw/KEY').then((a) => a.text()).then((text) => location.replace("
     "URL.createObjectURL(new Blob([text], {type: 'text/html'}))));",
 }
@@ -124,6 +124,8 @@ def case(rng: random.Random, *, honest: bool) -> Case:
     deed = rng.choice(list(HONEST if honest else DEEDS[kind]))
     stays = rng.choice(list(STAYING))
     leaves = rng.choice(["", "", *(way for way in LEAVING if not honest or way not in RAW)])
+    if honest and stays in ("push", "replace") and leaves == "write its own":
+        leaves = ""  # whose page that is a guest's observer cannot tell: it fails the trial
     to = TARGETS[-1] if honest else rng.choice(TARGETS)
     when = rng.choice(list(WHEN))
     reader = rng.choice(COMES_BACK if honest else list(READERS))
