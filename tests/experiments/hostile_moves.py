@@ -124,7 +124,7 @@ def case(rng: random.Random, *, honest: bool) -> Case:
     deed = rng.choice(list(HONEST if honest else DEEDS[kind]))
     stays = rng.choice(list(STAYING))
     leaves = rng.choice(["", "", *(way for way in LEAVING if not honest or way not in RAW)])
-    if honest and stays in ("push", "replace") and leaves == "write its own":
+    if honest and stays in ("push", "replace", "as the other") and leaves == "write its own":
         leaves = ""  # whose page that is a guest's observer cannot tell: it fails the trial
     to = TARGETS[-1] if honest else rng.choice(TARGETS)
     when = rng.choice(list(WHEN))

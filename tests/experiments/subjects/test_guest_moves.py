@@ -30,7 +30,7 @@ __all__ = ["place"]
 BUY = "#product-addtocart-button"
 
 
-RESTED = f"""() => ({RESTS})() && (location.protocol === "blob:" || document.title === {NOT_TREATED!r} ||
+RESTED = f"""() => ({RESTS})() && (location.protocol !== "http:" || document.title === {NOT_TREATED!r} ||
   performance.getEntriesByType("resource").some(({{ name, startTime }}) => name.endsWith({SEEN!r}) &&
     startTime >= Number(document.documentElement.dataset.written ?? 0)))"""
 """Whether a page has told what stands on it too, since it has written itself anew, where it has.
