@@ -247,7 +247,9 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         with launched_with(self._flags):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
-        self._ways = {}
+        self._ways = {
+            page: dict.fromkeys((self.task.urls[tab], page.url)) for page, tab in self.task.started.items()
+        }
         self.context.on("request", self._asked)
         self.context.on("page", self._opened)
         for page in self.context.pages:
