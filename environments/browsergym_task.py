@@ -25,6 +25,7 @@ from environments.browser import SECRET, VIEWPORT, find_browser, flags
 from environments.episode import (
     ACTION_TIMEOUT_MS,
     LOAD_TIMEOUT_MS,
+    MAX_WAY,
     STAYING,
     Look,
     first_line,
@@ -148,7 +149,11 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         self, page: Page, chat_messages: Sequence[Mapping[str, Any]]
     ) -> tuple[float, bool, str, dict[str, Any]]:
         """Look whether a stop condition holds; return reward, end, message and facts."""
-        self.stop = next((stop for stop in self.stops if holds(stop, page)), None)
+        try:
+            self.stop = self._stop_on(page)
+        except PlaywrightError:  # a page that navigates by itself; the second look sees the new page
+            self.settle(page)
+            self.stop = self._stop_on(page)
         chosen = self.stop is not None and self.stop.outcome == "choice"
         return float(chosen), self.stop is not None, "", dict(self.facts)
 
@@ -164,6 +169,9 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
             with suppress(PlaywrightError):  # its tab has been closed
                 if not is_proxy(response.server_addr(), proxy_url):
                     raise BrowserFailure(past_proxy(response.url))
+
+    def _stop_on(self, page: Page) -> Stop | None:
+        return next((stop for stop in self.stops if holds(stop, page)), None)
 
     def _came(self, response: Response) -> None:
         if is_shown_document(response):
@@ -222,6 +230,12 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         """Whether the last text was no action at all."""
         self.stood: tuple[Standing | None, Standing | None] = None, None
         """What stood on the page before the last observation and after it."""
+        self._ways: dict[Page, dict[str, None]] = {}
+
+    @property
+    def way(self) -> tuple[str, ...]:
+        """Where the active tab has been since the agent itself last went elsewhere in it (`Look.way`)."""
+        return tuple(self._ways.get(self.page, ()))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -233,9 +247,13 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         with launched_with(self._flags):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
+        self._ways = {
+            page: dict.fromkeys((self.task.urls[tab], page.url)) for page, tab in self.task.started.items()
+        }
         self.context.on("request", self._asked)
-        for page in self.task.started if self.task.drawn else ():
-            page.on("framenavigated", self._moved)
+        self.context.on("page", self._opened)
+        for page in self.context.pages:
+            self._opened(page)
         return answer
 
     def step(self, action: str) -> Step:
@@ -286,14 +304,32 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             self.task.settle(self.page)
             return observe()
 
+    def _opened(self, page: Page) -> None:
+        page.on("framenavigated", self._moved)
+
     def _asked(self, request: Request) -> None:
-        if self._may_leave and is_departure(request, self.page):
-            self.task.started.pop(self.page, None)
+        if is_departure(request, self.page):
+            self._leave()
+            self._go_on(self.page, request.url)
 
     def _moved(self, frame: Frame) -> None:
         """Where scripts draw the pages, an agent leaves one without a request for another."""
-        if self._may_leave and frame == self.page.main_frame:
+        if self.task.drawn and frame == self.page.main_frame:
+            self._leave()
+        if frame == frame.page.main_frame:
+            self._go_on(frame.page, frame.url)
+
+    def _leave(self) -> None:
+        """Note that the agent itself goes to another page; where that page leads on to is no doing of its."""
+        if self._may_leave:
+            self._may_leave = False
             self.task.started.pop(self.page, None)
+            self._ways.pop(self.page, None)
+
+    def _go_on(self, page: Page, url: str) -> None:
+        way = self._ways.setdefault(page, {})
+        if len(way) < MAX_WAY:
+            way[url] = None
 
     def _perform(self, action: Action) -> None:
         page: Page = self.page
@@ -373,11 +409,12 @@ def look_of(
     page: Literal["viewport", "whole"] = "viewport",
     tab: int | None = None,
     stood: tuple[Standing | None, Standing | None] = (None, None),
+    way: tuple[str, ...] = (),
 ) -> Look:
     """Turn BrowserGym's observation into Souk's.
 
-    The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`. `tab` is that of
-    the look; `stood`: what stood on the page before the observation and after it.
+    The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`. `tab` and `way`
+    are those of the look; `stood`: what stood on the page before the observation and after it.
     """
     if "dom_object" in observation:
         marked, more = observation["dom_object"], observation["extra_element_properties"]
@@ -400,4 +437,5 @@ def look_of(
         tab=tab,
         before=stood[0],
         standing=stood[1],
+        way=way,
     )

@@ -9,6 +9,7 @@
   const NO_TEXT = "script, style, noscript, template";
   const INSERTED = /(^|\s)[\w-]+-details(\s|$)/;  // how edits mark what they put in
   const REPLACED = new Set(["IMG", "VIDEO", "CANVAS", "IFRAME", "OBJECT", "EMBED", "INPUT", "TEXTAREA", "SELECT"]);
+  const CENTS = "sup, [class*=cents i], [class*=fraction i], [class*=decimal i]";  // as raised.py has them
   const PSEUDO = ["::before", "::after"];
   const MAX_FOUND = 100;
   const MAX_CARDS = 1000;
@@ -286,7 +287,8 @@
     });
   };
 
-  // The texts in an element; `given`: those that its reader is given and can read by the eye.
+  // The texts in an element, with a decimal sign before raised cents; `given`: those that its reader is given and
+  // can read by the eye.
   const textOf = (element, given) => {
     let text = "";
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -294,6 +296,8 @@
       const { parentElement, data } = walker.currentNode;
       if (parentElement.closest(NO_TEXT)) continue;
       if (given && (!isSeen(parentElement) || (squeeze(data) && whyUnseen(walker.currentNode)))) continue;
+      const cents = /^\s*\d\d\s*$/.test(data) && /\d\s*$/.test(text) && parentElement.closest(CENTS);
+      if (cents && cents !== element && element.contains(cents)) text += /\.\d+\s*$/.test(text) ? "," : ".";
       text += data;
     }
     return text.slice(0, MAX_TEXT);

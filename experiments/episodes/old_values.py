@@ -52,19 +52,27 @@ def _old_price(key: str, mine: Sequence[Sight], done: Done) -> str:
     ]
     for sight in mine:
         for change in (*prices, *_replaced_in_data(key, done, sight)):
-            price = figures(change.before, spaced=True)[0]
-            # A whole number may count anything.
-            old = price.text if re.search(r"[.,٫]\d\d$", price.text) else change.before
             shown = sight.standing.own if sight.standing else ""
             for text in sorted(texts, key=len, reverse=True):
-                if holds(text, old):  # an edit may itself name the old price
+                if holds(text, _distinct(change.before)):  # an edit may itself name the old price
                     shown = shown.replace(text, " ")
-            found = re.search(bounded(old), shown) or (price.sign and in_pieces(change.before).search(shown))
-            span = found.span() if found else _amount(shown, price)
-            if span:
+            if span := place_of_price(shown, change.before):
                 around = shown[max(0, span[0] - 40) : span[1] + 20]
                 return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
     return ""
+
+
+def place_of_price(shown: str, price: str) -> tuple[int, int] | None:
+    """Return where texts, a line each, show a price as it was written, in pieces, or in another format."""
+    figure = figures(price, spaced=True)[0]
+    found = re.search(bounded(_distinct(price)), shown) or (figure.sign and in_pieces(price).search(shown))
+    return found.span() if found else _amount(shown, figure)
+
+
+def _distinct(price: str) -> str:
+    """What of a price stands nowhere by chance: its figure, but all of it where that is a whole number."""
+    figure = figures(price, spaced=True)[0]
+    return figure.text if re.search(r"[.,٫]\d\d$", figure.text) else price
 
 
 def _old_text(key: str, mine: Sequence[Sight], done: Done) -> str:

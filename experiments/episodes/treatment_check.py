@@ -18,6 +18,7 @@ from experiments.episodes.card_check import (
     met_cards,
     proven_in_cards,
 )
+from experiments.episodes.linked_parts import old_price_by_link
 from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
 from experiments.episodes.old_values import LEFT_NOWHERE, old_value
 from experiments.episodes.sights import Done, Proof, Sight, is_told
@@ -139,13 +140,15 @@ def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[st
     Every planned edit of a product whose page the agent saw, or that it has `chosen`, needs a receipt. What
     the edit made must stand at its place in every sight of the page, and in one be given to the agent; where
     that cannot be told, its text must be in what the agent was given. On other pages every card of a product
-    needs the receipts of what was planned for it there, and must show it where it is in view (`lacking`); and
-    where a list is to show the choice set only, one has to be seen that does.
+    needs the receipts of what was planned for it there, and must show it where it is in view (`lacking`); no
+    list that the site map does not describe may show an old price beside a link to its product; and where a
+    list is to show the choice set only, one has to be seen that does.
     """
     return (
         _untreated_pages(plan, seen, session, keys, chosen)
         or _untreated_cards(plan, session, keys)
         or lacking(plan, seen, session, keys)
+        or old_price_by_link(seen, session, keys)
         or _unlisted(plan, session, keys)
         or misplaced(plan, [(sight.url, each) for sight in seen for each in sight.standings], session)
     )

@@ -308,7 +308,9 @@ class TrialEnv(ShopEnv):
         self._last = observation
         task, steps = self.task, len(self._trajectory.decisions)
         tab = task.started.get(self.page)
-        self._trajectory.looks.append(look_of(observation, steps, task.stop, task.page, tab, self.stood))
+        self._trajectory.looks.append(
+            look_of(observation, steps, task.stop, task.page, tab, self.stood, self.way)
+        )
 
     def _end_if_over(self, terminated: bool) -> None:
         trajectory, limits = self._trajectory, self.venue.design.experiment.limits

@@ -18,7 +18,8 @@ from jsonpath import JSONPathMatch
 from interventions.edits.base import LONGEST
 from interventions.errors import CannotEdit
 from interventions.html.markup import Written, read_text
-from interventions.html.numbers import figures, machine_figure, on_scale
+from interventions.html.numbers import UNKNOWN, figures, machine_figure, on_scale
+from interventions.html.raised import missing_signs
 from interventions.yaml.limited import find
 from interventions.yaml.sitemap import Data, product_key
 
@@ -192,11 +193,15 @@ def _written(
         return machine.write(_multiplied(change(machine.value / factor), factor))
     source, written = _read(old)
     found = figures(written.text)
-    span = written.span(found[0].start, found[0].end) if len(found) == 1 else None
-    if span is None:
+    if len(found) != 1:
         raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
-    after = source[: span[0]] + found[0].write(change(found[0].value)).encode() + source[span[1] :]
-    return after.decode("utf-8", "surrogatepass")
+    start, end, new = found[0].put(change(found[0].signed))
+    splices = written.splices(start, end, new)
+    if splices is None:
+        raise CannotEdit(f'the figure in the data "{old[:80]}" is spread over several elements')
+    for at, until, part in reversed(splices):
+        source = source[:at] + part.encode() + source[until:]
+    return source.decode("utf-8", "surrogatepass")
 
 
 def _figure(text: str, factor: int) -> Decimal | None:
@@ -204,7 +209,7 @@ def _figure(text: str, factor: int) -> Decimal | None:
     if machine := machine_figure(text):
         return machine.value / factor
     found = figures(_read(text[:LONGEST])[1].text)
-    return found[0].value if len(found) == 1 else None
+    return found[0].signed if len(found) == 1 else None
 
 
 def _multiplied(value: Decimal, factor: int) -> Decimal:
@@ -224,7 +229,10 @@ def _read(text: str) -> tuple[bytes, Written]:
     source = text.encode("utf-8", "surrogatepass")
     ends = [match.span() for match in _MARKUP.finditer(source)]
     between = zip([0, *(end for _, end in ends)], [*(start for start, _ in ends), len(source)], strict=True)
-    return source, read_text(source, between, "utf-8")
+    written = read_text(source, between, "utf-8")
+    for end, sign in missing_signs(source, 0, len(source), UNKNOWN):
+        written = written.with_sign(sign, end)
+    return source, written
 
 
 def _text(value: object) -> str:

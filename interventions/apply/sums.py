@@ -17,6 +17,26 @@ CENT: Final = Decimal("0.005")
 """Half a cent: how far a figure may be rounded where nothing is known of its currency."""
 
 
+class Line(NamedTuple):
+    """A line of a cart as it is shown: `price` of a piece, `sums` by role, of which the first counts.
+
+    `rounding`: how far each of these may be rounded.
+    """
+
+    product: str
+    pieces: Decimal
+    price: Decimal | None
+    sums: list[tuple[str, Decimal]]
+    rounding: Decimal = CENT
+
+    @property
+    def worth(self) -> Decimal | None:
+        """What the line comes to; None where it shows neither a sum nor a price."""
+        if self.sums:
+            return self.sums[0][1]
+        return None if self.price is None else self.price * self.pieces
+
+
 class LineSum(NamedTuple):
     """The sum of a line; `rounding`: how far the price of a piece may be from the sum of one piece."""
 
@@ -53,9 +73,10 @@ class CartSums:
         totals = [(total.role, total.place) for total in (*self.totals, *self.of_lines)]
         return self.content, lines, totals
 
-    def add_lines(self, kind: str, lines: list["_Line"]) -> None:
-        """Add the lines of one kind."""
-        self.content[kind] = tuple((line.product, line.pieces) for line in lines)
+    def add_lines(self, kind: str, lines: list[Line]) -> None:
+        """Add the lines of one kind, of which a page may show several lists."""
+        shown = tuple((line.product, line.pieces) for line in lines)
+        self.content[kind] = self.content.get(kind, ()) + shown
         for line in lines:
             self.lines += (
                 LineSum(line.product, role, line.pieces, value, line.rounding * (1 + 1 / line.pieces))
@@ -69,24 +90,10 @@ class CartSums:
             self.of_lines.append(Total(f"the lines of {kind}", kind, sum(known, Decimal(0)), rounding))
 
 
-class _Line(NamedTuple):
-    product: str
-    pieces: Decimal
-    price: Decimal | None
-    sums: list[tuple[str, Decimal]]
-    rounding: Decimal = CENT
-
-    @property
-    def worth(self) -> Decimal | None:
-        if self.sums:
-            return self.sums[0][1]
-        return None if self.price is None else self.price * self.pieces
-
-
 def sums_on_page(view: MappedPage) -> CartSums:
     """Return the sums on a page, those in its data among them. Raises CannotEdit."""
     found = CartSums()
-    lines: dict[str, list[_Line]] = {}
+    lines: dict[str, list[Line]] = {}
     for key, showing in view.showings():
         if _is_line(showing):
             lines.setdefault(showing.group, []).append(_line_on(key, showing, found))
@@ -109,11 +116,13 @@ def sums_in_answer(document: Document, url: str, site: SiteMap) -> CartSums:
 
 
 def _is_line(showing: Showing) -> bool:
-    own = showing.group not in ("product", "page")
-    return own and (showing.group == ROW or any(map(showing.role, ("product.quantity", "product.subtotal"))))
+    """Whether a place is a line of a cart: a row, or a card that shows a number of pieces or their sum."""
+    if showing.group in ("product", "page"):
+        return False
+    return showing.group == ROW or any(map(showing.role, ("product.quantity", "product.subtotal")))
 
 
-def _line_on(key: str, showing: Showing, found: CartSums) -> _Line:
+def _line_on(key: str, showing: Showing, found: CartSums) -> Line:
     def shown(part: str) -> Iterator[tuple[Target, Decimal]]:
         for target in showing.all(f"product.{part}"):
             if (value := showing.number(target, f"{showing.group}.{part}")) is not None:
@@ -123,7 +132,7 @@ def _line_on(key: str, showing: Showing, found: CartSums) -> _Line:
     for target, _ in (*sums, *prices)[:1]:
         found.currency = found.currency or _currency(showing, target, f"{showing.group}.price")
     pieces = next((value for _, value in shown("quantity")), Decimal(1))
-    return _Line(
+    return Line(
         key,
         pieces,
         prices[0][1] if prices else None,
@@ -168,9 +177,9 @@ def _add_data(
     )
 
 
-def _line_in(key: str, entry: Entry) -> _Line:
+def _line_in(key: str, entry: Entry) -> Line:
     price, pieces = (
         next((value for value, _ in entry.figures(part)), None) for part in ("price", "quantity")
     )
     sums = [("data.subtotal", value) for value, _ in entry.figures("subtotal")]
-    return _Line(key, Decimal(1) if pieces is None else pieces, price, sums)
+    return Line(key, Decimal(1) if pieces is None else pieces, price, sums)

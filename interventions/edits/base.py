@@ -26,7 +26,7 @@ from interventions.html.numbers import (
     tells_unit,
 )
 from interventions.html.page import Page, Piece, Where
-from interventions.html.raised import with_decimal_sign
+from interventions.html.raised import has_raised_cents, with_decimal_signs
 from interventions.yaml.limited import search
 from interventions.yaml.notations import check_css
 from interventions.yaml.sitemap import Place, SiteMap
@@ -39,6 +39,7 @@ _FEW = 60
 _LEVELS, _BESIDE = 3, 80
 """How many elements around a figure are searched for its currency, and how long their texts may be."""
 _PRICES = (".price", ".unit_price", ".subtotal", ".total")
+_SUMS = (".subtotal", ".total")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
 
@@ -133,6 +134,11 @@ class Showing:
         for target in targets:
             place = target.place
             usage = self.usage(role, target)
+            if not (place.part or place.attribute) and _cents_behind(target.node):
+                raise CannotEdit(
+                    f'the cents stand behind the element of "{self.value(target)}"; '
+                    "name both, with part: whole and part: fraction"
+                )
             change: Callable[[str], Sequence[Piece]] = partial(self._figures, usage, place, value)
             if place.words:
                 change = partial(_word, words=place.words, percent=value)
@@ -175,6 +181,11 @@ class Showing:
         found = figures_at(place, text, usage)
         if place.part == "fraction":
             return [Piece(each.start, each.end, each.write_digits(_cents(value, each))) for each in found]
+        if len(found) > 1 and any(each.sign for each in found):
+            raise CannotEdit(
+                f'"{one_line(text)}" shows several prices, and the edit has one; '
+                "say with pattern which it is, or leave the product out"
+            )
         written, padded = on_scale(value, place.scale), place.scale is None
         if place.part == "whole":
             written = value.to_integral(ROUND_FLOOR)
@@ -196,13 +207,18 @@ class Showing:
     def number(self, target: Target, role: str) -> Decimal | None:
         """Return the figure that a target shows, ratings in percent; None unless it shows exactly one.
 
-        Of a price in two elements the whole part has the price, and the cents have nothing.
+        Only sums can be below 0. Of a price in two elements the whole part has the price, and the cents have
+        nothing.
         """
         usage = self.usage(role, target)
         if target.place.part:
             cents = self._cents_beside(target, role)
             return with_cents(target.place, self._text(target), self._text(cents), usage) if cents else None
-        return value_at(target.place, self._text(target), usage)
+        text = self._text(target)
+        value = value_at(target.place, text, usage)
+        if value is not None and role.endswith(_SUMS):
+            return figures_at(target.place, text, usage)[0].signed
+        return value
 
     def _joined(self, target: Target, role: str) -> str | None:
         """The text of a price in two elements; None where it stands in one."""
@@ -223,16 +239,19 @@ class Showing:
         cents = [each for each in targets if each.place.part == "fraction"]
         return cents[wholes.index(target.node.mem_id)] if len(cents) == len(wholes) else None
 
-    def _text(self, target: Target) -> str:
-        """The text of a target as it was written, raised cents as decimals, unless an edit has changed it."""
-        shown, raw = self.value(target), self.page.raw(target.node, target.attribute)
-        if one_line(raw) != shown:
-            return shown
+    def original(self, target: Target) -> str:
+        """Return the text of a target as the page has it, raised cents as decimals."""
+        raw = self.page.raw(target.node, target.attribute)
         bare = target.attribute or target.place.part or next(target.node.iter(), None) is None
         if bare or len(plain := target.node.html or "") > LONGEST:
             return raw
-        signed = with_decimal_sign(plain)
+        signed = with_decimal_signs(plain, self.page.usage)
         return LexborHTMLParser(signed, is_fragment=True).text() if signed != plain else raw
+
+    def _text(self, target: Target) -> str:
+        """The text of a target as it was written, unless an edit has changed it."""
+        shown, raw = self.value(target), self.page.raw(target.node, target.attribute)
+        return self.original(target) if one_line(raw) == shown else shown
 
     def write_text(self, role: str, text: str) -> Change:
         """Write a text into a role's first place, and into its other places where they hold the old text."""
@@ -272,6 +291,19 @@ def _currency_beside(node: LexborNode, usage: Usage) -> str:
         if found := {each.currency for each in figures(text, usage) if each.text == own[0].text} - {""}:
             return found.pop() if len(found) == 1 else ""
     return ""
+
+
+def _cents_behind(node: LexborNode) -> bool:
+    """Whether an element holds the whole part of a price, and the element behind it the cents."""
+    if not node.text().rstrip()[-1:].isdecimal():
+        return False
+    behind = node.next
+    while behind is not None and not behind.is_element_node and not behind.text().strip():
+        behind = behind.next
+    if behind is None or not behind.is_element_node:
+        return False
+    own = node.html or ""
+    return not has_raised_cents(own) and has_raised_cents(f"{own}{behind.html}")
 
 
 def around(node: LexborNode) -> Iterator[str]:

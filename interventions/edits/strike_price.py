@@ -47,10 +47,10 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
         """The price that counts no more, in the format of the one that the shop shows."""
         if target.place.part:
             raise CannotEdit("the price stands in two elements; the map's first place has to hold all of it")
-        raw = showing.page.raw(target.node, target.attribute)
+        raw = showing.original(target)
         shown = one_line(raw)
         if self.was is None:
-            if shown == showing.value(target):
+            if showing.value(target) in (shown, one_line(showing.page.raw(target.node, target.attribute))):
                 raise CannotEdit("the price is the shop's own; write was, or set_price before this edit")
             return shown
         found = figures(raw, showing.page.usage)

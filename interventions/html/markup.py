@@ -5,7 +5,8 @@ import html
 import html.entities
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 # fmt: off
 VOID = frozenset([
@@ -132,16 +133,54 @@ for _name, _char in html.entities.html5.items():
 
 
 class Written(NamedTuple):
-    """A text with its references resolved, and where in the source each character starts and ends."""
+    """A text with its references resolved, and where in the source each character starts and ends.
+
+    A character that the source lacks stands at NOWHERE.
+    """
 
     text: str
     starts: list[int]
     ends: list[int]
 
-    def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return where in the source the characters from `start` to `end` stand; None: not in one piece."""
-        pieces = zip(self.ends[start : end - 1], self.starts[start + 1 : end], strict=True)
-        return (self.starts[start], self.ends[end - 1]) if all(a == b for a, b in pieces) else None
+    def splices(self, start: int, end: int, new: str) -> list[tuple[int, int, str]] | None:
+        """Return what to write where in the source to replace the characters from `start` to `end`.
+
+        None where they stand in several pieces and it cannot be told what belongs into which. Of a figure
+        with two decimals the decimal sign and the decimals may stand in pieces of their own: those of the new
+        figure take their places from the right.
+        """
+        breaks = [at for at in range(start + 1, end) if self.ends[at - 1] != self.starts[at]]
+        old = self.text[start:end]
+        if breaks and (breaks[0] < end - _DECIMALS or not (_CENTS.search(old) and _CENTS.search(new))):
+            return None
+        bounds = [start, *breaks, end]
+        cuts = [0, *(at - end for at in breaks), len(new)]
+        return [
+            (self.starts[first], self.ends[last - 1], new[cut:until])
+            for (first, last), (cut, until) in zip(pairwise(bounds), pairwise(cuts), strict=True)
+            if self.starts[first] != NOWHERE
+        ]
+
+    def with_sign(self, sign: str, position: int) -> "Written":
+        """Return the text with a sign that the source lacks, behind the character that ends at `position`.
+
+        It stays as it is where none does.
+        """
+        if position not in self.ends:
+            return self
+        at = self.ends.index(position) + 1
+        text, starts, ends = self
+        nowhere = [NOWHERE]
+        return Written(
+            text[:at] + sign + text[at:],
+            starts[:at] + nowhere + starts[at:],
+            ends[:at] + nowhere + ends[at:],
+        )
+
+
+NOWHERE: Final = -1
+_CENTS: Final = re.compile(r"[.,٫]\d\d\Z")
+_DECIMALS: Final = 3  # characters
 
 
 def read_text(source: bytes, spans: Iterable[tuple[int, int]], codec: str) -> Written:

@@ -61,8 +61,9 @@ def _syntax(spaces: str) -> re.Pattern[str]:
 
 _FIGURE: Final = _syntax(_NO_BREAK)
 _SPACED: Final = _syntax(rf"\ {_NO_BREAK}")
+_MINUS: Final = re.compile(r"(?<!\w)[-−]\Z")
 _PER_UNIT: Final = re.compile(r"\s*(?:/|(?:per|pro|je|por|par)\b)\s*(?:\d+(?:[.,]\d+)?\s*)?[^\W\d]", re.I)
-_MACHINE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
+_MACHINE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 
 
 class Figure:
@@ -136,6 +137,36 @@ class Figure:
             left = _grouped(left, group, sizes)
         text = left + (f"{point}{right}" if right else self._match["dash"] or "")
         return text if self._zero == _ASCII_ZERO else text.translate(_to_script(self._zero))
+
+    @property
+    def signed(self) -> Decimal:
+        """The number, below 0 where a minus stands before it or before its currency."""
+        return -self.value if self._minus else self.value
+
+    def put(self, value: Decimal) -> tuple[int, int, str]:
+        """Return where the text changes for another value, which may be below 0, and what it is there."""
+        text, minus = self._match.string, self._minus
+        written = self.write(abs(value))
+        if bool(minus) == (value < 0):
+            return self.start, self.end, written
+        lead = text[self._lead : self.start] + written
+        if minus:
+            return self._lead - len(minus), self.end, lead
+        locale = _locale(self._usage.language, self.currency)
+        sign = locale.number_symbols["latn"].get("minusSign", "-") if locale else "-"
+        return self._lead, self.end, sign + lead
+
+    @cached_property
+    def _lead(self) -> int:
+        """Where the figure begins, or the currency before it, if nothing stands between them but space."""
+        before = self._match.string[: self.start].rstrip(UNSEEN)
+        return len(before) - len(self.sign) if self.sign and before.endswith(self.sign) else self.start
+
+    @cached_property
+    def _minus(self) -> str:
+        """The minus before the figure or its currency; empty where there is none, as in `10-20` and `A-4`."""
+        found = _MINUS.search(self._match.string, 0, self._lead)
+        return found[0] if found else ""
 
     @property
     def is_whole(self) -> bool:
@@ -213,6 +244,13 @@ class _MachineFigure(Figure):
     @cached_property
     def value(self) -> Decimal:
         return Decimal(self.text)
+
+    @property
+    def signed(self) -> Decimal:
+        return self.value
+
+    def put(self, value: Decimal) -> tuple[int, int, str]:
+        return self.start, self.end, self.write(value)
 
     def write(self, value: Decimal, *, padded: bool = True) -> str:
         return f"{value.normalize():f}"

@@ -16,7 +16,17 @@ from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
 from interventions.html.marking import Marks, unmark
-from interventions.html.markup import RAW, VOID, Tag, attributes, escape, read_text, spelling, tokens
+from interventions.html.markup import (
+    RAW,
+    VOID,
+    Tag,
+    Written,
+    attributes,
+    escape,
+    read_text,
+    spelling,
+    tokens,
+)
 from interventions.html.numbers import Figure, one_line
 from interventions.html.placement import (
     STRUCTURAL,
@@ -25,6 +35,7 @@ from interventions.html.placement import (
     stands_clear,
     starts_body,
 )
+from interventions.html.raised import missing_signs
 from interventions.html.source_page import ReadPage
 from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
 
@@ -211,11 +222,11 @@ class Page(ReadPage):
         spans = [span] if attribute and (span := attributes(self.source, tag).get(attribute)) else []
         if attribute is None:
             spans = self._texts(node, tag)
-        written = read_text(self.source, spans, self._codec)
+        written, current = self._written(node, tag, spans, attribute)
         found = change(written.text)
         if not found:
             return None
-        piece, current = found[0], self.value(node, attribute)
+        piece = found[0]
         old, new = one_line(written.text[piece.start : piece.end]), one_line(piece.new)
         edited = (node.mem_id, attribute) in self._values
         if edited and old not in current:
@@ -226,18 +237,35 @@ class Page(ReadPage):
         is_sure = one_line(written.text) == current or current.count(old) == 1
         if attribute is None and (len(found) > 1 or not is_sure):
             raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
-        span = written.span(piece.start, piece.end)
-        if span is None:
+        splices = written.splices(piece.start, piece.end, piece.new)
+        if splices is None:
             raise CannotEdit(
                 f'the figure {old} in "{current}" is spread over several elements; name each with part'
             )
-        data = escape(piece.new, self.output)
-        if attribute:  # whose value may stand in quotes of either kind, or in none
-            data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
-        self._splice(*span, data)
+        for start, end, part in splices:
+            data = escape(part, self.output)
+            if attribute:  # whose value may stand in quotes of either kind, or in none
+                data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
+            self._splice(start, end, data)
         after = current.replace(old, new, 1) if edited else one_line(whole)
         self._values[node.mem_id, attribute] = after
         return current, after
+
+    def _written(
+        self, node: LexborNode, tag: Tag, spans: Sequence[tuple[int, int]], attribute: str | None
+    ) -> tuple[Written, str]:
+        """The text of an element or an attribute with its places in the source, and as edits leave it.
+
+        Before raised cents it has a decimal sign.
+        """
+        written, current = read_text(self.source, spans, self._codec), self.value(node, attribute)
+        if attribute is None and len(spans) > 1:
+            text = written.text
+            for end, sign in missing_signs(self.source, tag.end, self._end(node, tag).inner, self.usage):
+                written = written.with_sign(sign, end)
+            if written.text != text and (node.mem_id, None) not in self._values:
+                current = one_line(written.text)
+        return written, current
 
     def shift(self, node: LexborNode, delta: Decimal, find: Callable[[str], Sequence[Figure]]) -> None:
         """Add `delta` to the figure that `find` finds in an element's text; several shifts add up."""
@@ -339,4 +367,4 @@ class Page(ReadPage):
 
 
 def _shifted(find: Callable[[str], Sequence[Figure]], delta: Decimal, text: str) -> list[Piece]:
-    return [Piece(figure.start, figure.end, figure.write(figure.value + delta)) for figure in find(text)]
+    return [Piece(*figure.put(figure.signed + delta)) for figure in find(text)]

@@ -1,7 +1,10 @@
 """Read prices whose cents stand raised behind the whole part: `12<sup>99</sup>` is 12.99, not 1299."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
+
+from interventions.html.numbers import UNKNOWN, Usage, figures
 
 _CENTS: Final = re.compile(
     r"""(?<![\d.,'’])(?P<whole>\d[\d.,'’]{0,15})(?P<tags>(?:\s{0,9}</?[a-z][^>]{0,120}>){0,3}?\s{0,9}
@@ -12,13 +15,33 @@ _CENTS: Final = re.compile(
 )
 
 
-def with_decimal_sign(html: str) -> str:
+def missing_signs(source: bytes, start: int, end: int, usage: Usage) -> Iterator[tuple[int, str]]:
+    """Yield where in a part of a page the decimal signs before such cents are missing, and the signs.
+
+    The page's encoding holds ASCII. A price that has its sign is none of them.
+    """
+    # A byte is a character, so that positions stay the same.
+    for found in _CENTS.finditer(source[start:end].decode("latin-1")):
+        if sign := _missing(found, usage):
+            yield start + found.end("whole"), sign
+
+
+def with_decimal_signs(html: str, usage: Usage = UNKNOWN) -> str:
     """Return HTML in which a decimal sign stands before such cents, so that its text reads as a price."""
-    return _CENTS.sub(_written, html) if "<" in html else html
+
+    def written(found: re.Match[str]) -> str:
+        return f"{found['whole']}{found['tags']}{_missing(found, usage)}{found['cents']}"
+
+    return _CENTS.sub(written, html) if "<" in html else html
 
 
-def _written(found: re.Match[str]) -> str:
-    whole = found["whole"]
+def has_raised_cents(html: str) -> bool:
+    """Return whether HTML holds such a price."""
+    return _CENTS.search(html) is not None
+
+
+def _missing(found: re.Match[str], usage: Usage) -> str:
+    whole, cents = found["whole"], found["cents"]
     if whole[-1] in ".,":  # it stands there already
-        return found[0]
-    return f"{whole}{found['tags']}{',' if '.' in whole else '.'}{found['cents']}"
+        return ""
+    return figures(whole, usage)[-1].joined(cents)[-len(cents) - 1]

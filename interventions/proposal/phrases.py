@@ -258,6 +258,11 @@ def says_checkout(label: str) -> bool:
     return bool(_CHECKOUT.search(plain(label)))
 
 
+def fills_cart(label: str) -> bool:
+    """Return whether a button with this label puts a product into the cart."""
+    return not says_checkout(label) and (says_add(label) or says_buy(label))
+
+
 def is_cart_button(node: LexborNode) -> bool:
     """Return whether an element is the button that puts a product into the cart."""
     attributes = node.attributes

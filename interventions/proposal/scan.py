@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.html.numbers import Figure, figures
-from interventions.html.raised import with_decimal_sign
+from interventions.html.raised import with_decimal_signs
 from interventions.html.shadow import SHADOW, opened
 from interventions.yaml.sitemap import product_key
 
@@ -46,7 +46,7 @@ class Scan:
 
     def __init__(self, capture: Capture) -> None:
         self.url, self.key = capture.url, product_key(capture.url)
-        source = with_decimal_sign(opened(capture.html.encode(errors="replace")).decode())
+        source = with_decimal_signs(opened(capture.html.encode(errors="replace")).decode())
         source = _BREAK.sub(" ", source)  # `Lamp 10<br>9.50` is not 109.50
         self.tree = LexborHTMLParser(source, scripting=True)
         self.order: dict[int, int] = {}

@@ -259,3 +259,21 @@ async def test_whatever_a_form_calls_its_fields_the_page_is_read_alike(context: 
             )
     plain = seen["/plain"]
     assert {path: each for path, each in seen.items() if each != plain} == {}
+
+
+RAISED = {
+    "<p>$12<sup>99</sup>": "$12.99",
+    "<p>1.299<small class=price-decimals>00</small> €": "1.299,00 €",
+    "<p>12,<sup>99</sup> €": "12,99 €",
+    "<p>10<sup>6</sup> lm": "106 lm",
+    "<p><sup>99</sup>": "99",
+    "<p>12 <i>99</i>": "12 99",
+}
+
+
+async def test_raised_cents_are_read_as_decimals(context: BrowserContext) -> None:
+    page = await context.new_page()
+    await page.set_content("".join(f"{markup}</p>" for markup in RAISED))
+    seen = await observe(page, View(), (), Wanted((Spot("p"),)))
+    read = [(each.text, each.given) for each in seen.standing.found[Spot("p")] or ()]
+    assert read == [(text, text) for text in RAISED.values()]

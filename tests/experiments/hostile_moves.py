@@ -18,6 +18,11 @@ def beside(html: str) -> str:
     return f"document.querySelector('#more').innerHTML = '{html}';"
 
 
+COVER = (
+    "document.body.insertAdjacentHTML('beforeend', "
+    "'<div style=\"position:fixed;inset:0;background:white;pointer-events:none\"></div>');"
+)
+MOVE = "document.querySelector('#more').append(t)"
 HONEST = {"nothing": "", "harmless": every(f"{NUDGED}, {PRICE}", "t.style.color = 'navy'")}
 DEEDS: dict[str, dict[str, str]] = {
     "nudge": {
@@ -25,14 +30,20 @@ DEEDS: dict[str, dict[str, str]] = {
         "hide": every(NUDGED, "t.style.visibility = 'hidden'"),
         "clear": every(NUDGED, "t.style.opacity = 0"),
         "reword": every(NUDGED, "t.textContent = 'As good as any'"),
+        "cover": COVER,
+        "move": every(NUDGED, MOVE),
     },
     "price": {
         "undo": every(PRICE, "t.textContent = '$19.99'"),
         "beside": beside("<p>Now $19.99</p>"),
         "in pieces": beside("<b>$19</b><sup>.99</sup>"),
+        "hide": every(PRICE, "t.style.visibility = 'hidden'"),
+        "cover": COVER,
+        "move": every(PRICE, MOVE),
+        "double": every(PRICE, "t.after(t.cloneNode(true)); t.textContent = '$19.99'"),
     },
 }
-HIDING = ("hide", "clear")
+HIDING = ("hide", "clear", "cover")
 EDITS: dict[str, tuple[list[Any], str, str]] = {
     "nudge": ([{"insert_text": {"after": "product.title", "text": NUDGE}}], NUDGE, ""),
     "price": ([{"set_price": 9.99}], "$9.99", "$19.99"),
@@ -47,7 +58,7 @@ STAYING = {
 }
 WRITE = (
     "fetch('FROM').then((a) => a.text()).then((text) => { document.open(); document.write(text); "
-    "document.close(); document.documentElement.dataset.written = 1; });"
+    "document.close(); document.documentElement.dataset.written = WHEN; });"
 )
 LEAVING = {
     "location": "location.replace('TO');",
@@ -57,8 +68,8 @@ LEAVING = {
     "link": "const a = document.createElement('a'); a.href = 'TO'; document.body.append(a); a.click();",
     "form": "const f = document.createElement('form'); f.action = 'TO'; document.body.append(f); f.submit();",
     "redirect": "location.href = '/go/KEY';",
-    "write": WRITE.replace("FROM", "/raw/KEY"),
-    "write its own": WRITE.replace("FROM", "/KEY.html"),
+    "write": WRITE.replace("FROM", "/raw/KEY").replace("WHEN", "1"),
+    "write its own": WRITE.replace("FROM", "/KEY.html").replace("WHEN", "performance.now()"),
     "blob": "fetch('/raw/KEY').then((a) => a.text()).then((text) => location.replace("
     "URL.createObjectURL(new Blob([text], {type: 'text/html'}))));",
 }
@@ -113,6 +124,8 @@ def case(rng: random.Random, *, honest: bool) -> Case:
     deed = rng.choice(list(HONEST if honest else DEEDS[kind]))
     stays = rng.choice(list(STAYING))
     leaves = rng.choice(["", "", *(way for way in LEAVING if not honest or way not in RAW)])
+    if honest and stays in ("push", "replace", "as the other") and leaves == "write its own":
+        leaves = ""  # whose page that is a guest's observer cannot tell: it fails the trial
     to = TARGETS[-1] if honest else rng.choice(TARGETS)
     when = rng.choice(list(WHEN))
     reader = rng.choice(COMES_BACK if honest else list(READERS))

@@ -17,6 +17,7 @@ from mitmproxy import http
 
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
+from interventions.apply import sums
 from interventions.apply.consistency import disagreements
 from interventions.apply.engine import Places
 from interventions.apply.plan import Plan, Treatment
@@ -131,6 +132,50 @@ def test_where_scripts_draw_the_pages_only_answers_are_compared() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("language", "price", "total", "after"),
+    [
+        ("en", "$20.00", "$5.00", "-$5.00"),
+        ("en", "$20.00", "$1,234.00", "$1,224.00"),
+        ("en", "$2,020.00", "$5.00", "-$2,005.00"),
+        ("en", "$20.00", "-$5.00", "-$15.00"),
+        ("de", "20,00 €", "5,00 €", "-5,00 €"),
+        ("de", "5,00 €", "-2,00 €", "3,00 €"),
+        ("sv", "20 kr", "5 kr", "−5 kr"),
+        ("de-CH", "CHF 20.00", "Total: CHF 5.00", "Total: -CHF 5.00"),
+        ("en", "$5.00", "Total $-2.00", "Total $3.00"),
+    ],
+)
+def test_a_total_that_a_discount_makes_negative_has_a_minus(
+    language: str, price: str, total: str, after: str
+) -> None:
+    shown = cheaper(lamp=10)
+    html = f"<!doctype html><html lang={language}>{CART}"
+    body = shown.page("cart", html.format(price, 1, price, total))
+    assert f"<b class=total>{after}</b>" in body
+    assert shown.told == []
+
+
+@pytest.mark.parametrize(
+    ("total", "after"),
+    [(5, -5), ("5.00", "-5"), ("$5.00", "-$5.00"), ("-$5.00", "-$15.00"), (-5.5, -15.5), ("-5.5", "-15.5")],
+)
+def test_a_total_in_data_can_be_negative(total: object, after: object) -> None:
+    shown = cheaper(lamp=10)
+    cart = {"lines": [{"url": "/lamp", "price": 20, "pieces": 1, "sum": 20}], "total": total}
+    body = shown.page("api/cart", json.dumps(cart), "application/json")
+    assert json.loads(body)["total"] == after
+    assert shown.told == []
+
+
+def test_what_two_lists_of_one_kind_show_is_all_in_the_cart() -> None:
+    found, one = sums.CartSums(), Decimal(1)
+    found.add_lines("cart", [sums.Line("lamp", one, Decimal(20), [])])
+    found.add_lines("cart", [sums.Line("vase", one, None, [("data.subtotal", Decimal(5))])])
+    assert found.content == {"cart": (("lamp", one), ("vase", one))}
+    assert [total.value for total in found.of_lines] == [20, 5]
+
+
 def test_where_a_page_shows_the_lines_twice_the_total_follows_once() -> None:
     places = ROLES | {"mini": "li", "mini.link": ROLES["row.link"]}
     places |= {"mini.price": ".price", "mini.quantity": ".pieces"}
@@ -182,7 +227,7 @@ class Line:
 
 @dataclass(frozen=True)
 class View:
-    """A generated page; `extra` is the shipping and tax in its total."""
+    """A generated page; `extra` is the shipping and tax in its total, below 0 a discount."""
 
     lines: bool
     sums: bool
@@ -207,7 +252,7 @@ def carts(draw: st.DrawFn) -> tuple[str, str, list[Line], list[View]]:
         off = (price * pieces / 10).quantize(unit, ROUND_HALF_UP) if draw(st.booleans()) else Decimal(0)
         new = draw(st.none() | amounts.filter(lambda new, least=off / pieces: new > least))
         lines.append(Line(f"p{number}", price, pieces, off, new))
-    extras = st.just(Decimal(0)) | amounts
+    extras = st.just(Decimal(0)) | amounts | amounts.map(lambda amount: -amount)
     views = st.builds(View, st.booleans(), st.booleans(), st.booleans(), extras, st.booleans())
     return language, currency, lines, draw(st.lists(views, min_size=1, max_size=4))
 

@@ -11,6 +11,8 @@ PATIENCE_MS = 8_000
 
 
 VIEWS = ("page", "listing", "by click", "cart")
+SUMS = "sums"
+"""Another view after these: the cart with one more piece, and the listing, whose header may show a sum."""
 
 
 async def faults(page: Page, base: str, case: Case, wanted: Sequence[str] = VIEWS) -> dict[str, str]:
@@ -25,6 +27,7 @@ async def faults(page: Page, base: str, case: Case, wanted: Sequence[str] = VIEW
         "listing": lambda: _listing(page, base, case),
         "by click": lambda: _by_click(page, base, case),
         "cart": lambda: _cart(page, base, case),
+        SUMS: lambda: _sums(page, base, case),
     }
     for name in wanted:
         try:
@@ -38,12 +41,12 @@ async def faults(page: Page, base: str, case: Case, wanted: Sequence[str] = VIEW
 
 async def _product(page: Page, base: str, case: Case) -> str:
     await page.goto(case.start_page(base), wait_until="networkidle")
-    return await _wrong(page, case, NUDGE, case.prices[1], case.third["says"])
+    return await _wrong(page, case.prices[0], NUDGE, case.prices[1], case.third["says"])
 
 
 async def _listing(page: Page, base: str, case: Case) -> str:
     await page.goto(base + case.listing, wait_until="networkidle")
-    return await _wrong(page, case, *case.prices[1:] if case.listed else ())
+    return await _wrong(page, case.prices[0], *case.prices[1:] if case.listed else ())
 
 
 async def _by_click(page: Page, base: str, case: Case) -> str:
@@ -53,14 +56,42 @@ async def _by_click(page: Page, base: str, case: Case) -> str:
     await links.filter(visible=True).first.click(timeout=PATIENCE_MS)
     await shown(page.locator("h1").filter(has_text=LAMP["name"]))
     await page.wait_for_load_state("networkidle")
-    return await _wrong(page, case, NUDGE, case.prices[1], case.third["says"])
+    return await _wrong(page, case.prices[0], NUDGE, case.prices[1], case.third["says"])
 
 
 async def _cart(page: Page, base: str, case: Case) -> str:
     await page.goto(case.start_page(base), wait_until="networkidle")
     await buy(page, case)
     await page.goto(base + case.cart, wait_until="networkidle")
-    return await _wrong(page, case, case.prices[1])
+    return await _wrong(page, case.prices[0], case.prices[1])
+
+
+async def _sums(page: Page, base: str, case: Case) -> str:
+    """Lines, subtotals, totals and a basket in the header say the new sum, and none an old one or a mix."""
+    await page.goto(case.start_page(base), wait_until="networkidle")
+    await buy(page, case)
+    before, after = case.prices
+    old = [written_as(before, digits(before) * 2), written_as(before, digits(before) + digits(after))]
+    for path, texts in ((case.cart, [written_as(after, digits(after) * 2)]), (case.listing, [])):
+        await page.goto(base + path, wait_until="networkidle")
+        for each in old:
+            if fault := await _wrong(page, each, *texts):
+                return f"{path}: {fault}"
+    return ""
+
+
+def digits(price: str) -> int:
+    """The digits of a price, as one number."""
+    return int("".join(char for char in price if char.isdecimal()))
+
+
+def written_as(price: str, number: int) -> str:
+    """Another price of as many digits, with the same separators in the same places, in the same script."""
+    own = [char for char in price if char.isdecimal()]
+    new = str(number)
+    assert len(new) == len(own), f"{price}: {number} has not as many digits"
+    zero, left = ord(own[0]) - int(own[0]), iter(new)
+    return "".join(chr(zero + int(next(left))) if char.isdecimal() else char for char in price)
 
 
 async def buy(page: Page, case: Case) -> None:
@@ -81,15 +112,15 @@ async def buy(page: Page, case: Case) -> None:
     await page.wait_for_load_state("networkidle")
 
 
-async def _wrong(page: Page, case: Case, *texts: str) -> str:
+async def _wrong(page: Page, old: str, *texts: str) -> str:
     body = page.locator("body")
     for text in texts:
         if not await shown(page.get_by_text(text)):
             said = " ".join((await body.inner_text()).split())
             cause = f": {said[:300]}" if "could not be prepared" in await page.title() else ""
             return f'"{text}" is not there{cause}'
-    if await page.get_by_text(case.prices[0]).filter(visible=True).count():
-        return f'the old price "{case.prices[0]}" is still there'
+    if await page.get_by_text(old).filter(visible=True).count():
+        return f'the old price "{old}" is still there'
     return ""
 
 

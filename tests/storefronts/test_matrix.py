@@ -19,7 +19,7 @@ from proxy.server import Proxy
 from proxy.session import AllowList, Session
 from tests.storefronts.cases import cases
 from tests.storefronts.install import CannotInstall, install, is_installed
-from tests.storefronts.look import VIEWS, faults
+from tests.storefronts.look import SUMS, VIEWS, faults
 from tests.storefronts.matrix import hide_addresses, written
 from tests.storefronts.shops import running
 from tests.storefronts.steps import STEPS, Shop, run
@@ -62,7 +62,7 @@ async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, t
         )
         context = await browser.new_context(proxy={"server": slot.url, "bypass": "<-loopback>"})
         try:
-            views = VIEWS if THOROUGH or name in WHOLE else VIEWS[:2]
+            views = (*VIEWS, SUMS) if THOROUGH or name in WHOLE else VIEWS[:2]
             found = await faults(await context.new_page(), base, case, views)
         finally:
             await context.close()

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 from agents.simulated.readers.product_page import ProductPage, read_facts
 from environments.drawn import Drawn
+from interventions.proposal.phrases import fills_cart
 
 _SAME_LINE = 8
 """Texts whose upper edges are so many pixels apart stand in one line."""
 _APART = 1.6
 """Radio buttons that are further apart than so many times the least distance belong to another group."""
-ADD_TO_CART = "add to cart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def read_picture(views: Sequence[Sequence[Drawn]]) -> ProductPage:
 
 def button_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
     """Return the middle of the button that puts a product into the cart; None where none can be seen."""
-    found = (each for each in drawn if each.kind == "button" and each.text.lower() == ADD_TO_CART)
+    found = (each for each in drawn if each.kind == "button" and fills_cart(each.text))
     return next((each.centre for each in found), None)
 
 

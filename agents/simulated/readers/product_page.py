@@ -7,6 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from agents.simulated.readers.facts import price_in, rating_in, reviews_in
 from environments.shown_product import ShownProduct
+from interventions.proposal.phrases import is_cart_button
 
 _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a document
 
@@ -74,11 +75,11 @@ def read_facts(text: str) -> tuple[float | None, float | None, int]:
 
 
 def add_to_cart_button(scope: LexborHTMLParser | LexborNode) -> str | None:
-    """Return the bid of the first control that says "Add to Cart"; None without one."""
-    for node in scope.css("[bid]"):
-        if (text_of(node) or node.attributes.get("value") or "").lower() == "add to cart":
-            return node.attributes["bid"]
-    return None
+    """Return the bid of the first control whose label says that it fills the cart; None without one.
+
+    Labels are told as `souk interventions map` tells them, in its languages.
+    """
+    return next((node.attributes["bid"] for node in scope.css("[bid]") if is_cart_button(node)), None)
 
 
 def text_of(node: LexborNode | None) -> str:

@@ -9,7 +9,7 @@ import pytest
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
 from agents.simulated.picture_shopper import PictureShopper
-from agents.simulated.readers.picture_page import option_groups, read_picture
+from agents.simulated.readers.picture_page import button_in, option_groups, read_picture
 from agents.simulated.readers.tree_page import as_html
 from agents.simulated.tab_shopper import ShopperProfile, Sight, shipped_profile
 from agents.simulated.utility import Alternative, Taste, choice_probabilities, choose
@@ -69,6 +69,13 @@ def test_a_product_is_read_below_its_title() -> None:
     assert (page.title, page.price, page.rating, page.reviews) == ("Desk Lamp", 24.5, 86, 12)
     assert "home" in page.text
     assert read_picture([]).title == ""
+
+
+@pytest.mark.parametrize("label", ["Add to Cart", "In den Warenkorb", "加入购物车", "Buy"])
+def test_the_button_is_found_by_its_label(label: str) -> None:
+    others = [text("Checkout", 10, kind="button"), text(label, 200)]
+    assert button_in([*others, text(label, 386, kind="button", x=679)]) == (779, 396)
+    assert button_in(others) is None
 
 
 @pytest.mark.parametrize(

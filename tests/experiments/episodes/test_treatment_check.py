@@ -399,6 +399,37 @@ async def test_a_list_that_a_script_puts_back_fails_the_trial(
         assert record.unchecked == []
 
 
+LAMP = "harbour-desk-lamp"
+LINK = f'<a href="/{LAMP}.html?from=list">Harbour Desk Lamp</a>'
+LISTED = {
+    "the old price": (f"<div>{LINK} <i>new</i> <b>$19.99</b></div>", True),
+    "in a table, in pieces": (f"<table><tr><td>{LINK}</td><td>$<b>19</b><sup>.99</sup></td></table>", True),
+    "no price": (f"<div>{LINK}</div>", False),
+    "another price": (f"<div>{LINK} <b>$29.99</b></div>", False),
+    "beside a link to another": (f"<div>{LINK} <a href=/oats.html>Oats, <b>$19.99</b></a></div>", False),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("how", usual(LISTED, 3))
+async def test_an_old_price_beside_a_link_fails_the_trial(
+    how: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    """In a list that the site map does not describe, on another product's page of the same price."""
+    listed, fails = LISTED[how]
+    # On its own page a product's old price may stand nowhere at all.
+    shop.head, shop.extra = f"<style>.{LAMP} {{ display: none }}</style>", f'<div class="KEY">{listed}</div>'
+    for control in (True, False):
+        trajectory, _, trial = await carry_out(
+            place, tmp_path, edits=edit("set_price", 9.99), control=control
+        )
+        assert control or trial.carrier == LAMP
+        expected = fails and not control
+        assert trajectory.outcome == ("treatment_failed" if expected else "choice"), trajectory.reason
+        if expected:
+            assert f"was shown the old price of {LAMP} too on " in trajectory.reason
+
+
 @pytest.mark.browser
 async def test_one_look_is_not_enough_for_the_later_ones(
     place: Place, shop: ForeignShop, tmp_path: Path

@@ -1,10 +1,11 @@
 """Generated ways of a page that moves and undoes its edit: no choice of a guest counts against the screen."""
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Error, Page
 
 from experiments.episodes.guest_trial import Observe
 from experiments.records.record import TrialRecord
@@ -29,9 +30,13 @@ __all__ = ["place"]
 BUY = "#product-addtocart-button"
 
 
-RESTED = f"""() => ({RESTS})() && (location.protocol === "blob:" || document.title === {NOT_TREATED!r} ||
-  performance.getEntriesByType("resource").some(({{ name }}) => name.endsWith({SEEN!r})))"""
-"""Whether a page has told what stands on it too: what was never drawn is not told as in view."""
+RESTED = f"""() => ({RESTS})() && (location.protocol !== "http:" || document.title === {NOT_TREATED!r} ||
+  performance.getEntriesByType("resource").some(({{ name, startTime }}) => name.endsWith({SEEN!r}) &&
+    startTime >= Number(document.documentElement.dataset.written ?? 0)))"""
+"""Whether a page has told what stands on it too, since it has written itself anew, where it has.
+
+What was never drawn is not told as in view.
+"""
 
 
 async def act(page: Page, deed: str, urls: list[str]) -> None:
@@ -41,7 +46,8 @@ async def act(page: Page, deed: str, urls: list[str]) -> None:
         case "other":
             await page.goto(urls[1])
         case "back":
-            await page.go_back()
+            with suppress(Error):  # a page of a page's own making is gone
+                await page.go_back()
         case words:
             if await page.get_by_text(words, exact=True).count():
                 await page.get_by_text(words, exact=True).click()

@@ -82,6 +82,8 @@ def run(body: bytes, *edits: dict[str, object], content_type: str = "application
         ("&#36;19.99", "&#36;12.50"),
         (10**30, 12.5),
         (1e300, 12.5),
+        ("<b>$19<sup>99</sup></b>", "<b>$12<sup>50</sup></b>"),
+        ("<i>19</i><i>,</i><i>99</i> €", "<i>12</i><i>,</i><i>50</i> €"),
         (None, None),
         (True, True),
         ([19.99], [19.99]),

@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from babel.numbers import format_decimal, get_decimal_symbol
 from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
@@ -15,6 +16,7 @@ from interventions.edits.base import Change
 from interventions.edits.in_browser import Element, Spot, Standing, There
 from interventions.edits.registry import edit_from_dict
 from interventions.errors import UserError
+from interventions.html.numbers import Usage, read_figure
 from interventions.yaml.sitemap import SiteMap, load_site_map
 
 URL = "http://shop.test/lamp"
@@ -234,11 +236,62 @@ def test_the_currency_stands_beside_the_element_of_the_price(markup: str, price:
     assert LexborHTMLParser(done.body).css_first("b").text() == shown
 
 
-def test_raised_cents_are_read_and_not_written(tmp_path: Path) -> None:
+LANGUAGES = ("en_US", "de_DE", "fr_FR", "de_CH", "es_ES", "nb_NO", "it_IT", "nl_NL", "en_IN")
+RAISED = ("<sup>CC</sup>", "<span class=cents>CC</span>", "<i>SIGN</i><small>CC</small>", "SIGN<sup>CC</sup>")
+
+
+@given(
+    st.sampled_from(LANGUAGES),
+    st.sampled_from(RAISED),
+    st.integers(100, 99_999_999),
+    st.integers(100, 99_999_999),
+    st.booleans(),
+)
+def test_raised_cents_are_written_in_the_page_s_format(
+    language: str, markup: str, old: int, new: int, before: bool
+) -> None:
+    def written(price: int) -> str:
+        sign = get_decimal_symbol(language)
+        whole = format_decimal(price // 100, "#,##0", locale=language)
+        if language == "en_IN":
+            whole = format_decimal(price // 100, locale=language)
+        shown = f"{whole}{markup.replace('CC', f'{price % 100:02}').replace('SIGN', sign)}"
+        return f"€ {shown}" if before else f"{shown} €"
+
     site = SiteMap.model_validate({"name": "s", "pages": {"product": "h1"}, "roles": {"product.price": "b"}})
-    html = b"<h1>Lamp</h1><b>12<sup>99</sup> \xe2\x82\xac</b>"
-    (seen,) = sightings(html, content_type="text/html; charset=utf-8", url=URL, site=site)
-    assert seen.value == Decimal("12.99")
-    plan = Plan((Treatment("p", "lamp", (edit_from_dict({"set_price": "9.5"}),)),))
-    with pytest.raises(EditFailed, match="spread over several elements"):
-        rewrite(html, content_type="text/html; charset=utf-8", url=URL, plan=plan, site=site)
+    html = "<!doctype html><html lang={}><meta charset=utf-8><h1>Lamp</h1><b>{}</b>"
+    page, expected = (html.format(language.replace("_", "-"), written(price)) for price in (old, new))
+    (seen,) = sightings(page.encode(), content_type="text/html", url=URL, site=site)
+    assert seen.value == Decimal(old) / 100
+    done = run(page.encode(), site, str(Decimal(new) / 100))
+    assert done.body.decode() == expected
+    (receipt,) = done.receipts
+    assert read_figure(receipt.before, Usage(language)) == Decimal(old) / 100
+    assert read_figure(receipt.after, Usage(language)) == Decimal(new) / 100
+
+
+@pytest.mark.parametrize(
+    ("markup", "reason"),
+    [
+        ("<b>12</b><sup>99</sup> €", 'the cents stand behind the element of "12"; name both, with part'),
+        ("<b>12</b> <sup class=cents><i>99</i></sup>", "the cents stand behind the element"),
+        ("<b>$10<sup>99</sup> – $20<sup>99</sup></b>", "shows several prices, and the edit has one"),
+        ("<b>$10 – 20</b>", "shows several prices, and the edit has one"),
+        ("<b>$1<i>299</i></b>", "spread over several elements; name each with part"),
+        ("<b>$<i>1,</i>299.00</b>", "spread over several elements; name each with part"),
+    ],
+)
+def test_what_is_no_one_price_is_refused(markup: str, reason: str) -> None:
+    site = SiteMap.model_validate({"name": "s", "pages": {"product": "h1"}, "roles": {"product.price": "b"}})
+    with pytest.raises(EditFailed, match=reason):
+        run(f"<!doctype html><meta charset=utf-8><h1>Lamp</h1>{markup}".encode(), site, "9.50")
+
+
+def test_a_price_with_raised_cents_is_struck_as_it_was() -> None:
+    site = SiteMap.model_validate({"name": "s", "pages": {"product": "h1"}, "roles": {"product.price": "b"}})
+    edits = tuple(edit_from_dict(edit) for edit in ({"set_price": "9.50"}, {"strike_price": {}}))
+    html = "<!doctype html><html lang=de><meta charset=utf-8><h1>Lamp</h1><b>12<sup>99</sup> €</b>".encode()
+    plan = Plan((Treatment("p", "lamp", edits),))
+    done = rewrite(html, content_type="text/html", url=URL, plan=plan, site=site).body
+    assert shown(done, "b") == ["950 €"]
+    assert shown(done, "del") == ["was 12,99 €"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interventions.html.numbers import UNKNOWN, Usage, figures, machine_figure, rating_out_of, read_figure
-from interventions.html.raised import with_decimal_sign
+from interventions.html.raised import with_decimal_signs
 from tests.support import size
 
 
@@ -336,4 +336,4 @@ def test_cents_are_read_in_any_digits_whatever_the_page_says_of_its_language(
     ],
 )
 def test_raised_cents_are_decimals(html: str, text: str) -> None:
-    assert with_decimal_sign(html) == (text or html)
+    assert with_decimal_signs(html) == (text or html)

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,27 @@ def test_one_review_and_a_submit_input_are_understood() -> None:
     page = read_product_page('<h1>Lamp</h1> 1 Review <input bid="4" type="submit" value="Add to Cart">')
     assert page.reviews == 1
     assert page.add_to_cart == "4"
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        '<button bid="4">In den Warenkorb</button>',
+        '<button bid="4">Buy now</button>',
+        '<button bid="4"><svg></svg> カートに入れる</button>',
+        '<input bid="4" type="submit" value="Ajouter au panier">',
+        '<a bid="4" href="#" role="button">أضف إلى السلة</a>',
+    ],
+)
+def test_the_button_is_known_by_its_label_in_many_languages(control: str) -> None:
+    others = '<a bid="1" href="/cart">My cart</a> <button bid="2">Checkout</button>'
+    assert read_product_page(f"<h1>Lamp</h1> {others} {control}").add_to_cart == "4"
+    assert read_product_page(f"<h1>Lamp</h1> {others}").add_to_cart is None
+
+
+def test_what_the_map_tells_comes_before_any_label() -> None:
+    page = '<h1>Lamp</h1> <button bid="3">Add to Cart</button> <button bid="4">Yes, please</button>'
+    assert read_product_page(page, ShownProduct(add_to_cart="4")).add_to_cart == "4"
 
 
 def test_an_error_page_shows_nothing_to_buy() -> None:
