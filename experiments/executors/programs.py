@@ -47,8 +47,6 @@ from proxy.server import Slot
 
 LEAVE_SECONDS: Final = 5.0
 """How long a program may go on once its trial has ended, for example to close its browser."""
-DONE: Final = "done"
-"""The key of the line by which a program that is kept says that it is done with a trial."""
 MOST_CALLS: Final = 1_000
 """The most requests to providers that a program may tell of."""
 _QUOTED: Final = 300
@@ -100,7 +98,7 @@ class Visit:
             return
         if usage and (call := usage_in(said)):
             self.calls.append(call)
-        elif self.kept and said.get(DONE) == self.guest.trial:
+        elif self.kept and said.get("done") == self.guest.trial:
             self.done.set()
 
     async def see_through(self, program: Program) -> None:
@@ -241,10 +239,9 @@ class ProgramExecutor:
         told, agent = self._told(visit.guest, slot), visit.guest.definition.agent
         self._running += 1
         try:
-            async with AsyncExitStack() as rest:
-                waited = await self._waiting(agent)
+            waited = await self._waiting(agent)
+            async with waited.rest if waited else AsyncExitStack() as rest:
                 if waited:
-                    rest.push_async_callback(waited.rest.aclose)
                     program = waited.program
                     program.output = Output(visit.hear)
                 else:
