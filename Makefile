@@ -55,6 +55,10 @@ agents: setup  ## programs of others that docs/agents/ runs: install them, and l
 		@playwright/mcp@0.0.83 @browserbasehq/stagehand@3.7.3
 	$(PYTHON) -m venv $(READY)/venv
 	$(READY)/venv/bin/pip install --quiet --disable-pip-version-check browser-use==0.13.14
+	$(PYTHON) -m venv $(READY)/agentlab
+	$(READY)/agentlab/bin/pip install --quiet --disable-pip-version-check \
+		browsergym-experiments==0.14.3 anthropic pandas requests "openai<2" "litellm<1.79"
+	$(READY)/agentlab/bin/pip install --quiet --disable-pip-version-check --no-deps agentlab==0.4.2
 	$(BIN)/pytest tests/experiments/executors/test_ready_agents.py
 
 faults: setup  ## random faults over runs (SCHEDULES=500, SEED=0), and what must hold after them; writes docs/faults.md

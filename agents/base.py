@@ -17,6 +17,7 @@ from environments.observation import Observation
 
 SIMULATED: Final = "simulated"
 COMMAND: Final = "command"
+KEPT: Final = "kept"
 
 
 def is_simulated(agent: str) -> bool:
@@ -26,7 +27,12 @@ def is_simulated(agent: str) -> bool:
 
 def is_command(agent: str) -> bool:
     """Return whether an agent is a program of the user's, by its name: it acts by itself."""
-    return agent.partition(":")[0] == COMMAND
+    return agent.partition(":")[0] in (COMMAND, KEPT)
+
+
+def is_kept(agent: str) -> bool:
+    """Return whether an agent is a program that is kept for many trials, by its name."""
+    return agent.partition(":")[0] == KEPT
 
 
 class Message(TypedDict):

@@ -1,4 +1,7 @@
-"""Programs as agents: `command:PROGRAM ARGUMENTS`. They act by themselves, through their trial's proxy."""
+"""Programs as agents: `command:PROGRAM ARGUMENTS`, and `kept:...` for one that is kept for many trials.
+
+They act by themselves, through their trial's proxy.
+"""
 
 import os
 import re
@@ -26,7 +29,7 @@ _MOST: Final = 10**9
 
 
 class Told(TypedDict):
-    """The one line of JSON that a program reads from its standard input."""
+    """The line of JSON that a program reads from its standard input, one for each trial."""
 
     trial: str
     seed: int
@@ -71,10 +74,11 @@ def memory() -> int:
     return int(size * 2**30)
 
 
-def environment(own: Mapping[str, str], told: Told, keeper: str) -> dict[str, str]:
+def environment(own: Mapping[str, str], told: Told | None, keeper: str) -> dict[str, str]:
     """Return the environment of a program: ours without secrets and settings of Souk, and its trial.
 
-    `keeper`: the variable by which the command finds what it has started.
+    `told`: None for a program that is kept, which has many trials. `keeper`: the variable by which the
+    command finds what it has started.
     """
     given = _named(own)
     kept = {
@@ -82,6 +86,8 @@ def environment(own: Mapping[str, str], told: Told, keeper: str) -> dict[str, st
         for name, value in own.items()
         if name in given or name == keeper or not (name.startswith("SOUK_") or _SECRET.search(name))
     }
+    if told is None:
+        return kept
     return kept | {
         "SOUK_TRIAL": told["trial"],
         "SOUK_PROXY": told["proxy"],

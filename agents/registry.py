@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
 
-from agents.base import COMMAND, SIMULATED, Agent, Respondent, is_command
+from agents.base import COMMAND, KEPT, SIMULATED, Agent, Respondent, is_command
 from agents.command import check_command, command_of
 from agents.computer import make_computer_agent
 from agents.computer.options import DEFAULT, ComputerOptions
@@ -174,6 +174,7 @@ def known_agents() -> list[KnownAgent]:
             for name, service in (SERVICES | COMPUTERS).items()
         ),
         KnownAgent(f"{COMMAND}:PROGRAM ARGUMENTS", "a program of yours (docs/any-agent.md)", ""),
+        KnownAgent(f"{KEPT}:PROGRAM ARGUMENTS", "the same, kept for many trials", ""),
         KnownAgent("hf:NAME_OR_FOLDER", "torch, transformers, the model's files", problem_of("hf")),
         *(KnownAgent(name, "", "") for name in sorted(_installed())),
     ]

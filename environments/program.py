@@ -97,6 +97,16 @@ class Program:
         self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
         """How the program ended, once nothing is left of it."""
 
+    def tell(self, text: str, *, more: bool = False) -> None:
+        """Write a line to the program's standard input; without `more` that is its end.
+
+        A program that reads nothing is not waited for.
+        """
+        if self._keeper.stdin:
+            self._keeper.stdin.write(text.encode() + b"\n")
+            if not more:
+                self._keeper.stdin.close()
+
     async def _read(self) -> None:
         while part := await self._written.read(2**16):
             self.output.add(part)
@@ -159,6 +169,8 @@ class Program:
         finally:
             with suppress(ProcessLookupError):
                 self._keeper.kill()
+            # What a keeper leaves that had to be killed is ended here.
+            await asyncio.wait(self._tasks[1:], timeout=_PATIENCE_SECONDS)
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -170,15 +182,14 @@ class Program:
 async def run_program(
     command: Sequence[str],
     *,
-    told: str,
     environment: Mapping[str, str],
     memory: int,
     line: Callable[[bytes], None],
 ) -> AsyncIterator[Program]:
     """Run a program for the time of the block, without a shell.
 
-    `told` is its standard input. `memory`, in bytes, is what it may have together with all that it starts.
-    `line` is told of each line of its output.
+    `memory`, in bytes, is what it may have together with all that it starts. `line` is told of each line of
+    its output.
     """
     ours, theirs = socket.socketpair()
     mark = secrets.token_hex(16)
@@ -201,11 +212,6 @@ async def run_program(
         )
     program = Program(keeper, ours, written, Output(line), f"{VARIABLE}={mark}".encode())
     try:
-        if keeper.stdin:
-            with suppress(OSError):
-                keeper.stdin.write(told.encode() + b"\n")
-                await keeper.stdin.drain()
-            keeper.stdin.close()
         yield program
     finally:
         await program.close()

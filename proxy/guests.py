@@ -118,8 +118,11 @@ class Guests:
 
     async def client_connected(self, client: Client) -> None:
         """Turn away at a port of its own whoever is not the guest that sits there."""
-        owner = self._owners.get(client.sockname[1])
-        if owner and not await owner(client.peername[:2], client.sockname[:2]):
+        owner = self._owners.get(port := client.sockname[1])
+        if not owner:
+            return
+        is_owned = await owner(client.peername[:2], client.sockname[:2])
+        if not is_owned or self._owners.get(port) is not owner:  # the port was closed meanwhile
             client.error = "the port of another program's trial"
             logger.warning("turned away: a process that came to the port of another program's trial")
 

@@ -88,10 +88,14 @@ class Proxy:
         return slot
 
     async def close_slot(self, slot: Slot) -> None:
-        """Listen on a port no longer; what still comes through its connections belongs to nobody."""
+        """Listen on a port no longer, and close its connections: the port may be another slot's next."""
         slot.session = None
         del self._slots[slot.port]
         await self._listeners.pop(slot.port).stop()
+        for connection in list(self._server.connections.values()):
+            client = connection.transports.get(connection.client)
+            if connection.client.sockname[1] == slot.port and client and client.handler:
+                client.handler.cancel("its port is closed")
 
     def listens(self, slot: Slot) -> bool:
         """Return whether the slot's port is still open."""

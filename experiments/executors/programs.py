@@ -1,5 +1,8 @@
 """Run attempts whose agent is a program of the user's: it is started for the trial, and acts by itself.
 
+A program that is kept gets one trial after the other, each with a port of the proxy of its own, for as long
+as it says of each that it is done with it.
+
 The trial is that of a guest: the same plan, the same rule of what a choice is, the same check of what was
 shown.
 """
@@ -11,16 +14,16 @@ import secrets
 import signal
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from playwright.async_api import async_playwright
 
-from agents.base import Call
+from agents.base import Call, is_kept
 from agents.command import Told, command_of, environment, memory, secrets_of, usage_in
 from environments.browser import find_browser
-from environments.program import Ended, Program, run_program
+from environments.program import Ended, Output, Program, run_program
 from environments.stops import guard
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
@@ -63,7 +66,8 @@ class Visit:
     """An attempt at a trial by a program: its trial as a guest, its end, and what the program tells."""
 
     def __init__(self, trials: GuestTrials, attempt: Attempt[ShopTrial]) -> None:
-        self.over = asyncio.Event()
+        self.over, self.done = asyncio.Event(), asyncio.Event()
+        self.kept = is_kept(attempt.trial.agent)
         self.program: asyncio.Future[Program] = asyncio.get_running_loop().create_future()
         self.calls: list[Call] = []
         self.output = ""
@@ -84,29 +88,42 @@ class Visit:
         self.over.set()
 
     def hear(self, line: bytes) -> None:
-        """Take a line of the program's output, which may tell of a request to a provider."""
-        if line.startswith(b'{"usage"') and len(self.calls) < MOST_CALLS:
-            try:
-                call = usage_in(json.loads(line))
-            except (ValueError, RecursionError):
-                return
-            self.calls += [call] if call else []
+        """Take a line of the program's output: of a request to a provider, or that it is done."""
+        usage = line.startswith(b'{"usage"') and len(self.calls) < MOST_CALLS
+        if not usage and not (self.kept and line.startswith(b'{"done"')):
+            return
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if usage and (call := usage_in(said)):
+            self.calls.append(call)
+        elif self.kept and said.get("done") == self.guest.trial:
+            self.done.set()
 
     async def see_through(self, program: Program) -> None:
         """Wait until the trial or the program has ended, or the time is over; then let the program leave."""
         timers = self.guest.timers
         timers.append(asyncio.create_task(self.guest.run_out()))
-        waiting = asyncio.create_task(self.over.wait())
+        waiting, leaving = (asyncio.create_task(each.wait()) for each in (self.over, self.done))
+        left: list[asyncio.Future[Any]] = [program.ended, leaving]
         try:
-            either: list[asyncio.Future[Any]] = [program.ended, waiting]
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([*left, waiting], return_when=asyncio.FIRST_COMPLETED)
             if not self.over.is_set():
-                self.guest.end(end_of(program.ended.result(), cut(program.output.text)))
+                self.guest.end(self._left(program))
             elif self.guest.outcome != "agent_limit":
-                await asyncio.wait([program.ended], timeout=LEAVE_SECONDS)
+                await asyncio.wait(left, timeout=LEAVE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for timer in (waiting, *timers):
+            for timer in (waiting, leaving, *timers):
                 timer.cancel()
+
+    def _left(self, program: Program) -> Trajectory:
+        """How the trial ends that the program has left. Raises UserError: it did not start."""
+        if not self.done.is_set():
+            return end_of(program.ended.result(), cut(program.output.text), kept=self.kept)
+        trajectory = Trajectory()
+        trajectory.end("no_choice", "the program was done without a choice")
+        return trajectory
 
     def result(self, cause: Cause | None, reason: str) -> TrialRecord:
         """Return the record with all that the program told; `cause`: the part that failed meanwhile."""
@@ -129,6 +146,15 @@ class Visit:
             output=[{"number": 0, "text": self.output}] if self.output else [],
             cause=cause or record.cause,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A program of this agent that runs; `rest` ends it, and removes its folder."""
+
+    agent: str
+    program: Program
+    rest: AsyncExitStack
 
 
 def guest_trials(
@@ -164,6 +190,10 @@ class ProgramExecutor:
         self._trials = guest_trials(design, testbed.base_url, guests, observe=observe)
         self._origin = Origin.of(shop_origin(testbed.base_url))
         self._warned = False
+        self._running = 0
+        """How many programs have a trial."""
+        self._idle: list[Started] = []
+        """The programs that wait for another one, the first for the longest time."""
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record.
@@ -205,19 +235,55 @@ class ProgramExecutor:
             self._warned = guest.tell_if_unseen()
 
     async def _host(self, visit: Visit, slot: Slot) -> None:
-        """Run the program for the time of its trial."""
-        told, command = self._told(visit.guest, slot), command_of(visit.guest.definition.agent)
-        with tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True) as folder:
-            async with run_program(
-                command,
-                told=json.dumps(told),
-                environment=environment(os.environ, told, VARIABLE) | {"TMPDIR": folder},
+        """Run a program for the time of the trial, or let one that is kept take it."""
+        told, agent = self._told(visit.guest, slot), visit.guest.definition.agent
+        self._running += 1
+        try:
+            waited = await self._waiting(agent)
+            async with waited.rest if waited else AsyncExitStack() as rest:
+                if waited:
+                    program = waited.program
+                    program.output = Output(visit.hear)
+                else:
+                    program = await self._start(visit, told, rest)
+                visit.program.set_result(program)
+                program.tell(json.dumps(told), more=visit.kept)
+                await visit.see_through(program)
+                if visit.done.is_set() and not program.ended.done():
+                    self._idle.append(Started(agent, program, rest.pop_all()))
+            visit.output = cut(program.output.text)
+        finally:
+            self._running -= 1
+
+    async def _start(self, visit: Visit, told: Told, rest: AsyncExitStack) -> Program:
+        folder = rest.enter_context(
+            tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True)
+        )
+        given = environment(os.environ, None if visit.kept else told, VARIABLE)
+        return await rest.enter_async_context(
+            run_program(
+                command_of(visit.guest.definition.agent),
+                environment=given | {"TMPDIR": folder},
                 memory=memory(),
                 line=visit.hear,
-            ) as program:
-                visit.program.set_result(program)
-                await visit.see_through(program)
-            visit.output = cut(program.output.text)
+            )
+        )
+
+    async def _waiting(self, agent: str) -> Started | None:
+        """Return a program of this agent that waits for a trial; None: there is none, and room for one."""
+        while found := next((each for each in self._idle if each.agent == agent), None):
+            self._idle.remove(found)
+            if not found.program.ended.done():
+                return found
+            await found.rest.aclose()
+        while self._idle and self._running + len(self._idle) > self.slots:
+            await self._idle.pop(0).rest.aclose()
+        return None
+
+    async def close(self) -> None:
+        """End the programs that wait for a trial."""
+        while self._idle:
+            await self._idle.pop().rest.aclose()
 
     def _told(self, guest: GuestTrial, slot: Slot) -> Told:
         proxy = self._testbed.proxy
@@ -245,21 +311,29 @@ async def open_programs(
             found = find_browser(playwright) or playwright.chromium.executable_path
         except UserError:  # a program may need none, or bring its own
             found = None
-    yield ProgramExecutor(design, testbed, guests, at_once, str(found) if found else None, observe)
+    executor = ProgramExecutor(design, testbed, guests, at_once, str(found) if found else None, observe)
+    try:
+        yield executor
+    finally:
+        await executor.close()
 
 
-def end_of(ended: Ended, output: str) -> Trajectory:
-    """Return how a trial ends whose program ended before it. Raises UserError: the program did not start."""
+def end_of(ended: Ended, output: str, *, kept: bool = False) -> Trajectory:
+    """Return how a trial ends whose program ended before it. Raises UserError: the program did not start.
+
+    `kept`: it should not have ended. Whether it has even read the line of this trial is not known then.
+    """
     trajectory = Trajectory()
     if ended.error:
         raise UserError(f"agents: the program cannot be started: {ended.error}; see that it can be run")
     said = output.strip().rpartition("\n")[2][-_QUOTED:]
     if ended.limit:
         trajectory.end("agent_error", f"the program was ended: {ended.limit}")
-    elif not ended.status:
+    elif not ended.status and not kept:
         trajectory.end("no_choice", "the program ended without a choice")
     else:
-        how = f"with status {ended.status}" if ended.status > 0 else f"by signal {_signal(-ended.status)}"
+        status = ended.status or 0
+        how = f"with status {status}" if status >= 0 else f"by signal {_signal(-status)}"
         trajectory.end("agent_error", f"the program ended {how}" + (f": {said}" if said else ""))
     return trajectory
 

@@ -91,7 +91,12 @@ class Reception:
             raise OutOfTurn(f"{MOST_AT_ONCE} trials run already; ask again later")
         while self._trials:
             trial = self._trials.popleft()
-            if await self._claim(trial.id):
+            try:
+                claimed = await self._claim(trial.id)
+            except BaseException:  # the host has cancelled its call, for example: another call gets the trial
+                self._trials.appendleft(trial)
+                raise
+            if claimed:
                 return trial
         return None
 
@@ -156,6 +161,7 @@ class Subject:
         """End the trial without a choice. Raises OutOfTurn: none runs."""
         async with self._alone():
             task = self._begun()
+            await self._view(task)  # a call that was cancelled may have left it on the way
             self._agent.answer(GaveUp(storable(" ".join(reason[:TEXT_LIMIT].split()))))
             return await self._view(task)
 

@@ -27,7 +27,7 @@ def test_nothing_is_made_of_what_is_a_shells() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["command", "command:", "command: ", "command:'a", "command:no-such-program-1"]
+    "name", ["command", "command:", "command: ", "command:'a", "command:no-such-program-1", "kept:"]
 )
 def test_mistakes(name: str) -> None:
     with pytest.raises(UserError):
@@ -50,6 +50,7 @@ def test_a_program_gets_no_secret_that_is_not_named() -> None:
     assert set(given) == {"PATH", "GIT_AUTHOR_NAME", "SOUK_COMMAND"} | trial
     named = environment({**own, "SOUK_PROGRAM_ENV": "HF_TOKEN, PATH"}, TOLD, "SOUK_COMMAND")
     assert set(named) - set(given) == {"HF_TOKEN"}
+    assert set(environment(own, None, "SOUK_COMMAND")) == set(given) - trial
 
 
 JSON = st.recursive(

@@ -1,4 +1,4 @@
-"""`python -m tests.faults.programs [--trials N] [--seed S]`: programs that go wrong, in great number.
+"""`python -m tests.faults.programs [--trials N] [--seed S] [--kept]`: programs that go wrong, very many.
 
 Each trial's agent is a program that chooses, crashes, hangs, forks, floods or does worse, as is drawn from
 the trial's id and the seed (`wild_program.py`). What is stored has to be what was drawn, and nothing may be
@@ -119,16 +119,20 @@ class Report:
     longest: int = 0
     """The characters of the longest output that is kept."""
     broken: list[str] = field(default_factory=list)
+    kept: bool = False
+    """Whether programs are kept for many trials."""
 
 
-def expected(way: str, number: int) -> tuple[str, str]:
+def expected(way: str, number: int, *, kept: bool = False) -> tuple[str, str]:
     """Return the outcome of a trial whose program does this, and its reason, as a pattern."""
     ended = "the program ended"
     killed = "the program was ended: more than"
     memory, processes = f"{GB} GB of memory", "512 processes"
     return {
         "give up": ("no_choice", "the guest ended the trial"),
-        "leave": ("no_choice", f"{ended} without a choice"),
+        "leave": ("agent_error", f"{ended} with status 0.*")
+        if kept
+        else ("no_choice", f"{ended} without a choice"),
         "exit": ("agent_error", f"{ended} with status {1 + number % 120}"),
         "crash": (
             "agent_error",
@@ -156,13 +160,15 @@ def carry_out(
     limit: int = 20,
     ways: Sequence[str] = ("",),
     postgresql: bool = False,
+    kept: bool = False,
 ) -> Report:
     """Run so many trials of each way, and compare what is stored with what was drawn.
 
     slots: of each worker. limit: the seconds of a trial. ways: what programs do; empty: what is drawn.
-    postgresql: whether the records are in a PostgreSQL of its own instead of SQLite.
+    postgresql: whether the records are in a PostgreSQL of its own instead of SQLite. kept: whether programs
+    are kept for many trials.
     """
-    report, began = Report(trials * len(ways), seed, workers, slots, limit), time.monotonic()
+    report, began = Report(trials * len(ways), seed, workers, slots, limit, kept=kept), time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="wild-", ignore_cleanup_errors=True) as name,
         postgres_server() if postgresql else nullcontext() as server,
@@ -182,7 +188,7 @@ def carry_out(
     return report
 
 
-def place(folder: Path) -> str:
+def place(folder: Path, family: str = "command") -> str:
     """Put the program into the working directory of a command; return how it is called there.
 
     So its trials, which are known by its name among others, are the same everywhere.
@@ -190,13 +196,13 @@ def place(folder: Path) -> str:
     program = folder / "program"
     program.write_text(f"#!{sys.executable} -IS\n{PROGRAM.read_text()}")
     program.chmod(stat.S_IRWXU)
-    return "command:./program"
+    return f"{family}:./program"
 
 
 def _world(folder: Path, report: Report, trials: int, ways: Sequence[str]) -> World:
     for name in ("first", "t"):
         (folder / name).mkdir()
-    program = place(folder / "first")
+    program = place(folder / "first", "kept" if report.kept else "command")
     text = EXPERIMENT.format(repeats=-(-trials // TRIALS_A_REPEAT), seconds=report.limit)
     (folder / "e.yaml").write_text(text)
     agents = [part for way in ways for part in ("--agent", f"{program} {report.seed} {way}".strip())]
@@ -299,7 +305,7 @@ def _check_trials(world: World, report: Report) -> None:
         text = "".join(each.text for each in output.get(trial, ()))
         report.longest = max(report.longest, len(text))
         wrong = [
-            *_wrong_end(row, way, number, report.limit),
+            *_wrong_end(row, expected(way, number, kept=report.kept), way, report.limit),
             *_wrong_choice(row, way, own[number % len(own)], own, receipts.get(trial, [])),
             *_wrong_calls(row, way, number, calls.get(trial, [])),
             *_wrong_output(way, text, world.temporary),
@@ -310,8 +316,8 @@ def _check_trials(world: World, report: Report) -> None:
         report.broken += [f"trial {trial} ({way}, {number}): {each}" for each in wrong]
 
 
-def _wrong_end(row: Any, way: str, number: int, limit: int) -> Iterator[str]:
-    outcome, reason = expected(way, number)
+def _wrong_end(row: Any, end: tuple[str, str], way: str, limit: int) -> Iterator[str]:
+    outcome, reason = end
     if row.outcome != outcome or not re.fullmatch(reason, row.reason):
         yield f"{row.outcome}, not {outcome}: {row.reason!r}"
     if (row.outcome == "agent_limit") != (row.seconds >= limit) and way != "linger":
@@ -405,6 +411,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--slots", type=int, default=8, help="programs at once in each (default: 8)")
     parser.add_argument("--postgresql", action="store_true", help="records in PostgreSQL instead of SQLite")
+    parser.add_argument("--kept", action="store_true", help="keep programs for many trials")
     parser.add_argument("--write", action="store_true", help=f"write it into {DOCUMENT.name}")
     options = parser.parse_args()
     console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -414,6 +421,7 @@ def main() -> None:
         workers=options.workers,
         slots=options.slots,
         postgresql=options.postgresql,
+        kept=options.kept,
     )
     for line in report.broken:
         console.print(f"FAILED {line}", markup=False)

@@ -214,17 +214,31 @@ def act(way: str, number: int, visitor: Visitor, urls: list[str]) -> None:
             time.sleep(600)
 
 
-def main() -> None:
-    """Note that the program of this trial was started, and do what is drawn for it."""
+def take(trial: str) -> tuple[str, int]:
+    """Note that the program has this trial; return what is drawn for it."""
     seed, *ways = sys.argv[1:]
-    trial = os.environ["SOUK_TRIAL"]
-    way, number = drawn(seed, trial)
-    way = " ".join(ways) or way
     notes = os.open("started", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(notes, f"{trial}\n".encode())
     os.close(notes)
-    urls = [] if way == "leave" else json.loads(sys.stdin.readline())["urls"]
-    act(way, number, Visitor(os.environ["SOUK_PROXY"]), urls)
+    way, number = drawn(seed, trial)
+    return " ".join(ways) or way, number
+
+
+def main() -> None:
+    """Do what is drawn for the trial, or for one trial after the other where the program is kept."""
+    if trial := os.environ.get("SOUK_TRIAL"):
+        way, number = take(trial)
+        urls = [] if way == "leave" else json.loads(sys.stdin.readline())["urls"]
+        act(way, number, Visitor(os.environ["SOUK_PROXY"]), urls)
+        return
+    for line in sys.stdin:
+        told = json.loads(line)
+        os.environ["SOUK_TASK"] = told["task"]
+        way, number = take(told["trial"])
+        act(way, number, Visitor(told["proxy"]), told["urls"])
+        if way == "leave":
+            return
+        os.write(1, b"\n" + json.dumps({"done": told["trial"]}).encode() + b"\n")
 
 
 if __name__ == "__main__":

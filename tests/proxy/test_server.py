@@ -256,6 +256,26 @@ async def test_a_closed_proxy_leaves_nothing_behind(ca_dir: Path) -> None:
     assert left == []
 
 
+async def test_a_closed_slot_closes_its_connections_and_no_others(proxy: Proxy) -> None:
+    async with upstream(message("never"), waits=True) as slow:
+        closed, other = await proxy.open_slot(), await proxy.open_slot()
+        closed.session = its = session(slow.url)
+        idle = await asyncio.open_connection("127.0.0.1", closed.port)
+        busy = await asyncio.open_connection("127.0.0.1", closed.port)
+        stays = await asyncio.open_connection("127.0.0.1", other.port)
+        request = f"GET {slow.url} HTTP/1.1\r\nHost: slow\r\n\r\n".encode()
+        busy[1].write(request)
+        await slow.arrived.wait()
+        await proxy.close_slot(closed)
+        for reader, writer in (idle, busy):
+            assert await reader.read() == b""
+            writer.close()
+        stays[1].write(request)
+        assert (await stays[0].readline()).startswith(b"HTTP/1.1 503")
+        stays[1].close()
+    assert its.upstream_errors == []
+
+
 async def test_a_process_that_ends_while_it_makes_its_authority_leaves_a_folder_that_can_be_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

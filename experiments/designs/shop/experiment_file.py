@@ -217,7 +217,11 @@ class Experiment(Model):
             )
             raise problem_at("stopping", message=message)
         if len(self.observation.modality) > 1:
-            message = "it knows no strata of several modalities; name one modality, or remove this key"
+            message = (
+                "an agent that answers a question alike in all modalities would be counted several times, and"
+                " one decision would end trials in all of them; write an experiment for each modality, or"
+                " remove this key"
+            )
             raise problem_at("stopping", message=message)
         nudge = self.factors.nudge
         if self.stopping.effect == "nudge" and (nudge is None or "each" not in nudge.on):

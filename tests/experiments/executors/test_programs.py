@@ -13,8 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from environments.program import run_program
 from experiments.designs.loading import load_design
 from experiments.executors.executor import Attempt
 from experiments.executors.setup import Setup, open_executor
@@ -37,6 +39,13 @@ DB = ("--db", "sqlite:///t.db")
 def run(folder: Path, name: str, *options: str, **env: str) -> Ended:
     (folder / "e.yaml").write_text(EXPERIMENT)
     return forked_souk("run", "e.yaml", "--agent", name, *DB, *options, cwd=folder, env=SETTINGS | env)
+
+
+def runs(process: int) -> bool:
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def rows(folder: Path, query: str) -> list[dict[str, Any]]:
@@ -71,11 +80,12 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_the_script_of_the_docs(tmp_path: Path) -> None:
-    script = Path(__file__).parents[3] / "docs" / "agents" / "playwright_script.py"
+@pytest.mark.parametrize("name", ["command:{} {}/playwright_script.py", "kept:{} {}/playwright_kept.py"])
+def test_the_scripts_of_the_docs(name: str, tmp_path: Path) -> None:
+    docs = Path(__file__).parents[3] / "docs" / "agents"
     (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 8", "seconds: 120"))
-    name = f"command:{sys.executable} {script}"
-    forked_souk("run", "e.yaml", "--agent", name, *DB, "--limit", "2", cwd=tmp_path)
+    agent, slots = name.format(sys.executable, docs), ("--slots", "1")
+    forked_souk("run", "e.yaml", "--agent", agent, *DB, "--limit", "2", *slots, cwd=tmp_path)
     assert rows(tmp_path, "SELECT DISTINCT outcome FROM trials") == [{"outcome": "choice"}]
     prices = {(row["trial"], row["option"]): row["price"] for row in rows(tmp_path, "SELECT * FROM options")}
     for trial in rows(tmp_path, "SELECT * FROM trials"):
@@ -141,14 +151,103 @@ def test_no_program_reaches_the_trial_of_another(tmp_path: Path) -> None:
 BUYER = """\
 import html, http.cookiejar, json, re, sys, urllib.parse, urllib.request
 
-told = json.loads(sys.stdin.readline())
-handlers = urllib.request.ProxyHandler({"http": told["proxy"]}), urllib.request.HTTPCookieProcessor()
-opener = urllib.request.build_opener(*handlers)
-page = opener.open(told["urls"][0]).read().decode()
-form = re.search(r'<form[^>]*action="([^"]*checkout/cart/add[^"]*)".*?</form>', page, re.S)
-fields = dict(re.findall(r'name="(form_key|product)"[^>]*value="([^"]*)"', form[0]))
-opener.open(html.unescape(form[1]), urllib.parse.urlencode(fields | {"qty": 1}).encode()).read()
+def buy(told):
+    handlers = urllib.request.ProxyHandler({"http": told["proxy"]}), urllib.request.HTTPCookieProcessor()
+    opener = urllib.request.build_opener(*handlers)
+    page = opener.open(told["urls"][0]).read().decode()
+    form = re.search(r'<form[^>]*action="([^"]*checkout/cart/add[^"]*)".*?</form>', page, re.S)
+    fields = dict(re.findall(r'name="(form_key|product)"[^>]*value="([^"]*)"', form[0]))
+    opener.open(html.unescape(form[1]), urllib.parse.urlencode(fields | {"qty": 1}).encode()).read()
+
+if __name__ == "__main__":
+    buy(json.loads(sys.stdin.readline()))
 """
+
+
+KEPT = """\
+import json, os, socket, sys, time
+from buyer import buy
+
+last = None
+for line in sys.stdin:
+    told = json.loads(line)
+    with open("trials", "a") as notes:
+        print(told["trial"], os.getpid(), told["proxy"], file=notes)
+    number = len(open("trials").readlines())
+    if last:
+        before, connection = last
+        assert connection.recv(1) == b""
+        try:
+            socket.create_connection(before)
+            raise AssertionError("the port of the trial before is open")
+        except ConnectionRefusedError:
+            print('{"done": "another trial"}', flush=True)
+    connection = socket.create_connection(here := ("127.0.0.1", int(told["proxy"].rpartition(":")[2])))
+    last = here, connection
+    if number in (1, 2, 5):
+        buy(told)
+    elif number == 4:
+        time.sleep(60)
+    elif number == 6:
+        sys.exit(0)
+    print(json.dumps({"usage": {"model": "m", "tokens_in": number, "tokens_out": 1, "cost": None}}))
+    print(json.dumps({"done": told["trial"]}), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_is_kept(tmp_path: Path) -> None:
+    """It has many trials, until one ends without its word; each has a port and an output of its own."""
+    (tmp_path / "buyer.py").write_text(BUYER)
+    (tmp_path / "kept.py").write_text(KEPT)
+    ended = run(tmp_path, f"kept:{sys.executable} kept.py", "--slots", "1", "--limit", "7")
+    notes = [line.split() for line in (tmp_path / "trials").read_text().splitlines()]
+    trials = {row["trial"]: row for row in rows(tmp_path, "SELECT * FROM trials")}
+    ends = [(trials[trial]["outcome"], trials[trial]["reason"]) for trial, _, _ in notes]
+    assert ends == [
+        ("choice", ""),
+        ("choice", ""),
+        ("no_choice", "the program was done without a choice"),
+        ("agent_limit", "8 seconds have passed"),
+        ("choice", ""),
+        ("agent_error", 'the program ended with status 0: {"done": "another trial"}'),
+        ("no_choice", "the program was done without a choice"),
+    ], ended.err
+    _, programs, proxies = zip(*notes, strict=True)
+    first, second, third = programs[0], programs[4], programs[6]
+    assert programs == (first,) * 4 + (second,) * 2 + (third,)
+    assert len({first, second, third}) == 3
+    assert len(set(proxies)) == len(proxies)
+    told = [trials[trial]["tokens_in"] for trial, _, _ in notes]
+    assert told == [1, 2, 3, 0, 5, 0, 7]
+    outputs = [row["trial"] for row in rows(tmp_path, "SELECT trial FROM output WHERE text LIKE '%usage%'")]
+    assert len(outputs) == 5
+    assert not any(runs(int(program)) for program in programs)
+
+
+@pytest.mark.slow
+async def test_kept_programs_make_room_for_others(tmp_path: Path) -> None:
+    """No more are there than run at once, also of two agents that take turns."""
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    (tmp_path / "p.py").write_text(
+        "import json, os, sys\n"
+        "for line in sys.stdin:\n"
+        "    open(sys.argv[1], 'a').write(f'{os.getpid()} ')\n"
+        "    print(json.dumps({'done': json.loads(line)['trial']}), flush=True)\n"
+    )
+    design = load_design(str(tmp_path / "e.yaml"))
+    names = [f"kept:{sys.executable} {tmp_path / 'p.py'} {tmp_path / name}" for name in "ab"]
+    trials = [trial for name in names for trial in islice(design.trials([name]), 2)]
+    async with open_executor(Setup(design, tmp_path, None, 4, programs=1)) as executor:
+        for trial in (trials[0], trials[1], trials[2], trials[3], trials[0]):
+            record = await executor.run(Attempt(trial, 1, Start.now()))
+            assert record.trial.outcome == "no_choice"
+            mine = [each for each in psutil.process_iter(["cmdline"]) if names[0][5:] in str(each.info)]
+            assert len(mine) <= 1
+    a, b = ((tmp_path / name).read_text().split() for name in "ab")
+    assert a[0] == a[1] != a[2]
+    assert b[0] == b[1]
+    assert not any(runs(int(program)) for program in (*a, *b))
 
 
 @pytest.mark.slow
@@ -219,6 +318,28 @@ async def test_no_more_programs_are_there_than_said(tmp_path: Path) -> None:
     async with open_executor(Setup(design, tmp_path, None, 4, programs=1)) as executor:
         await asyncio.gather(*(executor.run(Attempt(trial, 1, Start.now())) for trial in trials))
     assert (tmp_path / "notes").read_text().split() == ["begin", "end"] * 3
+
+
+STOPPER = """\
+import os, signal, subprocess, sys, time
+child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+os.kill(os.getppid(), signal.SIGSTOP)
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+async def test_nothing_is_left_where_the_keeper_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("environments.program._PATIENCE_SECONDS", 0.5)
+    told: asyncio.Queue[bytes] = asyncio.Queue()
+    async with run_program(
+        [sys.executable, "-c", STOPPER], environment=os.environ, memory=2**30, line=told.put_nowait
+    ) as program:
+        left = int(await told.get())
+        assert runs(left)
+    assert program.ended.result().limit == "its keeper was killed"
+    assert not runs(left)
 
 
 SPENDER = """\

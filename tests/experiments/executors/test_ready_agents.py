@@ -60,6 +60,13 @@ AGENTS = [
         ),
         id="stagehand",
     ),
+    pytest.param(
+        f"{INSTALLED / 'agentlab' / 'bin' / 'python'} {DOCS / 'agentlab_agent.py'} model",
+        marks=pytest.mark.skipif(
+            not (INSTALLED / "agentlab" / "bin" / "python").exists(), reason="run `make agents`"
+        ),
+        id="agentlab",
+    ),
 ]
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.parametrize("agent", AGENTS)]
 
@@ -137,9 +144,27 @@ def element_of_stagehand(asked: Message) -> Message | None:
     return {"content": json.dumps({"action": action, "twoStep": False})}
 
 
+def action_of_agentlab(asked: Message) -> Message | None:
+    """The next action of AgentLab's agent, at first an answer that is none; None: the request is wrong."""
+    _, prompt, *again = asked["messages"]
+    parts = prompt["content"]
+    text = parts if isinstance(parts, str) else "\n".join(part.get("text", "") for part in parts)
+    tabs = [bool(active) for active in re.findall(r"^Tab \d+( \(active tab\))?:$", text, re.M)]
+    button = re.search(r"\[(\w+)\] button 'Add to Cart'", text)
+    if not (button and tabs.count(True) == 1):
+        return None
+    if tabs[0] and not again:
+        return {"content": "<think>I look around.</think>"}
+    tab = tabs.index(True) + 1
+    action = f"tab_focus({tab})" if tab < len(tabs) else f"click('{button[1]}')"
+    return {"content": f"<think>I go on.</think>\n<action>\n{action}\n</action>"}
+
+
 def turn_of(asked: Message) -> Message | None:
     """What the model says to whoever asks; None: the request is not as it must be."""
     tools = {tool["function"]["name"] for tool in asked.get("tools", [])}
+    if "<action>" in json.dumps(asked):
+        return action_of_agentlab(asked)
     if "goto" in tools:
         return tools_of_stagehand(asked)
     if tools:

@@ -6,7 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamablehttp_client
 from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, ImageContent, TextContent
 
-from agents.base import Decision
+from agents.base import Decision, GaveUp
 from environments.observation import Observation, Tab
 from experiments.subjects.mcp_server import Offer, make_server, open_reception
 from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS, HostAgent, Reception, Subject
@@ -291,3 +291,40 @@ async def test_what_was_not_sent_was_not_looked_at() -> None:
     for _ in range(2):
         await subject.act("wait(0)", "")
     assert [each.looked for each in decisions] == [False, True]
+
+
+async def test_a_cancelled_call_loses_no_trial_and_no_end() -> None:
+    page = Observation("Buy.", "<html>", (Tab("", "http://shop/", active=True),))
+    claiming, looking, ended = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def run(trial: Any, agent: HostAgent) -> Any:
+        try:
+            while True:
+                await agent.act(page)
+                await looking.wait()
+        except GaveUp as gave_up:
+            ended.append(str(gave_up))
+            return SimpleNamespace(trial=SimpleNamespace(outcome="no_choice", reason=""))
+
+    async def claim(trial: str) -> bool:
+        await claiming.wait()
+        return True
+
+    async def cancel(call: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(call)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    subject = Subject(Reception([SimpleNamespace(id="t")], claim, run, ""))  # type: ignore[list-item]
+    await cancel(subject.next_trial())
+    claiming.set()
+    assert await subject.next_trial() == page
+    await cancel(subject.act("scroll(0, 1)", ""))
+    giving_up = asyncio.create_task(subject.give_up("enough"))
+    await asyncio.sleep(0)
+    looking.set()
+    assert "no_choice" in str(await giving_up)
+    assert ended == ["enough"]

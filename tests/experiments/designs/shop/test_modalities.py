@@ -161,7 +161,7 @@ def test_a_mistake_is_one_line(observation: Any, message: str) -> None:
 
 
 def test_a_stopping_rule_knows_no_modalities() -> None:
-    with pytest.raises(UserError, match="it knows no strata of several modalities"):
+    with pytest.raises(UserError, match="write an experiment for each modality"):
         design(stopping={"rule": "anytime-valid"})
     design(stopping={"rule": "anytime-valid"}, observation="screenshot")
 
