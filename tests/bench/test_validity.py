@@ -152,7 +152,7 @@ def test_the_exact_tests_are_those_that_are_simulated(experiment: str, name: str
 )
 def test_tables_that_are_made_study_by_study_are_honest(experiment: str, name: str, trials: int) -> None:
     """As above, of fewer studies; the published columns that keep their formulas are left out."""
-    studies = size(6, 200)
+    studies = size(4, 200)
     counts = one_by_one(studies_of(experiment, name, trials), studies, np.random.default_rng(2))
     for row in counts[~counts["table"].isin(PUBLISHED)].to_dict("records"):
         case, error = (experiment, name, row), 3 / np.sqrt(studies)

@@ -356,7 +356,7 @@ CODINGS = {"": bytes, "gzip": gzip.compress, "deflate": zlib.compress, "br": byt
     query=st.text(max_size=20),
     codings=st.lists(st.sampled_from(list(CODINGS)), max_size=2),
 )
-@settings(max_examples=size(100, 2_000))
+@settings(max_examples=size(50, 2_000))
 def test_any_request_that_a_page_makes_is_read_or_refused(
     sent: tuple[bytes, str], kind: str | None, path: str, query: str, codings: list[str]
 ) -> None:

@@ -70,7 +70,7 @@ def told(folder: Path, error: UserError) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=size(60, 4_000))
+@settings(max_examples=size(40, 4_000))
 @given(data=st.data())
 def test_any_index_is_read_or_refused(recorded: tuple[Path, str], data: st.DataObject) -> None:
     index = (recorded[0] / "index.jsonl").read_bytes()

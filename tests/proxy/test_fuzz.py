@@ -148,7 +148,7 @@ async def raw(slot: Slot, url: str) -> bytes:
 
 
 @pytest.mark.slow
-@settings(max_examples=size(200, 500), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=size(100, 500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers())
 async def test_a_page_is_treated_or_refused_whatever_the_shop_sends(
     shop: Shop, slot: Slot, answer: bytes

@@ -245,7 +245,7 @@ async def goes_on(kind: str, slot: Slot) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=size(30, 3_000))
+@settings(max_examples=size(20, 3_000))
 @given(request=requests())
 @example(request=b"GET //[ HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nCookie: souk_guest=KNOWN\r\n\r\n")
 async def test_any_request(door: Door, request: bytes) -> None:

@@ -108,7 +108,7 @@ def test_the_interval_of_the_index_holds_the_mean_of_true_effects(
     bias: str, deltas: tuple[float, ...]
 ) -> None:
     """Of framing the true mean is that of sizes, which the mean of |d| overstates near 0."""
-    count, rng = size(500, 5000), np.random.default_rng(11)
+    count, rng = size(300, 5000), np.random.default_rng(11)
     truth = np.mean(np.abs(deltas) if bias == "framing" else deltas)
     held, above = [], []
     for _ in range(count):

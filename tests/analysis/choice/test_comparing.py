@@ -152,7 +152,7 @@ def known(limit: int, taste: Taste, agent: str) -> SimulatedTrials:
 @pytest.mark.parametrize("limit", [60, 240])
 def test_alike_shoppers_are_seldom_told_apart_and_intervals_hold_a_difference(limit: int) -> None:
     """Size and coverage; the truth is the difference of the chances, in the same strata."""
-    studies, rng = size(8, 500), np.random.default_rng(limit)
+    studies, rng = size(6, 500), np.random.default_rng(limit)
     base, like = known(limit, TASTE, "a"), known(limit, TASTE, "b")
     prone = known(limit, Taste(log_price=-5, rating=1, log_reviews=0.2, position=0.4, nudge=2.5), "c")
     sides = (base, like, prone)

@@ -51,7 +51,7 @@ def test_intervals_cover_the_truth(simulate: Simulate) -> None:
     truth = by_term(true_effects(study.table, study.probabilities))["estimate"]
     rng = np.random.default_rng(2)
     covered, errors = pd.Series(0, index=truth.index), pd.Series(0.0, index=truth.index)
-    repetitions = size(40, 100)
+    repetitions = size(25, 100)
     for _ in range(repetitions):
         effects = by_term(choice_effects(study.chosen_again(rng)))
         covered += (effects["conf_low"] <= truth) & (truth <= effects["conf_high"])

@@ -73,7 +73,7 @@ def answers(table: pd.DataFrame, rng: np.random.Generator, *, alike: bool) -> np
 
 
 @pytest.mark.slow
-@settings(max_examples=size(30, 500), deadline=None)
+@settings(max_examples=size(16, 500), deadline=None)
 @given(table=designs(), seed=st.integers(0, 999), alike=st.booleans())
 def test_tests_of_many_answers_are_those_of_each(table: pd.DataFrame, seed: int, alike: bool) -> None:
     if table.empty:

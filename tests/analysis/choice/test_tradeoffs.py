@@ -100,7 +100,7 @@ def test_the_exact_test_is_that_of_all_moves_of_the_levels(options: int, seed: i
 @pytest.mark.parametrize(("name", "term"), [("deterministic", "price"), ("repeating", "viewed_first")])
 def test_intervals_hold_where_all_draws_are_answered_alike(name: str, term: str) -> None:
     """With draws as independent these held .89 and .80."""
-    made, count = studies("prices", BALANCED, 240), size(25, 400)
+    made, count = studies("prices", BALANCED, 240), size(16, 400)
     chosen = answers(made, np.random.default_rng(7), count, shoppers()[name].alike)
     frames = [exact_tests(made.with_choices(chosen[:, study])) for study in range(count)]
     rows = pd.concat(frames)
@@ -129,7 +129,7 @@ def test_fieller_holds_the_ratios_that_are_not_refuted() -> None:
 
 @pytest.mark.slow
 def test_intervals_hold_the_weights_of_the_shopper() -> None:
-    count, held, printed = size(24, 400), 0, 0
+    count, held, printed = size(16, 400), 0, 0
     made = studies("attributes", BALANCED, 240)
     known, chosen = truth(made, BALANCED), made.drawn(np.random.default_rng(5), count)
     for study in range(count):
@@ -147,7 +147,7 @@ def _signs(row: dict[str, float]) -> tuple[float, ...]:
 
 @pytest.mark.slow
 def test_a_shopper_that_sees_the_price_alone_shows_no_effect_of_the_rating() -> None:
-    count, rejected = size(25, 500), {"exact": 0, "tradeoffs": 0}
+    count, rejected = size(15, 500), {"exact": 0, "tradeoffs": 0}
     made = studies("attributes", PRICE_ONLY, 240)
     chosen = made.drawn(np.random.default_rng(6), count)
     for study in range(count):

@@ -63,7 +63,7 @@ def test_one_answer_in_each_cell_is_a_paired_test_over_the_blocks() -> None:
 @pytest.mark.parametrize("n", [3, 20])
 def test_size_and_coverage_with_products_that_differ_in_mean_and_variance(n: int) -> None:
     """The pooled test of the same answers is powerless: it rejects almost never."""
-    count, rng = size(300, 3000), np.random.default_rng(n)
+    count, rng = size(150, 3000), np.random.default_rng(n)
     means, spread = np.array([5.0, 20, 60, 200]), np.array([1.0, 6, 10, 60])
     rejected = {"F": 0, "t": 0, "pooled": 0}
     for _ in range(count):

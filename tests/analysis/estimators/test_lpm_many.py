@@ -74,7 +74,7 @@ def models(draw: st.DrawFn) -> tuple[Model, np.ndarray, dict[str, np.ndarray]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=size(50, 1_000), deadline=None)
+@settings(max_examples=size(30, 1_000), deadline=None)
 @given(found=models(), seed=st.integers(0, 999))
 def test_any_contrast_is_that_of_each_outcome(
     found: tuple[Model, np.ndarray, dict[str, np.ndarray]], seed: int

@@ -32,7 +32,7 @@ def integrated(mean: float, wins: int, losses: int, ties: int) -> float:
     return float(integrate.quad(wealth, 0, np.pi / 2, epsabs=0, epsrel=1e-11, limit=500)[0])
 
 
-@settings(max_examples=size(30, 300), deadline=None)
+@settings(max_examples=size(20, 300), deadline=None)
 @given(mean=st.floats(-0.95, 0.95), wins=COUNTS, losses=COUNTS, ties=COUNTS)
 def test_the_wealth_is_what_its_definition_integrates_to(
     mean: float, wins: int, losses: int, ties: int
@@ -42,7 +42,7 @@ def test_the_wealth_is_what_its_definition_integrates_to(
 
 
 @given(wins=st.integers(0, 3_000), losses=st.integers(0, 3_000))
-@settings(max_examples=size(30, 300), deadline=None)
+@settings(max_examples=size(20, 300), deadline=None)
 def test_against_a_mean_of_0_it_is_the_beta_mixture(wins: int, losses: int) -> None:
     half = mpmath.mpf("0.5")
     exact = mpmath.log(mpmath.beta(wins + half, losses + half) / mpmath.beta(half, half))
@@ -92,7 +92,7 @@ def test_of_all_paths_with_ties_no_larger_share_ever_misses_their_mean() -> None
 
 @pytest.mark.slow
 @given(wins=COUNTS, losses=COUNTS, ties=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
-@settings(max_examples=size(60, 600), deadline=None)
+@settings(max_examples=size(30, 600), deadline=None)
 def test_the_interval_is_the_inversion_of_the_test(wins: int, losses: int, ties: int, alpha: float) -> None:
     low, high = confidence_sequence(wins, losses, ties, alpha)
     n = wins + losses + ties

@@ -128,7 +128,7 @@ def test_intervals_hold_the_truth() -> None:
     """Means, standard deviations, part-worths of classes and shares, in 95 % of studies."""
     truth = {"mean": MEAN, "sd": SD, "no sd": 0.0, "classes": np.r_[KINDS.ravel(), np.log(1 / SHARE - 1)]}
     held: dict[str, list[np.ndarray]] = {name: [] for name in truth}
-    for seed in range(size(12, 100)):
+    for seed in range(size(8, 100)):
         alone = normal(150, seed) * [1, 0] + [0, MEAN[1]]
         for name, tastes in (
             ("sd", normal(150, seed)),

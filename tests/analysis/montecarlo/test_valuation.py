@@ -130,7 +130,7 @@ def test_the_stratified_interval_holds_the_share_and_is_narrow(
     shares: tuple[float, ...],
 ) -> None:
     """Of 6 prompts with 20 answers each; Wald's interval over prompts is many times as wide."""
-    count, rng = size(400, 4000), np.random.default_rng(7)
+    count, rng = size(250, 4000), np.random.default_rng(7)
     found = []
     for _ in range(count):
         cells = pd.DataFrame({"ranged": 20, "valid_count": rng.binomial(20, np.repeat(shares, 3))})
@@ -149,7 +149,7 @@ def test_the_stratified_interval_holds_the_share_and_is_narrow(
 @pytest.mark.parametrize("shares", [(0.999, 0.999), (0.001, 0.999), (0.002, 0.03), (0.9, 0.99)])
 def test_the_stratified_interval_of_rare_exceptions(shares: tuple[float, ...]) -> None:
     """Of 36 prompts with 4 to 12 answers each; 4 in each count at least."""
-    count, rng = size(300, 3000), np.random.default_rng(8)
+    count, rng = size(200, 3000), np.random.default_rng(8)
     asked, chances = np.resize([4, 8, 12], 36), np.repeat(shares, 18)
     held = 0
     for _ in range(count):
@@ -311,7 +311,7 @@ def answered(rng: np.random.Generator, worth: Mapping[str, Floats]) -> pd.DataFr
 @pytest.mark.slow
 def test_intervals_of_deviations_are_about_new_products_or_about_these() -> None:
     """18 products are drawn for each study, and each has a mean of its own; two agents are shown them."""
-    count, rng = size(60, 2000), np.random.default_rng(1)
+    count, rng = size(40, 2000), np.random.default_rng(1)
     found = []
     for _ in range(count):
         means = rng.normal(60, 5, 18)

@@ -185,7 +185,7 @@ def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: 
     study = simulate(1, sets=24, nudges=2, nudges_per_set=2, categories=1)
     rng = np.random.default_rng(3)
     false = 0
-    studies, most = size(15, 60), size(4, 8)
+    studies, most = size(10, 60), size(3, 8)
     for _ in range(studies):
         table = study.chosen_again(rng)
         first = table.groupby("trial").ngroup().to_numpy()

@@ -41,7 +41,7 @@ def test_an_anchor_moves_answers_by_the_effect() -> None:
     """The oracle answers as simulated agents do, with the pull of its anchor that the rehearsal found."""
     design, source = cards("wtp"), random.Random(7)
     rehearsed = FactorialRehearsal(design, BALANCED, {"low": -3.0, "high": 20.0}, 0.5)
-    block, times = list(islice(design.trials(["simulated"]), 18)), size(60, 1_000)
+    block, times = list(islice(design.trials(["simulated"]), 18)), size(40, 1_000)
     found: dict[str, list[float]] = {}
     for trial in block * times:
         pull = rehearsed.told["anchoring"].get(trial.condition, 0.0)
@@ -98,7 +98,7 @@ def test_the_power_is_that_of_studies_of_answers() -> None:
 @pytest.mark.parametrize("bias", ["framing", "anchoring", "endowment"])
 def test_the_power_is_that_of_studies_of_biases(bias: str) -> None:
     """The oracle asks simulated agents with the share of the bias that the rehearsal found."""
-    design, studies, each, source = cards("biases"), size(60, 500), 20, random.Random(5)
+    design, studies, each, source = cards("biases"), size(40, 500), 20, random.Random(5)
     rehearsed = BatteryRehearsal(design, BALANCED, {bias: 0.8}, 0.5)
     profile = BALANCED.model_copy(update={"bias": rehearsed.told["bias"][bias]})
     trials = {

@@ -63,7 +63,7 @@ def test_a_trial_costs_what_the_table_says(name: str, usd: float) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=size(10, 100), deadline=None)
+@settings(max_examples=size(6, 100), deadline=None)
 @given(
     name=st.sampled_from(["nudges", "trios", "wtp", "biases", "prices"]),
     usd=st.floats(0.3, size(8, 200)),
@@ -148,7 +148,7 @@ def test_no_split_beats_the_first_one(found: list[Split], studies: int) -> None:
 @pytest.mark.slow
 def test_no_split_beats_the_first_one_in_other_studies(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
-    design, studies = load_design(str(tmp_path / "small.yaml")), size(60, 600)
+    design, studies = load_design(str(tmp_path / "small.yaml")), size(30, 600)
     rehearsed = rehearsal(widest(design), profile_of("simulated:balanced"), {"nudge": 20.0}, 0.5)
     bought, _ = splits(design, prices_of(design, [MINI]), 1.5)
     assert len(bought) > 3

@@ -112,7 +112,7 @@ def test_the_power_is_that_of_other_studies() -> None:
 
 @pytest.mark.slow
 def test_the_smallest_effect_is_found_with_a_power_of_four_fifths() -> None:
-    design, studies = hotels(), size(60, 1_000)
+    design, studies = hotels(), size(40, 1_000)
     small = {each.feature: each for each in ConjointRehearsal(design, BALANCED, {}, 0.5).of(480, studies)}
     least = small["breakfast"].targets[0].detectable
     assert least

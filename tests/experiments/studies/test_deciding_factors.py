@@ -192,7 +192,7 @@ def test_verdicts(text: str, expected: list[tuple[str, str, str]]) -> None:
 VERDICT = json.loads(answer(("price", "only $12"), ("rating", "4.5 stars")))
 
 
-@settings(max_examples=size(50, 20_000))
+@settings(max_examples=size(25, 20_000))
 @given(
     changed(VERDICT).map(lambda data: json.dumps(data, ensure_ascii=False))
     | damaged(as_json(VERDICT)).map(lambda body: body.decode(errors="replace")),

@@ -43,7 +43,7 @@ def test_the_shopper_has_the_effects(name: str, effects: dict[Feature, float]) -
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "trials"), usual([("nudges", 240), ("trios", 120)], 1))
 def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
-    own, studies = design(name), size(50, 1_000)
+    own, studies = design(name), size(30, 1_000)
     taste = calibrated(own, BALANCED, {"nudge": 25.0})
     told = {(c.feature, t.about): t for c in power_of(own, taste, trials, studies) for t in c.targets}
     made = simulated_trials(own, taste, trials)
@@ -68,7 +68,7 @@ def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
 @pytest.mark.parametrize("about", ["these sets", "new sets"])
 def test_the_smallest_effect_is_found_with_a_power_of_four_fifths(about: str) -> None:
     """Where sets and texts differ: the larger the effect, the further they are apart."""
-    own, studies = design("nudges"), size(60, 1_000)
+    own, studies = design("nudges"), size(40, 1_000)
 
     def nudge(effect: float, seed: int) -> Target:
         taste = calibrated(own, BALANCED, {"nudge": effect}, 0.5)
@@ -103,7 +103,7 @@ def test_sets_and_texts_differ_as_much_as_asked() -> None:
 @pytest.mark.slow
 def test_without_an_effect_few_studies_find_one() -> None:
     own = design("nudges")
-    random = power_of(own, Taste(), 240, size(100, 1_000), seed=2)
+    random = power_of(own, Taste(), 240, size(60, 1_000), seed=2)
     assert [contrast.feature for contrast in random] == ["nudge", "order", "price", "rating"]
     for contrast in random:
         assert contrast.effect == pytest.approx(0, abs=1e-9)

@@ -65,14 +65,14 @@ def run(body: bytes, plan: Plan, content_type: str = "text/html; charset=utf-8")
         return None
 
 
-@settings(max_examples=size(80, 200))
+@settings(max_examples=size(50, 200))
 @given(st.binary(max_size=300), PLANS, st.sampled_from(TYPES))
 def test_any_bytes(noise: bytes, plan: Plan, content_type: str) -> None:
     run(noise, plan, content_type)
 
 
 @pytest.mark.slow
-@settings(max_examples=size(120, 300))
+@settings(max_examples=size(60, 300))
 @given(st.data(), st.sampled_from(PAGES), PLANS, st.sampled_from(TYPES))
 def test_a_damaged_page(data: st.DataObject, page: bytes, plan: Plan, content_type: str) -> None:
     for _ in range(data.draw(st.integers(1, 5))):
@@ -98,7 +98,7 @@ def test_any_json(root: object, plan: Plan) -> None:
         run(json.dumps(tree).encode(), plan, "application/json")
 
 
-@settings(max_examples=size(60, 150))
+@settings(max_examples=size(40, 150))
 @given(st.binary(min_size=4, max_size=60), st.sampled_from(PAGES), PLANS)
 def test_what_no_edit_touches_stays_byte_for_byte(noise: bytes, page: bytes, plan: Plan) -> None:
     assume(noise not in page)

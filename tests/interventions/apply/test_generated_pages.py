@@ -222,7 +222,7 @@ def comparison(tab: Tab, source: str, wanted: list[Operation]) -> tuple[str, str
     return first, second
 
 
-@settings(max_examples=size(80, 200))
+@settings(max_examples=size(40, 200))
 @given(pages(), OPERATIONS)
 def test_edits_of_generated_pages_are_right_or_refused(
     tab: Tab, source: str, wanted: list[Operation]

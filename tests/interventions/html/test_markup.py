@@ -74,7 +74,7 @@ def test_self_closing_tags(source: bytes, self_closing: bool) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=size(160, 400))
+@settings(deadline=None, max_examples=size(80, 400))
 @given(st.text(alphabet="ab=\"'/ \n\t>x<", max_size=24))
 def test_attributes_are_those_of_a_parser(text: str) -> None:
     source = f"<a {text}".encode()
@@ -89,7 +89,7 @@ def test_attributes_are_those_of_a_parser(text: str) -> None:
         } == expected
 
 
-@settings(deadline=None, max_examples=size(160, 400))
+@settings(deadline=None, max_examples=size(80, 400))
 @given(st.text(alphabet="<>/!-?ab =\"'", max_size=40))
 def test_tokens_follow_each_other_without_gaps(text: str) -> None:
     source, end = text.encode(), 0

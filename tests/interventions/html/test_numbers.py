@@ -287,7 +287,7 @@ PRICES = st.integers(1, 10**9).map(lambda cents: Decimal(cents) / 100)
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=size(320, 800))
+@settings(deadline=None, max_examples=size(160, 800))
 @given(st.sampled_from(LANGUAGES), st.sampled_from(CURRENCIES), PRICES, PRICES)
 def test_prices_are_those_of_babel(name: str, currency: str, first: Decimal, second: Decimal) -> None:
     locale = Locale.parse(name)
@@ -305,7 +305,7 @@ CENTS = [currency for currency in CURRENCIES if get_currency_precision(currency)
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=size(160, 3_000))
+@settings(deadline=None, max_examples=size(100, 3_000))
 @given(
     st.sampled_from(LANGUAGES), st.sampled_from(CENTS), st.sampled_from(ZEROS), PRICES, PRICES,
     st.sampled_from([UNKNOWN, Usage("en"), Usage("de"), Usage("ar", "SAR")]),

@@ -74,7 +74,7 @@ def edited_tree(source: str, where: str) -> str | None:
     return (parsed.html or "").replace("@@", MARKUP.decode())
 
 
-@settings(deadline=None, max_examples=size(100, 250))
+@settings(deadline=None, max_examples=size(60, 250))
 @given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP, st.sampled_from(PLACES))
 def test_an_insertion_in_tag_soup_is_right_or_refused(
     before: str, name: str, target: str, content: str, after: str, where: str
@@ -96,7 +96,7 @@ def test_an_insertion_in_tag_soup_is_right_or_refused(
     )
 
 
-@settings(deadline=None, max_examples=size(100, 250))
+@settings(deadline=None, max_examples=size(60, 250))
 @given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP)
 def test_a_removal_in_tag_soup_is_right_or_refused(
     before: str, name: str, target: str, content: str, after: str
@@ -116,7 +116,7 @@ def test_a_removal_in_tag_soup_is_right_or_refused(
     assert tree(result) == parsed.html
 
 
-@settings(deadline=None, max_examples=size(100, 250))
+@settings(deadline=None, max_examples=size(60, 250))
 @given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP)
 def test_new_text_in_tag_soup_is_right_or_refused(
     before: str, name: str, target: str, content: str, after: str
@@ -140,7 +140,7 @@ def all_99(text: str) -> list[Piece]:
     return [Piece(figure.start, figure.end, "99") for figure in figures(text)]
 
 
-@settings(deadline=None, max_examples=size(100, 250))
+@settings(deadline=None, max_examples=size(60, 250))
 @given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP)
 def test_a_new_figure_in_tag_soup_is_right_or_refused(
     before: str, name: str, target: str, content: str, after: str
