@@ -27,7 +27,7 @@ from tests.experiments.command_line import environment, program
 from tests.journeys.test_computer_agent import button_in
 from tests.support import size
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.usefixtures("one_driver")]
 
 EXPERIMENT = """\
 name: hosts
@@ -145,7 +145,7 @@ async def in_process(folder: Path, experiment: str = EXPERIMENT) -> AsyncIterato
 
 
 async def test_a_hostile_host(tmp_path: Path) -> None:
-    async with in_process(tmp_path) as host:
+    async with in_process(tmp_path, EXPERIMENT.replace("sets: 4", f"sets: {size(1, 4)}")) as host:
         for tool in ("observe", "act", "give_up"):
             more = {"action": "click('1')"} if tool == "act" else {}
             assert "call next_trial" in await refused(host, tool, **more)
