@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -25,7 +24,7 @@ from experiments.records.deletion import delete_run
 from experiments.records.store import Records
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
-from tests.experiments.command_line import environment, forked_souk
+from tests.experiments.command_line import environment, forked_souk, program
 from tests.support import usual
 
 SHIPPED = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
@@ -262,7 +261,7 @@ def test_who_cannot_be_asked_has_to_say_yes(folder: Path, tmp_path: Path) -> Non
     for answer, status, left in (("n\n", 1, 1), ("y\n", 0, 0)):
         ours, theirs = pty.openpty()
         asked = subprocess.Popen(
-            [sys.executable, "-m", "experiments.cli", "runs", "delete", "wtp", "--db", db],
+            [program(), "runs", "delete", "wtp", "--db", db],
             cwd=tmp_path, env=environment({}), stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         os.write(ours, answer.encode())

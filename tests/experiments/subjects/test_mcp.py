@@ -5,7 +5,6 @@ import base64
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -84,8 +83,8 @@ def arguments(*more: str) -> list[str]:
 async def test_standard_input_and_output(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "experiments.cli", *arguments()],
+        command=program(),
+        args=arguments(),
         cwd=tmp_path,
         env=environment({}),
     )
