@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -13,7 +14,9 @@ from playwright.sync_api import Error as PlaywrightError
 
 try:
     from browsergym.core import _get_global_playwright
+    from browsergym.core import env as browsergym_env
     from browsergym.core.action.utils import get_elem_by_bid
+    from browsergym.core.chat import Chat
     from browsergym.core.env import BrowserEnv
     from browsergym.core.task import AbstractBrowserTask
     from browsergym.utils.obs import flatten_dom_to_str, prune_html
@@ -244,7 +247,8 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
 
         Raises BrowserFailure where a page did not come through the proxy.
         """
-        with launched_with(self._flags):
+        unseen = self.headless and not (self.record_video_dir or self.wait_for_user_message)
+        with launched_with(self._flags), talking_in(Unseen if unseen else Chat):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
         self._ways = {
@@ -382,8 +386,8 @@ def may_leave(action: str) -> bool:
 def launched_with(flags: Sequence[str]) -> Iterator[None]:
     """Launch all browsers within the block as Souk launches them, with these switches.
 
-    BrowserGym starts two, for the pages and for its chat window, and lets nobody say with what flags; for the
-    second not even which program.
+    BrowserGym lets nobody say with what flags, and for its chat window, which is a second browser, not even
+    which program.
     """
     program = find_browser(_get_global_playwright())
     launch = BrowserType.launch
@@ -400,6 +404,28 @@ def launched_with(flags: Sequence[str]) -> Iterator[None]:
         yield
     finally:
         setattr(BrowserType, "launch", launch)  # noqa: B010
+
+
+class Unseen(Chat):  # type: ignore[misc]
+    """BrowserGym's chat without its window: where nobody sees it, only its messages count."""
+
+    page = SimpleNamespace(evaluate=lambda script: None)
+
+    def __init__(self, **_: Any) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+@contextmanager
+def talking_in(chat: type[Chat]) -> Iterator[None]:
+    """Let BrowserGym make this chat within the block."""
+    setattr(browsergym_env, "Chat", chat)  # noqa: B010 - as above
+    try:
+        yield
+    finally:
+        setattr(browsergym_env, "Chat", Chat)  # noqa: B010
 
 
 def look_of(

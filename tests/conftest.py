@@ -1,11 +1,15 @@
 """Settings of all tests."""
 
+import asyncio
 import gc
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import hypothesis
 import pytest
@@ -50,6 +54,28 @@ def browsergym_thread() -> Iterator[ThreadPoolExecutor]:
             _set_global_playwright(None)
 
         executor.submit(stop).result()
+
+
+@pytest.fixture(scope="module")
+async def one_driver() -> AsyncIterator[None]:
+    """Let the browsers of a module share Playwright's own process, which takes half a second to start."""
+    from environments import browser
+
+    loop, start, started = asyncio.get_running_loop(), browser._start_driver, list[asyncio.Future[Any]]()
+
+    async def lend() -> Any:
+        if asyncio.get_running_loop() is not loop:
+            return await start()
+        if not started:
+            started.append(asyncio.ensure_future(start()))
+        driver = await asyncio.shield(started[0])
+        return SimpleNamespace(chromium=driver.chromium, stop=partial(asyncio.sleep, 0))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(browser, "_start_driver", lend)
+        yield
+    for each in started:
+        await (await each).stop()
 
 
 # Where this was started in the background Ctrl-C may be ignored, and what tests start would ignore it too.

@@ -97,6 +97,7 @@ def _main(started: Connection, arguments: tuple[str, ...], cwd: Path, env: dict[
     for name, number in (("out.txt", 1), ("err.txt", 2)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.argv = ["souk", *arguments]
+    sys.orig_argv = [sys.executable, "-m", "experiments.cli", *arguments]  # by which it can be started again
     from experiments.cli import main
 
     try:

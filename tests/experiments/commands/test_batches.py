@@ -1,6 +1,6 @@
 """souk run --batch: half the price, and a run that was killed goes on with the batches that it sent."""
 
-import json
+import asyncio
 import os
 import signal
 import sqlite3
@@ -9,9 +9,13 @@ from itertools import accumulate, islice
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from experiments.designs.loading import load_design
 from experiments.executors.expected_use import most_cost_in_a_batch
+from experiments.executors.workers import Workers
+from experiments.runs.experiment_run import ExperimentRun
+from experiments.runs.outlook import outlook
 from tests.agents.batch_provider import BatchProvider, chat, serving
 from tests.experiments.command_line import forked_souk, start
 
@@ -23,16 +27,32 @@ COST = (1_000 * 0.4 + 100 * 1.6) / 2e6  # of a request
 
 
 @pytest.fixture
-def provider() -> Iterator[tuple[BatchProvider, dict[str, str | None]]]:
-    """A provider of batches that answers A, and the environment that leads there."""
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[BatchProvider, dict[str, str]]]:
+    """A provider of batches that answers A, and the environment that leads there, which is ours as well."""
     found = BatchProvider(lambda _: (200, chat("A")))
     found.polls = 0
     with serving(found) as url:
-        yield found, {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/v1", "NO_PROXY": "127.0.0.1"}
+        env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/v1", "NO_PROXY": "127.0.0.1"}
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        yield found, env
+
+
+def run_of(folder: Path) -> ExperimentRun:
+    """The run of the command in this process."""
+    db = f"sqlite:///{folder}/t.db"
+    return ExperimentRun("hotels", agents=[MODEL], limit=12, mode="text", db=db, out=None)
+
+
+def ran(folder: Path, budget: float | None = None) -> list[str]:
+    """Run it to its end; what it complains of."""
+    run = run_of(folder)
+    asyncio.run(run.run(Console(quiet=True), Workers(in_batches=True), budget=budget))
+    return [*run.complaints()]
 
 
 def test_a_killed_run_goes_on_with_the_batches_that_were_sent(
-    provider: tuple[BatchProvider, dict[str, str | None]], tmp_path: Path
+    provider: tuple[BatchProvider, dict[str, str]], tmp_path: Path
 ) -> None:
     batches, env = provider
     batches.open = False
@@ -44,8 +64,7 @@ def test_a_killed_run_goes_on_with_the_batches_that_were_sent(
     killed.join()
     sizes = list(batches.sizes)
     batches.open = True
-    ended = forked_souk(*command, cwd=tmp_path, env=env)
-    assert ended.status == 0, ended.err
+    assert ran(tmp_path) == []
     assert batches.sizes[: len(sizes)] == sizes
     assert sum(batches.sizes) == 12
     with sqlite3.connect(db) as connection:
@@ -54,41 +73,39 @@ def test_a_killed_run_goes_on_with_the_batches_that_were_sent(
     assert [row[2] for row in rows] == pytest.approx([COST] * 12)
 
 
-def test_half_the_price_is_forecast(
-    provider: tuple[BatchProvider, dict[str, str | None]], tmp_path: Path
-) -> None:
-    batches, env = provider
+def test_half_the_price_is_forecast(provider: tuple[BatchProvider, dict[str, str]], tmp_path: Path) -> None:
+    run = run_of(tmp_path)
+    trials = list(run.wanted())
     (half,), (whole,) = (
-        json.loads(forked_souk(*arguments, "--dry-run", "--json", cwd=tmp_path, env=env).out)["forecast"]
-        for arguments in (RUN, RUN[:-1])
+        outlook(run, trials, Workers(in_batches=in_batches))["forecast"] for in_batches in (True, False)
     )
     assert half["cost"] == pytest.approx(whole["cost"] / 2)
     assert (half["requests"], half["seconds"]) == (12, None)
     assert "in batches, at half the price" in half["basis"]
-    assert batches.sizes == []
+    assert provider[0].sizes == []
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_budget_sends_what_it_can_pay_for(
-    provider: tuple[BatchProvider, dict[str, str | None]], tmp_path: Path, share: float
+    provider: tuple[BatchProvider, dict[str, str]],
+    tmp_path: Path,
+    share: float,
 ) -> None:
-    batches, env = provider
+    batches, _ = provider
     trials = islice(load_design("hotels", "text").trials([MODEL]), 12)
     most = [cost for trial in trials if (cost := most_cost_in_a_batch(trial))]
     tokens = int(share * min(most) * 2e6 / 0.4)
     usage = {"prompt_tokens": tokens, "completion_tokens": 0}  # what a trial may cost, or a share of it
     batches.answer = lambda _: (200, {**chat("A"), "usage": usage})
     budget = 2.5 * max(most)
-    command = (*RUN, "--db", f"sqlite:///{tmp_path}/t.db", "--budget")
-    ended = forked_souk(*command, str(budget), cwd=tmp_path, env=env)
+    (complaint,) = ran(tmp_path, budget)
     with sqlite3.connect(tmp_path / "t.db") as connection:
         (spent, count) = connection.execute("SELECT sum(cost), count(*) FROM trials").fetchone()
     assert spent <= budget < spent + max(most)
     assert batches.sizes[0] == sum(total <= budget for total in accumulate(most))
     assert sum(batches.sizes) == count < 12
-    assert (ended.status, f"{12 - count} of 12 trials were left out" in ended.err) == (1, True), ended.err
-    ended = forked_souk(*command, "1", cwd=tmp_path, env=env)
-    assert (ended.status, sum(batches.sizes)) == (0, 12), ended.err
+    assert complaint.endswith(f"{12 - count} of 12 trials were left out")
+    assert (ran(tmp_path, 1), sum(batches.sizes)) == ([], 12)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +117,7 @@ def test_a_budget_sends_what_it_can_pay_for(
     ],
 )
 def test_what_takes_no_batches_is_one_line(
-    provider: tuple[BatchProvider, dict[str, str | None]],
+    provider: tuple[BatchProvider, dict[str, str]],
     tmp_path: Path,
     arguments: tuple[str, ...],
     said: str,

@@ -1,5 +1,6 @@
 """A shopper's file in commands: runs, other processes, changed files, `souk fit`; mistakes are one line."""
 
+import asyncio
 import json
 import random
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from agents.simulated.own_profiles import known_as, profile_of
 from agents.simulated.readers.card_text import read_options, to_alternatives
@@ -20,6 +22,7 @@ from experiments.designs.shop.simulation import simulated_trials
 from experiments.records.queries import trial_rows
 from experiments.records.store import Records
 from experiments.records.tidy_tables import tidy_table
+from experiments.runs.experiment_run import ExperimentRun
 from interventions.yaml.yaml_source import load_yaml
 from tests.experiments.command_line import Ended, forked_souk
 
@@ -38,6 +41,19 @@ seed: 3
 def facts(folder: Path, name: str) -> Mapping[str, Any]:
     found: Mapping[str, Any] = Records(f"sqlite:///{folder}/runs/souk.db").latest_run(name)
     return found
+
+
+def run(folder: Path, experiment: str, *agents: str, limit: int | None = None) -> str:
+    """Run an experiment in a folder to its end; what is said before it."""
+    with chdir(folder):
+        found = ExperimentRun(
+            experiment, agents=agents, limit=limit, db="sqlite:///runs/souk.db", out=folder / "out"
+        )
+        said = found.summary()
+        asyncio.run(found.run(Console(quiet=True)))
+    assert found.done == found.total
+    found.records.close()
+    return said
 
 
 def drawn(taste: Taste, shown: list[Alternative], source: random.Random) -> int:
@@ -86,14 +102,13 @@ def test_other_processes_choose_as_the_file_says(ran: Path) -> None:
 
 @pytest.mark.slow
 def test_a_changed_file_is_another_agent(ran: Path) -> None:
-    again = forked_souk("run", "study/own.yaml", cwd=ran)
-    assert "24 trials: 24 done, 0 to run" in again.err
+    assert "24 trials: 24 done, 0 to run" in run(ran, "study/own.yaml")
     before = known_as(f"simulated:{ran}/study/mine.yaml")
     (ran / "changed.yaml").write_text(MINE.replace("-4", "-5"))
     (ran / "mine.yaml").write_text(f"# the same shopper\n{MINE}")
     for file, done in (("mine", 24), ("changed", 0)):
-        ended = forked_souk("run", "study/own.yaml", "--agent", f"simulated:{file}.yaml", cwd=ran)
-        assert f"24 trials: {done} done, {24 - done} to run" in ended.err
+        summary = run(ran, "study/own.yaml", f"simulated:{file}.yaml")
+        assert f"24 trials: {done} done, {24 - done} to run" in summary
     found = facts(ran, "own")["facts"]
     assert found["agents"] == [before, known_as(f"simulated:{ran}/changed.yaml")]
     assert found["shoppers"].keys() == {*found["agents"]}
@@ -155,14 +170,13 @@ def test_a_table_becomes_a_shopper_that_shops(tmp_path: Path) -> None:
     assert forked_souk(*both, "--out", "mine.yaml", cwd=tmp_path).status == 0
     file = tmp_path / "mine.yaml"
     file.write_text(f"{file.read_text()}  spread: {{nudge: 2, log_price: 1}}\n")
-    ended = forked_souk("run", "nudges", "--agent", "simulated:mine.yaml", "--limit", "6", cwd=tmp_path)
-    assert ended.status == 0, ended.err
+    run(tmp_path, "nudges", "simulated:mine.yaml", limit=3)
     records = Records(f"sqlite:///{tmp_path}/runs/souk.db")
-    agent, run = known_as(f"simulated:{file}"), records.latest_run("nudges")["run"]
+    agent, name = known_as(f"simulated:{file}"), records.latest_run("nudges")["run"]
     taste = profile_of(agent).taste
     assert list(load_yaml(file).data["taste"])[:2] == ["log_price", "rating"] and taste.spread
-    table = {name: rows for name, rows in tidy_table(records, run).groupby("trial")}
-    for trial in islice(load_shop_design("nudges", "").trials([agent]), 6):
+    table = {trial: rows for trial, rows in tidy_table(records, name).groupby("trial")}
+    for trial in islice(load_shop_design("nudges", "").trials([agent]), 3):
         rows = table[trial.id].sort_values("position")
         shown = [
             Alternative(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from interventions.files.schema import LIBRARY
-from tests.experiments.command_line import ROOT, Ended, environment, forked_souk
+from tests.experiments.command_line import ROOT, Ended, environment, forked_souk, program
 
 MISTAKES = ROOT / "tests/interventions/authoring/mistakes.yaml"
 NUDGE = """\
@@ -147,7 +147,7 @@ def test_a_card_is_shown_as_its_prompt_and_is_no_change_to_a_page(tmp_path: Path
 def test_new_asks_on_a_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "experiments.cli", "interventions", "new", "mine.yaml"],
+        [program(), "interventions", "new", "mine.yaml"],
         cwd=tmp_path, env=environment({"TERM": "dumb"}), stdin=theirs, stdout=theirs, stderr=theirs,
     ) as process:  # fmt: skip
         os.close(theirs)

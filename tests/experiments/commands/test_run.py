@@ -1,18 +1,20 @@
 """Commands around runs: what is shipped, dry runs, runs as arguments, analyses of some agents, deleting."""
 
+import asyncio
 import json
 import os
 import pty
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sql
 import typer
+from rich.console import Console
 
 from experiments.cli import command_line
 from experiments.designs.inputs.experiment_file import LIBRARY
@@ -20,8 +22,9 @@ from experiments.records import tables
 from experiments.records.control import Runner
 from experiments.records.deletion import delete_run
 from experiments.records.store import Records
+from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
-from tests.experiments.command_line import environment, forked_souk
+from tests.experiments.command_line import environment, forked_souk, program
 from tests.support import usual
 
 SHIPPED = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
@@ -104,25 +107,29 @@ def test_a_dry_run_still_refuses_names_that_nobody_has(tmp_path: Path) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`runs/souk.db` with a run of two agents (wtp), and one of hotels; `one.db` with one agent's wtp."""
     folder = tmp_path_factory.mktemp("runs")
-    for arguments in (
-        ("wtp", "-a", AGENTS[0], "-a", AGENTS[1], "--limit", "36"),
-        ("wtp", "-a", AGENTS[0], "--limit", "36", "--db", "sqlite:///one.db", "--out", "one"),
-        ("hotels", "--mode", "text", "--limit", "40"),
-    ):
-        ended = forked_souk("run", *arguments, cwd=folder)
-        assert ended.status == 0, ended.err
+    both = ("run", "wtp", "--mode", "text", "-a", AGENTS[0], "-a", AGENTS[1], "--limit", "36")
+    ended = forked_souk(*both, cwd=folder)
+    assert ended.status == 0, ended.err
+    with chdir(folder):
+        for name, agents, db in (("wtp", AGENTS[:1], "one.db"), ("hotels", None, "runs/souk.db")):
+            run = ExperimentRun(
+                name, agents=agents, limit=36, mode="text", db=f"sqlite:///{db}", out=folder / "one"
+            )
+            asyncio.run(run.run(Console(quiet=True)))
+            assert run.done == run.total
+            run.records.close()
     return folder
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_after_trials_have_ended_the_forecast_follows_from_them(folder: Path) -> None:
-    ended = forked_souk("run", "wtp", "-a", AGENTS[0], "--dry-run", "--json", cwd=folder)
+    ended = forked_souk("run", "wtp", "--mode", "text", "-a", AGENTS[0], "--dry-run", "--json", cwd=folder)
     (forecast,) = json.loads(ended.out)["forecast"]
     assert forecast["trials"] == 1_800 - 36
     assert forecast["basis"].startswith("36 trials of this run that have ended")
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", usual([("analyze", "montecarlo"), ("report",), ("export",), ("status",)], 2)
 )
@@ -135,7 +142,7 @@ def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path)
         assert (same.status, same.out) == (0, ended.out), "as it was"
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -153,7 +160,7 @@ def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message
     assert (ended.status, ended.err) == (2, f"error: {message}\n")
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -> None:
     def analysed(*arguments: str) -> dict[str, Any]:
         ended = forked_souk("analyze", "montecarlo", *arguments, "--json", cwd=folder)
@@ -194,7 +201,7 @@ def copied(folder: Path, target: Path) -> Path:
     return target
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_deleting_a_run_leaves_the_others_as_they_are(folder: Path, tmp_path: Path) -> None:
     db = copied(folder, tmp_path / "t.db")
     records = Records(f"sqlite:///{db}")
@@ -214,7 +221,7 @@ def test_deleting_a_run_leaves_the_others_as_they_are(folder: Path, tmp_path: Pa
     assert not any(rows for name, rows in contents(db).items() if name != "souk_schema")
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_a_page_that_two_runs_hold_stays_until_both_are_gone(folder: Path, tmp_path: Path) -> None:
     db = copied(folder, tmp_path / "t.db")
     records = Records(f"sqlite:///{db}")
@@ -229,7 +236,7 @@ def test_a_page_that_two_runs_hold_stays_until_both_are_gone(folder: Path, tmp_p
     assert delete_run(records, "wtp-again") > 0
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_a_run_that_is_running_is_never_deleted(folder: Path, tmp_path: Path) -> None:
     db = copied(folder, tmp_path / "t.db")
     records = Records(f"sqlite:///{db}")
@@ -245,7 +252,7 @@ def test_a_run_that_is_running_is_never_deleted(folder: Path, tmp_path: Path) ->
     assert delete_run(records, run) > 0
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_who_cannot_be_asked_has_to_say_yes(folder: Path, tmp_path: Path) -> None:
     db = f"sqlite:///{copied(folder, tmp_path / 't.db')}"
     refused = forked_souk("runs", "delete", "wtp", "--db", db, cwd=tmp_path)
@@ -254,7 +261,7 @@ def test_who_cannot_be_asked_has_to_say_yes(folder: Path, tmp_path: Path) -> Non
     for answer, status, left in (("n\n", 1, 1), ("y\n", 0, 0)):
         ours, theirs = pty.openpty()
         asked = subprocess.Popen(
-            [sys.executable, "-m", "experiments.cli", "runs", "delete", "wtp", "--db", db],
+            [program(), "runs", "delete", "wtp", "--db", db],
             cwd=tmp_path, env=environment({}), stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         os.write(ours, answer.encode())

@@ -36,7 +36,7 @@ async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: 
                 "--png",
                 "p.png",
             ),
-            "run": ("run", file, "--limit", "2"),
+            "run": ("run", file, "--limit", "1"),
             "import": ("catalogue", "import", address, "--out", "c.csv"),
         }
         for name, command in commands.items():
@@ -62,7 +62,7 @@ async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: 
     for name in ("t0.db", "t1.db"):
         with sqlite3.connect(tmp_path / "run" / name) as records:
             outcomes = records.execute("SELECT outcome, count(*) FROM trials GROUP BY 1").fetchall()
-        assert outcomes == [("choice", 2)]
+        assert outcomes == [("choice", 1)]
 
 
 def test_a_mistake_names_the_option(tmp_path: Path) -> None:

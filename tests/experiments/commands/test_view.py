@@ -16,12 +16,14 @@ import pytest
 
 from tests.experiments.bundles.test_before import BEFORE
 from tests.experiments.command_line import forked_souk, start
+from tests.experiments.running import HOTELS, run_here
+from tests.support import size
 
 pytestmark = pytest.mark.slow
 
 DB = ("--db", "sqlite:///runs.db")
 KEY = "sk-lighthouse-of-the-north"
-MOST = 40
+MOST = size(20, 40)
 """So many pages of a run are opened."""
 
 
@@ -73,14 +75,14 @@ def test_a_database_of_an_older_version_is_shown_whole_and_no_key(tmp_path: Path
 
 
 def test_a_run_that_goes_on_is_shown_as_it_is(tmp_path: Path) -> None:
-    run = ("run", "hotels", "--agent", "simulated:balanced", "--mode", "text", *DB)
-    assert forked_souk(*run, "--limit", "12", cwd=tmp_path).status == 0
+    (tmp_path / "x.yaml").write_text(HOTELS)
+    run_here("x.yaml", tmp_path, limit=8)
     (shown := tmp_path / "viewer").mkdir()
-    (shown / "runs.db").symlink_to(tmp_path / "runs.db")
-    with viewer(shown, "hotels") as address:
-        assert "12 trials" in httpx.get(address, trust_env=False).text
-        assert forked_souk(*run, "--limit", "24", cwd=tmp_path).status == 0
-        assert "24 trials" in httpx.get(address, trust_env=False).text
+    (shown / "runs.db").symlink_to(tmp_path / "t.db")
+    with viewer(shown, "few-hotels") as address:
+        assert "8 trials" in httpx.get(address, trust_env=False).text
+        run_here("x.yaml", tmp_path, limit=16)
+        assert "16 trials" in httpx.get(address, trust_env=False).text
 
 
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:

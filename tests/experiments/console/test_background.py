@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.experiments.command_line import Ended, forked_souk, left_after, processes_with, souk
+from tests.experiments.command_line import Ended, forked_souk, left_after, processes_with
 
 MARK = "SOUK_TEST_OF_THE_BACKGROUND"
 
@@ -18,8 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for
 
 def serve(folder: Path, port: int, *options: str) -> Ended:
     where = ("--port", str(port), "--detach")
-    # In an interpreter of its own: it starts itself again by the words it was started with.
-    return souk("proxy", "serve", *options, *where, cwd=folder, env={MARK: str(folder)})
+    return forked_souk("proxy", "serve", *options, *where, cwd=folder, env={MARK: str(folder)})
 
 
 @pytest.fixture

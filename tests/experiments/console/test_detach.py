@@ -12,7 +12,7 @@ import pytest
 
 from experiments.records.store import Records
 from experiments.runs.status import run_statuses
-from tests.experiments.command_line import environment, forked_souk, souk
+from tests.experiments.command_line import environment, forked_souk
 from tests.experiments.running import HOTELS
 
 PROGRAM = """
@@ -67,7 +67,7 @@ def test_a_log_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) -> No
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a process that is not its child")
 def test_a_detached_run_is_known_when_the_command_returns(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(HOTELS)
-    ended = souk("run", "x.yaml", "--detach", "--db", "sqlite:///t.db", cwd=tmp_path)
+    ended = forked_souk("run", "x.yaml", "--detach", "--db", "sqlite:///t.db", cwd=tmp_path)
     assert ended.status == 0, ended.err
     (process,) = map(int, re.findall(r"process (\d+)", ended.err))
     (run,) = run_statuses(Records(f"sqlite:///{tmp_path}/t.db"))

@@ -17,28 +17,50 @@ from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, not_ended, processes_with
 from tests.faults.programs import SETTINGS, place
-from tests.support import THOROUGH
+from tests.support import THOROUGH, size
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
 AGENTS = ("simulated:balanced", "simulated:{folder}/mine.yaml")
 """A shipped shopper, and one whose file only this process can read."""
-LIMIT = 6
+LIMIT, EACH = size(4, 6), size(2, 4)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of one node without a CPU, where the program is."""
+    from ray.cluster_utils import Cluster
+
+    folder = tmp_path_factory.mktemp("cluster")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("TEST_OF", str(folder))  # programs have it too
+        patch.setenv("SOUK_PROGRAM_GB", SETTINGS["SOUK_PROGRAM_GB"])
+        patch.chdir(folder)  # the working directory of the nodes
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+        yield cluster
+        cluster.shutdown()
+        assert not left_after("TEST_OF", str(folder), seconds=10)
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """One node without a CPU, where the program is, and two with one for each worker."""
-    from ray.cluster_utils import Cluster
+def cluster(started: Any) -> Any:
+    """The cluster with two more nodes, which have a CPU for a worker each."""
+    while len(started.worker_nodes) < 2:
+        started.add_node(num_cpus=1)
+    assert not not_ended(workers(), seconds=30), "those of another test"
+    return started
 
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("TEST_OF", str(tmp_path))  # programs have it too
-    monkeypatch.setenv("SOUK_PROGRAM_GB", SETTINGS["SOUK_PROGRAM_GB"])
-    monkeypatch.chdir(tmp_path)  # the working directory of the nodes
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    yield cluster
-    cluster.shutdown()
-    assert not left_after("TEST_OF", str(tmp_path), seconds=10)
+
+def home() -> Path:
+    """The working directory of the nodes."""
+    return Path(os.environ["TEST_OF"])
+
+
+def workers() -> dict[int, str]:
+    """The commands of the workers' processes."""
+    ours = processes_with("TEST_OF", os.environ["TEST_OF"])
+    return {number: name for number, name in ours.items() if name.startswith("ray::Actor")}
 
 
 def run_of(folder: Path) -> ExperimentRun:
@@ -53,7 +75,7 @@ def run_of(folder: Path) -> ExperimentRun:
 async def test_a_node_that_is_lost_costs_no_trial(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nodes = [cluster.add_node(num_cpus=1), cluster.add_node(num_cpus=1)]
+    nodes = list(cluster.worker_nodes)
     note = RunProgress.note
     finished: list[str] = []
 
@@ -77,16 +99,13 @@ async def test_a_node_that_is_lost_costs_no_trial(
 async def test_an_actor_that_stands_still_is_replaced(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in range(2):
-        cluster.add_node(num_cpus=1)
     note = RunProgress.note
     stopped: list[int] = []
 
     def stop_an_actor(progress: RunProgress, record: TrialRecord) -> None:
         note(progress, record)
         if not stopped:
-            ours = processes_with("TEST_OF", str(tmp_path))
-            stopped.append(next(each for each, command in ours.items() if command.startswith("ray::Actor")))
+            stopped.append(next(iter(workers())))
             os.kill(stopped[0], signal.SIGSTOP)
 
     monkeypatch.setattr(RunProgress, "note", stop_an_actor)
@@ -100,8 +119,6 @@ async def test_an_actor_that_stands_still_is_replaced(
 async def test_programs_of_an_actor_that_is_killed_run_again(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in range(2):
-        cluster.add_node(num_cpus=1)
     note = RunProgress.note
     finished: list[str] = []
 
@@ -109,22 +126,23 @@ async def test_programs_of_an_actor_that_is_killed_run_again(
         note(progress, record)
         finished.append(record.trial.trial)
         if len(finished) == 3:
-            ours = processes_with("TEST_OF", str(tmp_path))
-            os.kill(
-                next(each for each, name in ours.items() if name.startswith("ray::Actor")), signal.SIGKILL
-            )
+            os.kill(next(iter(workers())), signal.SIGKILL)
 
     monkeypatch.setattr(RunProgress, "note", kill_an_actor)
-    agents = [f"{place(tmp_path)} 0 {way}" for way in ("compare", "children", "crash", "leave")]
+    agents = [f"{place(home())} 0 {way}" for way in ("compare", "children", "crash", "leave")]
     run = ExperimentRun(
-        "nudges", agents=agents, limit=4, db=f"sqlite:///{tmp_path}/t.db", out=tmp_path / "out"
+        "nudges", agents=agents, limit=EACH, db=f"sqlite:///{tmp_path}/t.db", out=tmp_path / "out"
     )
     await run.run(Console(quiet=True), Workers(2, 2, "ray", cluster.address))
-    assert len(finished) == len(set(finished)) == run.total == 16
-    assert run.records.outcomes(run.design.run_id) == {"choice": 8, "agent_error": 4, "no_choice": 4}
-    started = Counter((tmp_path / "started").read_text().split())
+    assert len(finished) == len(set(finished)) == run.total == 4 * EACH
+    assert run.records.outcomes(run.design.run_id) == {
+        "choice": 2 * EACH,
+        "agent_error": EACH,
+        "no_choice": EACH,
+    }
+    started = Counter((home() / "started").read_text().split())
     assert started.keys() == set(finished)
-    assert sum(started.values()) <= 16 + 2  # those that the actor ran
+    assert sum(started.values()) <= 4 * EACH + 2  # those that the actor ran
 
 
 async def test_an_address_without_a_cluster(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,11 +18,14 @@ from starlette.routing import Route
 from experiments.episodes.shop_episode import known
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.store import Records
+from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import run_statuses
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, environment, forked_souk, program
 from tests.experiments.foreign_shop import KEYS, NUDGE, WALL, ForeignShop, design, experiment
 from tests.support import serve, usual
+
+pytestmark = pytest.mark.usefixtures("one_driver")
 
 
 async def run(folder: Path, shop: ForeignShop, prefix: str = "", limit: int = 12, **how: Any) -> Ended:
@@ -40,25 +44,51 @@ async def run(folder: Path, shop: ForeignShop, prefix: str = "", limit: int = 12
         return await run_in_threadpool(forked_souk, *arguments, cwd=folder)
 
 
+async def ran(folder: Path, shop: ForeignShop, **how: Any) -> ExperimentRun:
+    """A run of three trials to its end without a complaint; of the nudged ones each was treated."""
+    async with serve(shop.app()) as address:
+        file = str(experiment(folder, shop, address, **how))
+        run = ExperimentRun(file, agents=None, limit=3, db=f"sqlite:///{folder}/t.db", out=folder / "out")
+        await run.run(Console(quiet=True))
+    assert [*run.complaints()] == []
+    assert query(folder, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 3)]
+    trials = query(folder, "SELECT trial FROM trials WHERE condition = 'nudged'")
+    treated = query(folder, "SELECT DISTINCT trial FROM receipts WHERE intervention = 'praised'")
+    assert len(trials) == 2
+    assert sorted(treated) == sorted(trials)
+    return run
+
+
 def query(folder: Path, statement: str) -> list[Any]:
     with sqlite3.connect(folder / "t.db") as connection:
         return connection.execute(statement).fetchall()
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("canonical", ["", "/products/KEY"])
-async def test_the_guides_example_is_treated(canonical: str, tmp_path: Path) -> None:
-    ended = await run(tmp_path, ForeignShop(canonical=canonical), page="products/${key}", limit=6)
+async def test_the_guides_example_is_treated(tmp_path: Path) -> None:
+    ended = await run(tmp_path, ForeignShop(), page="products/${key}", limit=6)
     assert ended.status == 0, ended.err
     assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
     trials = query(tmp_path, "SELECT trial FROM trials WHERE condition = 'nudged'")
     treated = query(tmp_path, "SELECT DISTINCT trial FROM receipts WHERE intervention = 'praised'")
     assert len(trials) == 4
     assert sorted(treated) == sorted(trials)
-    carried = "SELECT count(*) FROM receipts JOIN options USING (run, trial) WHERE intervention = 'praised'"
-    assert query(tmp_path, f"{carried} AND nudged AND product = option") == [(4,)]
+    assert query(tmp_path, CARRIED) == [(4,)]
     assert query(tmp_path, "SELECT count(*) FROM unchecked") == [(0,)]
     assert "Effect" in ended.err + ended.out
+
+
+CARRIED = (
+    "SELECT count(*) FROM receipts JOIN options USING (run, trial) "
+    "WHERE intervention = 'praised' AND nudged AND product = option"
+)
+
+
+@pytest.mark.browser
+async def test_so_it_is_where_pages_name_an_address_of_their_own(tmp_path: Path) -> None:
+    await ran(tmp_path, ForeignShop(canonical="/products/KEY"), page="products/${key}")
+    assert query(tmp_path, CARRIED) == [(2,)]
+    assert query(tmp_path, "SELECT count(*) FROM unchecked") == [(0,)]
 
 
 ELSEWHERE = """<title>Cookies</title><p>One moment</p>
@@ -68,13 +98,7 @@ ELSEWHERE = """<title>Cookies</title><p>One moment</p>
 @pytest.mark.browser
 @pytest.mark.parametrize("wall", usual([ELSEWHERE, WALL], 1))
 async def test_a_wall_that_leads_on_by_itself_is_passed(wall: str, tmp_path: Path) -> None:
-    ended = await run(tmp_path, ForeignShop(wall=wall), limit=6)
-    assert ended.status == 0, ended.err
-    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
-    trials = query(tmp_path, "SELECT trial FROM trials WHERE condition = 'nudged'")
-    treated = query(tmp_path, "SELECT DISTINCT trial FROM receipts WHERE intervention = 'praised'")
-    assert len(trials) == 4
-    assert sorted(treated) == sorted(trials)
+    await ran(tmp_path, ForeignShop(wall=wall))
 
 
 @pytest.mark.browser
@@ -102,11 +126,7 @@ async def test_one_path_for_all_products_works_where_the_site_map_says_what_name
     assert refused.status == 2
     assert "live.page, or give the site map onestopmarket the role product.link:" in refused.err
     (tmp_path / "own.yaml").write_text("name: own\nextends: onestopmarket\nroles: {product.link: p.sku}\n")
-    ended = await run(tmp_path, shop, site="own.yaml", limit=6)
-    assert ended.status == 0, ended.err
-    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
-    receipts = "SELECT count(DISTINCT trial) FROM receipts WHERE intervention = 'praised'"
-    assert query(tmp_path, receipts) == [(4,)]
+    await ran(tmp_path, shop, site="own.yaml")
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -189,7 +209,7 @@ async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> N
             "run",
             str(file),
             "--limit",
-            "6",
+            "3",
             "--db",
             "sqlite:///t.db",
             "--out",
@@ -197,15 +217,15 @@ async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> N
         )
         ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
     assert ended.status == 1, ended.err
-    told = "praised: planned in 4 trials, but no page has a receipt of it"
+    told = "praised: planned in 2 trials, but no page has a receipt of it"
     assert told in ended.err
     assert told in " ".join(ended.out.split())
     report = (tmp_path / "out" / "report.html").read_text()
     assert f"{told}: its trials count as treated without a proof" in report
     (status,) = run_statuses(Records(f"sqlite:///{tmp_path}/t.db"))
-    assert status.unreceived == {"praised": 4}
+    assert status.unreceived == {"praised": 2}
     assert told in forked_souk("status", "--db", "sqlite:///t.db", cwd=tmp_path).out
-    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
+    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 3)]
 
 
 PLAIN_MAP = """name: plain
@@ -223,12 +243,10 @@ choice: {message: {css: .message-success, says: "You added ${product} to your"}}
 @pytest.mark.browser
 async def test_a_map_without_stars_needs_no_rating_as_text(tmp_path: Path) -> None:
     (tmp_path / "plain.yaml").write_text(PLAIN_MAP)
-    ended = await run(tmp_path, ForeignShop(), page="${key}", limit=6, site="plain.yaml")
-    assert ended.status == 0, ended.err
-    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
+    done = await ran(tmp_path, ForeignShop(), page="${key}", site="plain.yaml")
     assert query(tmp_path, "SELECT DISTINCT intervention FROM receipts") == [("praised",)]
     said = "ratings are not added as text: the site map plain has no role product.stars and no role"
-    assert said in ended.err
+    assert said in done.summary()
 
 
 def test_a_dry_run_says_what_the_map_lacks(tmp_path: Path) -> None:

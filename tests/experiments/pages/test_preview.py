@@ -21,6 +21,8 @@ from interventions.yaml.sitemap import load_site_map
 from tests.interventions.shop_pages import KEY, card, category_page, product_page, shop_page
 from tests.support import pages
 
+pytestmark = pytest.mark.usefixtures("one_driver")
+
 SITE = load_site_map("onestopmarket")
 FILE = """
 interventions:

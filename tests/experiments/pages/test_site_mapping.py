@@ -14,6 +14,8 @@ from interventions.errors import UserError
 from interventions.yaml.sitemap import load_site_map
 from tests.support import pages
 
+pytestmark = pytest.mark.usefixtures("one_driver")
+
 PRODUCT = """<title>Lamp</title><body class="product-view"><h1>Lamp</h1><p class="price">$5.00</p>
 <nav class="breadcrumb"><a href="/lamps">Lamps</a></nav>"""
 LISTING = """<title>Lamps</title><body class="list"><ul>

@@ -20,6 +20,8 @@ from interventions.yaml.sitemap import load_site_map
 from tests.interventions.proposal.made_shops import NAMES, MadeShop
 from tests.support import serve, usual
 
+pytestmark = pytest.mark.usefixtures("one_driver")
+
 ADD = {
     "form": "",
     "graphql": """fetch('/shop-api', {method: 'POST', headers: {'content-type': 'application/json'},

@@ -170,7 +170,7 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.mark.slow
-@settings(max_examples=size(6, 4_000))
+@settings(max_examples=size(4, 4_000))
 @given(
     kind=st.sampled_from(STUDIES),
     cells=st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(VALUES)), min_size=1, max_size=2),
@@ -191,7 +191,7 @@ def test_a_strange_cell(
 
 
 @pytest.mark.slow
-@settings(max_examples=size(6, 1_500))
+@settings(max_examples=size(4, 1_500))
 @given(kind=st.sampled_from(STUDIES), data=st.data(), command=st.sampled_from(COMMANDS))
 def test_strange_facts_of_a_run(studies: Path, kind: str, data: st.DataObject, command: Words) -> None:
     """A stranger seals what he has written."""

@@ -15,12 +15,14 @@ from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from tests.experiments.command_line import forked_souk
 from tests.experiments.records.test_store import a_record, some_facts
+from tests.experiments.running import run_here
+from tests.support import size
 
-LIMIT = 12
+LIMIT = size(6, 12)
 EXPERIMENT = """\
 name: matched
 goal: Buy the best product.
-options: {sets: 2}
+options: {sets: SETS}
 factors:
   nudge: {interventions: nudges, only: [wirecutter]}
 match: [price]
@@ -31,9 +33,8 @@ match: [price]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run in `t.db`, of which one trial has ended without a choice, exported both ways."""
     folder = tmp_path_factory.mktemp("run")
-    (folder / "matched.yaml").write_text(EXPERIMENT)
-    ended = forked_souk("run", "matched.yaml", "--db", "sqlite:///t.db", cwd=folder)
-    assert ended.status == 0, ended.err
+    (folder / "matched.yaml").write_text(EXPERIMENT.replace("SETS", str(LIMIT // 6)))
+    run_here("matched.yaml", folder)
     with sqlite3.connect(folder / "t.db") as connection:
         connection.execute(
             "UPDATE trials SET outcome = 'agent_limit', choice = NULL "
@@ -99,15 +100,15 @@ def test_the_displayed_price_is_what_the_agent_saw(folder: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
-def test_the_file_gives_the_effects_of_the_database(folder: Path, file: str) -> None:
-    of_database, of_file = (
+def test_the_file_gives_the_effects_of_the_database(folder: Path) -> None:
+    of_database, *of_files = (
         json.loads(forked_souk("analyze", "choice", *source, "--json", cwd=folder).out)
-        for source in (("--db", "sqlite:///t.db"), (file,))
+        for source in (("--db", "sqlite:///t.db"), ("t.csv",), ("t.parquet",))
     )
     assert of_database["effects"]
-    assert of_file["effects"] == of_database["effects"]
-    assert of_file["attrition"] == of_database["attrition"]
+    for of_file in of_files:
+        assert of_file["effects"] == of_database["effects"]
+        assert of_file["attrition"] == of_database["attrition"]
 
 
 @pytest.mark.browser

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import typer
-from starlette.concurrency import run_in_threadpool
+from rich.console import Console
 from typer.testing import CliRunner
 
 from environments.browser import run_browsers
@@ -22,14 +22,16 @@ from experiments.executors.shop_watch import ShopWatch
 from experiments.records.record import Start, TrialRecord, artifact_hash
 from experiments.records.store import Records
 from experiments.replay.replay import Again, Replay
+from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from proxy.server import run_proxy
-from tests.experiments.command_line import forked_souk
 from tests.experiments.foreign_shop import KEYS, ForeignShop, experiment
 from tests.experiments.running import run_here
-from tests.support import serve
+from tests.support import serve, size
 
-TRIALS = 6
+pytestmark = pytest.mark.usefixtures("one_driver")
+
+TRIALS = size(4, 6)
 EXPERIMENT = """\
 name: praised
 goal: Buy the best product.
@@ -67,7 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     (folder / "praised.yaml").write_text(EXPERIMENT)
     (folder / "praise.yaml").write_text(PRAISE)
-    run_here("praised.yaml", folder)
+    run_here("praised.yaml", folder, limit=TRIALS)
     return folder
 
 
@@ -175,9 +177,10 @@ async def test_where_start_pages_lead_is_learned_anew(tmp_path: Path) -> None:
     foreign, db = ForeignShop(moved="/shop/KEY-and-its-name"), f"sqlite:///{tmp_path}/t.db"
     async with serve(foreign.app()) as address:
         file = str(experiment(tmp_path, foreign, address))
-        ended = await run_in_threadpool(forked_souk, "run", file, "--limit", "2", "--db", db, cwd=tmp_path)
-        assert ended.status == 0, ended.err
-        records = Records(db)
+        run = ExperimentRun(file, agents=None, limit=2, db=db, out=tmp_path / "out")
+        await run.run(Console(quiet=True))
+        assert (run.done, [*run.complaints()]) == (2, [])
+        records = run.records
         again = Replay(records, records.latest_run(), experiment=file)
         assert await again.run(lambda _: None) == []
         del foreign.names[KEYS[0]]

@@ -47,6 +47,7 @@ seed: 3
 stopping: {RULE, most: MOST}
 """
 RULE = "rule: anytime-valid, effect: nudge, alpha: 0.05, margin: 30"
+MOST = size(60, 150)
 NUDGED = {"simulated:nudge-prone": 0.9, "simulated:balanced": 0.55, "simulated:random": 0.5}
 """How often an agent of the drawn runs takes the carrier."""
 
@@ -116,7 +117,7 @@ class DrawnRun(ExperimentRun):
 
 
 def drawn_run(
-    folder: Path, db: str, most: int = 150, agents: str = "", rule: str = RULE, **how: Any
+    folder: Path, db: str, most: int = MOST, agents: str = "", rule: str = RULE, **how: Any
 ) -> DrawnRun:
     """A run of three agents, in a database of its own."""
     text = FILE.replace("AGENTS", agents or ", ".join(f'"{name}"' for name in NUDGED))
@@ -169,7 +170,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str,
         if found[agent]["decision"] != "within margin":
             assert (found[agent]["strata_for"], found[agent]["strata_against"]) == recounted(run, agent)
     stopped = found["simulated:nudge-prone"]
-    assert stopped["decision"] == "effect" and stopped["trials"] < 150
+    assert stopped["decision"] == "effect" and stopped["trials"] < MOST
     assert status_of(run).state == "decided"
     return found
 
@@ -346,7 +347,8 @@ def test_the_report_says_the_sequence_and_leaves_out_what_does_not_hold(tmp_path
 @pytest.mark.browser
 def test_a_strong_effect_stops_a_run_in_the_browser(tmp_path: Path) -> None:
     """Begun with a few trials, gone on with, and given once more: it ends by its rule, and says so."""
-    text = FILE.replace("AGENTS", "simulated:nudge-prone").replace("MOST", "600").replace("RULE", RULE)
+    rule = RULE.replace("0.05", str(size(0.2, 0.05)))
+    text = FILE.replace("AGENTS", "simulated:nudge-prone").replace("MOST", "600").replace("RULE", rule)
     (tmp_path / "ruled.yaml").write_text(text)
     run_here("ruled.yaml", tmp_path, limit=6)
     given = ("ruled.yaml", "--db", "sqlite:///t.db", "--slots", "4")

@@ -32,9 +32,10 @@ from browsergym.core.action.highlevel import HighLevelActionSet
 from agents.base import Call
 from environments.browsergym_task import look_of
 from experiments.subjects.browsergym import open_experiment
+from tests.experiments.command_line import forked_souk
 from tests.experiments.foreign_shop import WALL, ForeignShop
 from tests.experiments.foreign_shop import experiment as foreign_experiment
-from tests.support import serve
+from tests.support import network_services, serve, size
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "browsergym.md").read_text(encoding="utf-8")
@@ -167,8 +168,8 @@ async def test_the_records_are_those_of_souk_run(
     nudges = {trial.id: design.declared_nudges(trial) for trial in design.trials([AGENT])}
     dbs = [f"sqlite:///{tmp_path}/{name}.db" for name in ("gym", "souk")]
     await in_thread(browsergym_thread, browsergym)
-    done = run(tmp_path, "-m", "experiments.cli", "run", name, "-a", AGENT, "--limit", "2", "--db", dbs[1])
-    assert done.returncode == 0, done.stderr
+    done = forked_souk("run", name, "-a", AGENT, "--limit", "2", "--db", dbs[1], cwd=tmp_path)
+    assert done.status == 0, done.err
     (gym_run, souk_run) = (Records(db).latest_run()["run"] for db in dbs)
     assert gym_run.rpartition("-")[2] == souk_run.rpartition("-")[2]
     assert gym_run.startswith("gym-simulated-"), "a run of its own"
@@ -238,7 +239,9 @@ async def test_how_episodes_end(
             assert (flags, ended["outcome"]) == ([True, False], "no_choice")
             assert "too dear" in ended["reason"]
             env = gymnasium.make(tasks[3])  # left open: closed with the experiment, and not recorded
+            before = network_services()
             env.reset()
+            assert len(network_services() - before) == 1, "one browser: nobody sees BrowserGym's chat window"
             env.step("scroll(0, 100)")
         assert not [task for task in gymnasium.registry if task.startswith("browsergym/souk.")]
         with open_experiment(experiment, agent="tester", db=db, base_url=base_url, limit=4) as left:
@@ -387,14 +390,14 @@ async def test_a_wall_before_the_start_pages_is_passed(
     shop = ForeignShop(wall=WALL)
 
     def shop_there(name: str) -> None:
-        with open_experiment(name, agent=AGENT, limit=6, db=db) as tasks:
+        with open_experiment(name, agent=AGENT, limit=size(3, 6), db=db) as tasks:
             shop_with(AGENT, tasks)
 
     async with serve(shop.app()) as address:
         await in_thread(browsergym_thread, shop_there, str(foreign_experiment(tmp_path, shop, address)))
     nudged = {row["trial"] for row in rows(db, tables.trials) if row["condition"] == "nudged"}
     treated = {row["trial"] for row in rows(db, tables.receipts) if row["intervention"] == "praised"}
-    assert (len(nudged), treated) == (4, nudged)
+    assert (len(nudged), treated) == (size(2, 4), nudged)
 
 
 def test_cards_are_refused(db: str) -> None:

@@ -25,7 +25,7 @@ from tests.experiments.drawn_shop import (
     experiment,
 )
 from tests.experiments.subjects.test_browsergym import rows
-from tests.support import serve, usual
+from tests.support import serve, size, usual
 
 pytestmark = pytest.mark.browser
 
@@ -66,7 +66,7 @@ async def test_a_choice_counts_only_where_the_edits_were_seen(
     async with serve(DrawnShop(kind).app()) as address:
         file = experiment(tmp_path, address, SITE | {"data": DATA}, EDITS)
         loop = asyncio.get_running_loop()
-        seen = await loop.run_in_executor(browsergym_thread, shop_around, file, db, 3)
+        seen = await loop.run_in_executor(browsergym_thread, shop_around, file, db, size(2, 3))
     for row in rows(db, tables.trials):
         receipts = [each for each in rows(db, tables.receipts) if each["trial"] == row["trial"]]
         made = {(each["edit"], each["role"]) for each in receipts}

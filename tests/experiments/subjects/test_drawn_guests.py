@@ -30,7 +30,7 @@ from tests.experiments.drawn_shop import (
     experiment,
 )
 from tests.experiments.subjects.test_guests import JSON, beside, served
-from tests.support import serve, usual
+from tests.support import serve, size, usual
 
 pytestmark = pytest.mark.browser
 
@@ -142,7 +142,7 @@ async def test_the_command_gives_trials_in_a_shop_that_scripts_draw(tmp_path: Pa
                 args=["--no-sandbox"],
                 proxy={"server": running.url},
             )
-            for _ in range(3):
+            for _ in range(size(2, 3)):
                 glances = await shop_around(await browser.new_context(), drawn=True)
                 ended = await run_in_threadpool(running.ended)
                 assert ended["outcome"] == "choice", ended["reason"]

@@ -18,7 +18,7 @@ from tests.experiments.subjects.test_guest_acts import SEEN, Hand, Place, done, 
 from tests.experiments.viewer.made_run import sqlite, viewing
 from tests.experiments.viewer.test_readable import FAINT, NAMELESS, WIDE
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_driver")]
 __all__ = ["made", "place"]
 
 PICTURES = os.environ.get("SOUK_PICTURES")

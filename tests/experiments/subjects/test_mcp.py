@@ -5,7 +5,6 @@ import base64
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -27,7 +26,7 @@ from tests.experiments.command_line import environment, program
 from tests.journeys.test_computer_agent import button_in
 from tests.support import size
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.usefixtures("one_driver")]
 
 EXPERIMENT = """\
 name: hosts
@@ -84,8 +83,8 @@ def arguments(*more: str) -> list[str]:
 async def test_standard_input_and_output(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "experiments.cli", *arguments()],
+        command=program(),
+        args=arguments(),
         cwd=tmp_path,
         env=environment({}),
     )
@@ -145,7 +144,7 @@ async def in_process(folder: Path, experiment: str = EXPERIMENT) -> AsyncIterato
 
 
 async def test_a_hostile_host(tmp_path: Path) -> None:
-    async with in_process(tmp_path) as host:
+    async with in_process(tmp_path, EXPERIMENT.replace("sets: 4", f"sets: {size(1, 4)}")) as host:
         for tool in ("observe", "act", "give_up"):
             more = {"action": "click('1')"} if tool == "act" else {}
             assert "call next_trial" in await refused(host, tool, **more)

@@ -29,7 +29,7 @@ from tests.experiments.subjects.test_observed_guests import (
 )
 from tests.support import pages, serve, usual
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_driver")]
 __all__ = ["place", "stage"]
 
 WANTED = Wanted(
