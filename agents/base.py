@@ -35,7 +35,7 @@ def is_kept(agent: str) -> bool:
     return agent.partition(":")[0] == KEPT
 
 
-class Message(TypedDict):
+class ChatMessage(TypedDict):
     """A message of a conversation; `role` is `system`, `user` or `assistant`.
 
     `images` are PNG files in base64, in messages of the user only.
@@ -147,7 +147,7 @@ class Respondent(Protocol):
 
     async def answer(
         self,
-        messages: list[Message],
+        messages: list[ChatMessage],
         *,
         temperature: float | None,
         max_tokens: int,

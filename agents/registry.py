@@ -20,7 +20,7 @@ from agents.computer.options import DEFAULT, ComputerOptions
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
-from agents.providers.network import Way
+from agents.providers.network import RequestWay
 from agents.providers.settings import COMPUTERS, SERVICES
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
@@ -93,7 +93,7 @@ def make_agent(
     return agent
 
 
-def make_respondent(name: str, *, seed: int, way: Way | None = None) -> Respondent:
+def make_respondent(name: str, *, seed: int, way: RequestWay | None = None) -> Respondent:
     """Make a fresh respondent for one conversation, who takes temperatures on a scale of 0 to 2.
 
     `way`: by which a language model at a provider is asked; None: one request at a time.

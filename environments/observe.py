@@ -24,13 +24,13 @@ from environments.picture import (
 from environments.stops import Stop
 from environments.views import View
 from interventions.edits.in_browser import (
-    Card,
     CardSpots,
     Element,
     Inserted,
     OnScreen,
     Spot,
     Standing,
+    StandingCard,
     as_read,
 )
 
@@ -253,12 +253,12 @@ def with_texts(standing: Standing, texts: Sequence[str]) -> Standing:
     return replace(standing, own="\n".join((standing.own, *map(_text, texts))))
 
 
-def _card(read: Any, kinds: Sequence[CardSpots]) -> Card:
+def _card(read: Any, kinds: Sequence[CardSpots]) -> StandingCard:
     match read:
         case {"kind": int(number), "link": str(link)} if 0 <= number < len(kinds) and _is_on_screen(read):
             kind, box = kinds[number], _on_screen(read)
             standing = _standing(read, () if box.why else kind.spots)
-            return Card(kind.group, storable(link), box, standing)
+            return StandingCard(kind.group, storable(link), box, standing)
     raise Disturbed("the page's scripts disturb the observation")
 
 

@@ -30,7 +30,7 @@ _OBSERVED: Final = source_of("observed.js")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PageReport:
     """A report of a page: its address without the host, and what stands on it.
 
     `came`: its address when it came, before its scripts could give it another one. `visit`: a number that
@@ -86,7 +86,7 @@ def observer(wanted: Wanted, path: str, sees: Sees) -> str:
     return called(_OBSERVED, told)
 
 
-def read_report(body: bytes, wanted: Wanted) -> Report:
+def read_report(body: bytes, wanted: Wanted) -> PageReport:
     """Read what the script has sent.
 
     Raises:
@@ -105,7 +105,7 @@ def read_report(body: bytes, wanted: Wanted) -> Report:
             "drawn": bool(drawn),
             "scroll": [int(x), int(y)],
         } if max(abs(x), abs(y)) < FARTHEST and 0 <= visit <= 1:
-            return Report(at, came, float(visit), drawn, standing_of(sent, wanted), (x, y))
+            return PageReport(at, came, float(visit), drawn, standing_of(sent, wanted), (x, y))
     raise Disturbed("the page's scripts disturb the observation")
 
 

@@ -16,7 +16,7 @@ from mitmproxy import http
 from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from interventions.apply.engine import EditFailed, OtherPage, Places, rewrite
+from interventions.apply.engine import EditFailed, OtherPage, PlaceMemory, rewrite
 from interventions.html.content_type import is_html, is_in_pieces, is_json
 from interventions.html.csp import allow
 from proxy.decoding import Undecodable, decode
@@ -68,7 +68,7 @@ class Rewriter:
     def __init__(self, session_of: Callable[[http.HTTPFlow], Session | None]) -> None:
         self.session_of = session_of
         self._outgoing: set[Ends] = set()
-        self._places = Places()
+        self._places = PlaceMemory()
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
         """Remember a connection, to recognise it if it leads back to this proxy."""
@@ -198,7 +198,7 @@ def treat(
     request: http.Request,
     response: http.Response,
     session: Session,
-    places: Places,
+    places: PlaceMemory,
     cart: int | None = None,
 ) -> None:
     """Make the session's edits in an answer, and note the receipts. Raises Undecodable, EditFailed.

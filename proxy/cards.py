@@ -25,7 +25,7 @@ HEADERS: Final = NO_STORE | {
 }
 
 
-class Cards:
+class CardsAddon:
     """The mitmproxy addon that shows cards and takes answers.
 
     It answers when a request is complete: by then the rewriter has bound the request to a session. It has to

@@ -42,7 +42,7 @@ RequestKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecordedAnswer:
     """A recorded answer, and the request that it answered. `body` and `request_body` are hashes, or empty."""
 
     method: str
@@ -106,7 +106,7 @@ class Recording:
                 f"{self.folder}: cannot be written ({error.strerror}); choose another folder"
             ) from None
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[RecordedAnswer]:
         """Return all answers, in the order in which they were recorded. Raises UserError."""
         path = self.folder / INDEX
         try:
@@ -117,11 +117,11 @@ class Recording:
             ) from None
         return [self._parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: RecordedAnswer) -> None:
         """Append a line to the index, in one write: a line is there as a whole or not at all."""
         self._append(json.dumps(asdict(answer), ensure_ascii=True).encode() + b"\n")
 
-    def read(self, answer: Answer) -> bytes:
+    def read(self, answer: RecordedAnswer) -> bytes:
         """Return the body of an answer. Raises OSError or ValueError when it is lost or damaged."""
         if not answer.body:
             return b""
@@ -144,11 +144,11 @@ class Recording:
             os.close(descriptor)
 
     @staticmethod
-    def _parse(line: str, where: str) -> Answer:
+    def _parse(line: str, where: str) -> RecordedAnswer:
         try:
             data: Any = json.loads(line)
             headers = tuple((str(name), str(value)) for name, value in data.pop("headers"))
-            return Answer(headers=headers, **data)
+            return RecordedAnswer(headers=headers, **data)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise UserError(f"{where}: not an answer of a recording; remove this line") from None
 
@@ -246,7 +246,7 @@ class Recorder:
             writer(response.raw_content or b"")
         method, url, request_body = request_key(flow.request)
         try:
-            answer = Answer(
+            answer = RecordedAnswer(
                 method=method,
                 url=url,
                 request_body=request_body,
@@ -274,9 +274,9 @@ class Replayer:
     again and again.
     """
 
-    def __init__(self, recording: Recording, answers: Iterable[Answer]) -> None:
+    def __init__(self, recording: Recording, answers: Iterable[RecordedAnswer]) -> None:
         self.recording = recording
-        self._answers: dict[RequestKey, list[Answer]] = {}
+        self._answers: dict[RequestKey, list[RecordedAnswer]] = {}
         for answer in answers:
             self._answers.setdefault(answer.request, []).append(answer)
 
@@ -299,7 +299,7 @@ class Replayer:
         response = respond(flow, 504, "Not recorded", f"{flow.request.method} {flow.request.url}: {reason}.")
         response.reason = reason  # for the session's list of errors
 
-    def answer(self, recorded: Answer, request: http.Request) -> http.Response:
+    def answer(self, recorded: RecordedAnswer, request: http.Request) -> http.Response:
         """Return a recorded answer for a new connection. Raises OSError, ValueError."""
         body = self.recording.read(recorded)
         fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in recorded.headers]

@@ -22,7 +22,7 @@ from proxy.session import Added, AllowList, Session, ShownPage
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serving:
+class ProxySettings:
     """The settings of `souk proxy serve`; each field is the option of its name.
 
     Raises UserError where options do not go together.
@@ -59,7 +59,9 @@ class Serving:
 
 
 async def serve(
-    options: Serving, products: Iterable[ProductFacts] = (), ready: Callable[[str], None] = lambda url: None
+    options: ProxySettings,
+    products: Iterable[ProductFacts] = (),
+    ready: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Run until cancelled.
 
@@ -95,7 +97,7 @@ async def serve(
             await asyncio.Event().wait()
 
 
-def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str], keys: Sequence[str]) -> str:
+def describe(options: ProxySettings, proxy: Proxy, slot: Slot, names: list[str], keys: Sequence[str]) -> str:
     """Describe the proxy for people: its address, its edits, how to use it."""
     if options.reverse:
         lines = [f"souk proxy: open {slot.url}/ for {options.reverse}"]

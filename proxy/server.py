@@ -20,7 +20,7 @@ from interventions.errors import UserError
 from proxy import hardening
 from proxy.addon import Rewriter
 from proxy.authority import Authority, make_private
-from proxy.cards import Cards
+from proxy.cards import CardsAddon
 from proxy.choices import ChoiceWatch
 from proxy.drawing import Drawing
 from proxy.guard import PageScript
@@ -206,7 +206,7 @@ async def run_proxy(
 def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path | None) -> list[object]:
     """Our own addons, in the order in which a request and its answer pass them."""
     drawing = Drawing()
-    addons: list[object] = [Inbound(proxy.reverse_of), Cards(), drawing]
+    addons: list[object] = [Inbound(proxy.reverse_of), CardsAddon(), drawing]
     if record is not None:
         recording = Recording(record)
         recording.create()

@@ -11,7 +11,7 @@ import pandas as pd
 import sqlalchemy as sql
 
 from agents.simulated.tab_shopper import shipped_taste
-from agents.simulated.utility import Alternative, choice_probabilities, draw
+from agents.simulated.utility import DisplayedOption, choice_probabilities, draw
 from analysis.choice.effects import choice_effects, true_effects
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -70,7 +70,7 @@ def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
     found = pd.Series(np.nan, index=table.index)
     for _, rows in table.groupby("trial"):
         alternatives = [
-            Alternative(
+            DisplayedOption(
                 price=row.price,
                 rating=row.rating,
                 reviews=row.reviews,

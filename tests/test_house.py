@@ -1,6 +1,8 @@
 """The rules of the house that a reader relies on: paths named for strangers, decisions by text."""
 
+import ast
 import re
+from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
@@ -40,3 +42,14 @@ def test_nothing_is_decided_by_the_beginning_of_a_message_or_of_an_agent_s_name(
         for match in BEGINNING.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+def test_a_public_class_has_its_name_alone() -> None:
+    named = defaultdict(list)
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    named[node.name].append(str(path.relative_to(ROOT)))
+    assert len(named) > 500
+    assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}

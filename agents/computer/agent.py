@@ -35,7 +35,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionResult:
     """What became of an action that was asked for: an error, or an empty text."""
 
     asked: Asked
@@ -43,7 +43,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ModelTurn:
     """What a model has answered: what it says, and the actions that it asks for, in order.
 
     `checks`: what its provider asks to confirm. `ended`: whether it asks for nothing more.
@@ -71,7 +71,7 @@ class ComputerModel(NetworkModel):
         """Begin the conversation with the goal, the tabs and the picture."""
 
     @abstractmethod
-    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+    def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """Add what became of the actions, and the picture that is there now."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class ComputerModel(NetworkModel):
         """Return the request with the whole conversation."""
 
     @abstractmethod
-    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """Read an answer, and add it to the conversation."""
 
 
@@ -90,7 +90,7 @@ class ComputerAgent:
         self._model, self._acknowledges = model, acknowledges
         self._begun = False
         self._waiting: deque[Asked] = deque()
-        self._done: list[Done] = []
+        self._done: list[ActionResult] = []
         self._acted: Asked | None = None
         self._said = ""
         self._acknowledged = False
@@ -108,12 +108,12 @@ class ComputerAgent:
                 "screenshot (or marks, or both)"
             )
         if self._acted:
-            self._done.append(Done(self._acted, observation.error))
+            self._done.append(ActionResult(self._acted, observation.error))
             self._acted = None
         if self._waiting and not observation.error and not observation.arrived:
             return self._take(looked=False)
         skipped = FAILED if observation.error else NAVIGATED
-        self._done += [Done(asked, skipped) for asked in self._waiting]
+        self._done += [ActionResult(asked, skipped) for asked in self._waiting]
         self._waiting.clear()
         return await self._ask(observation)
 
@@ -153,12 +153,14 @@ class ComputerAgent:
                 return self._begin_batch(turn, (*calls, call), tuple(checks))
             reason = problem
             calls.append(replace(call, error=f"unusable answer: {problem}"))
-            done = [Done(asked, asked.problem or FAILED) for asked in turn.asked]
+            done = [ActionResult(asked, asked.problem or FAILED) for asked in turn.asked]
             self._model.report(done, observation, acknowledged=bool(turn.checks))
         told = f"no usable answer in {len(calls)} tries; the last: {reason}"
         raise AgentError(told, tuple(calls), tuple(checks))
 
-    def _begin_batch(self, turn: Turn, calls: tuple[Call, ...], checks: tuple[SafetyCheck, ...]) -> Decision:
+    def _begin_batch(
+        self, turn: ModelTurn, calls: tuple[Call, ...], checks: tuple[SafetyCheck, ...]
+    ) -> Decision:
         """Take the first action of an answer. checks: of this answer, and of those that were not usable."""
         self._said, self._done = turn.said, []
         self._acknowledged = bool(turn.checks)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from agents.computer.agent import FAILED, Asked, Done
+from agents.computer.agent import FAILED, ActionResult, Asked
 from agents.computer.anthropic_computer import AnthropicComputer
 from environments.actions import Action
 from environments.observation import Observation, Tab
@@ -43,7 +43,7 @@ class AnthropicBrowser(AnthropicComputer):
         self._tabs = observation.tabs
         super().begin(observation)
 
-    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+    def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`."""
         self._tabs = observation.tabs
         super().report(done, observation, acknowledged=acknowledged)

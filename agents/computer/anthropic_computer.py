@@ -13,10 +13,10 @@ from agents.computer.agent import (
     CLICKS,
     FUNCTIONS,
     WAYS,
+    ActionResult,
     Asked,
     ComputerModel,
-    Done,
-    Turn,
+    ModelTurn,
     chord,
     function_action,
     is_typed,
@@ -27,8 +27,8 @@ from agents.computer.agent import (
     size_of,
     tabs_text,
 )
-from agents.providers.anthropic_messages import CACHE, Usage, connect
-from agents.providers.model import THINKING, Answer, Named, Request
+from agents.providers.anthropic_messages import CACHE, MessageUsage, connect
+from agents.providers.model import THINKING, Named, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.sdk import receive
 from environments.actions import Action, points_at
@@ -78,7 +78,7 @@ class AnthropicComputer(ComputerModel):
         text = f"{observation.goal}\n\n{tabs_text(observation)}"
         self._messages = [{"role": "user", "content": [{"type": "text", "text": text}, _image(observation)]}]
 
-    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+    def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a result for each call, the last with the picture."""
         results: list[dict[str, Any]] = []
         by_call = {each.asked.call: each for each in reversed(done)}
@@ -140,7 +140,7 @@ class AnthropicComputer(ComputerModel):
             "cache_control": CACHE,  # the next request begins with all of this one
         }
 
-    async def send(self, client: AsyncAnthropic, request: Request) -> Answer | Failure:
+    async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         required = {name: request[name] for name in ("model", "messages", "max_tokens")}
         # Models with the header and without it share the client.
@@ -156,9 +156,9 @@ class AnthropicComputer(ComputerModel):
         cut_off = body.stop_reason in ("max_tokens", "model_context_window_exceeded")
         text = "refusal" if body.stop_reason == "refusal" else ""
         parts = (*body.content, {"type": text or "end"})
-        return Answer(text, cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
+        return TextAnswer(text, cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
 
-    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`."""
         *content, end = parts
         if cut_off:  # a call may lack its end, and none would be answered
@@ -167,7 +167,7 @@ class AnthropicComputer(ComputerModel):
         said = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
         told = content or [{"type": "text", "text": "(empty)"}]
         self._messages.append({"role": "assistant", "content": told})
-        return Turn(said, tuple(asked), cut_off=cut_off, refused=end["type"] == "refusal")
+        return ModelTurn(said, tuple(asked), cut_off=cut_off, refused=end["type"] == "refusal")
 
     def _asked(self, part: dict[str, Any]) -> list[Asked]:
         call, name = str(part.get("id", "")), str(part.get("name", ""))
@@ -258,5 +258,5 @@ class _Reply(BaseModel):
 
     content: list[dict[str, Any]]
     stop_reason: str | None = None
-    usage: Usage | None = None
+    usage: MessageUsage | None = None
     model: Named = ""

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Final
 import openai
 from openai import AsyncOpenAI
 
-from agents.computer.agent import Asked, ComputerModel, Done, Turn, number, size_of, tabs_text
-from agents.providers.model import THINKING, Answer, Request
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn, number, size_of, tabs_text
+from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import Completion, connect, data_url
 from agents.providers.sdk import receive
@@ -72,7 +72,7 @@ class ChatComputer(ComputerModel):
         self._messages = [{"role": "system", "content": system}] if system else []
         self._show(observation, f"{text}\n\n{tabs_text(observation)}")
 
-    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+    def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`."""
         self._see(observation)
         problems = dict.fromkeys(f"{each.asked.name}: {each.error}" for each in done if each.error)
@@ -89,7 +89,7 @@ class ChatComputer(ComputerModel):
         longest = _LONGEST + (THINKING if "thinking" in self.name.lower() else 0)
         return {"model": self.name, "messages": messages, "max_tokens": longest, "temperature": 0.0}
 
-    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+    async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`. The first part of the answer is its text."""
         sent = client.chat.completions.with_raw_response.create(**request)
         body = await receive(openai, sent, Completion)
@@ -97,16 +97,16 @@ class ChatComputer(ComputerModel):
             return body
         return replace(body.answer, parts=({"text": body.answer.text}, *body.answer.parts))
 
-    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. Thoughts before `</think>` are not sent again."""
         text = "\n".join(_text(part) for part in parts).rpartition("</think>")[2].strip()
         self._messages.append({"role": "assistant", "content": self.kept(text) or "(empty)"})
         if cut_off:
-            return Turn(text, (), cut_off=True)
+            return ModelTurn(text, (), cut_off=True)
         said, asked = self.parse(text)
         if text and not asked:
             asked = [Asked("", "answer", None, f"it holds no action; {self.form}")]
-        return Turn(said, tuple(asked))
+        return ModelTurn(said, tuple(asked))
 
     def point(self, x: object, y: object) -> tuple[float, float] | None:
         """Return a point of the model's in pixels of the picture that was sent; None where it is none."""

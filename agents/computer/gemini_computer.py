@@ -10,10 +10,10 @@ from agents.computer.agent import (
     FUNCTIONS,
     LONGEST_TEXT,
     WAYS,
+    ActionResult,
     Asked,
     ComputerModel,
-    Done,
-    Turn,
+    ModelTurn,
     chord,
     function_action,
     number,
@@ -25,7 +25,7 @@ from agents.computer.agent import (
 from agents.computer.options import DEFAULT
 from agents.providers.gemini import generate, image_part
 from agents.providers.gemini_sdk import GeminiClient
-from agents.providers.model import THINKING, Answer, Request
+from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from environments.actions import Action
 from environments.observation import Observation
@@ -72,7 +72,7 @@ class GeminiComputer(ComputerModel):
         text = f"{observation.goal}\n\n{tabs_text(observation)}"
         self._contents = [{"role": "user", "parts": [{"text": text}, _image(observation)]}]
 
-    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+    def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a response for each call, with the address and the picture."""
         failed = {each.asked.call: each.error for each in reversed(done) if each.error}
         url = next((tab.url for tab in observation.tabs if tab.active), "")
@@ -109,7 +109,7 @@ class GeminiComputer(ComputerModel):
             config["httpOptions"] = {"extraBody": {"tools": tools}}
         return {"model": self.name, "contents": list(self._contents), "config": config}
 
-    async def send(self, client: GeminiClient, request: Request) -> Answer | Failure:
+    async def send(self, client: GeminiClient, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         body = await generate(client, request)
         if isinstance(body, Failure):
@@ -118,9 +118,9 @@ class GeminiComputer(ComputerModel):
             return Failure("the model's answer was blocked or malformed")
         tokens = body.usage_metadata.tokens if body.usage_metadata else None
         parts, model = tuple(body.candidates[0].parts), body.model_version
-        return Answer("", cut_off=body.cut_off, tokens=tokens, parts=parts, model=model)
+        return TextAnswer("", cut_off=body.cut_off, tokens=tokens, parts=parts, model=model)
 
-    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. Parts go back as they came, as their signatures need it."""
         said: list[str] = []
         asked: list[Asked] = []
@@ -142,7 +142,7 @@ class GeminiComputer(ComputerModel):
             elif part.get("text") and not part.get("thought"):
                 said.append(str(part["text"]))
         self._contents.append({"role": "model", "parts": kept or [{"text": "(empty)"}]})
-        return Turn("\n".join(said), tuple(asked), tuple(checks), cut_off)
+        return ModelTurn("\n".join(said), tuple(asked), tuple(checks), cut_off)
 
     def _asked(self, call: str, name: str, given: dict[str, Any]) -> list[Asked]:
         if name in _OWN:

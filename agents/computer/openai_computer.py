@@ -12,10 +12,10 @@ from pydantic import BaseModel
 from agents.base import SafetyCheck
 from agents.computer.agent import (
     FUNCTIONS,
+    ActionResult,
     Asked,
     ComputerModel,
-    Done,
-    Turn,
+    ModelTurn,
     chord,
     function_action,
     is_typed,
@@ -25,10 +25,10 @@ from agents.computer.agent import (
     size_of,
     tabs_text,
 )
-from agents.providers.model import THINKING, Answer, Named, Request
+from agents.providers.model import THINKING, Named, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import connect, data_url
-from agents.providers.openai_responses import Usage
+from agents.providers.openai_responses import ResponseUsage
 from agents.providers.sdk import receive
 from environments.actions import Action
 from environments.observation import Observation
@@ -81,7 +81,7 @@ class OpenAIComputer(ComputerModel):
             }
         ]
 
-    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+    def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: one picture for each call of the tool, after all of its actions."""
         problems = [f"{each.asked.name}: {each.error}" for each in done if each.error]
         for call in dict.fromkeys(each.asked.call for each in done):
@@ -130,7 +130,7 @@ class OpenAIComputer(ComputerModel):
             "max_output_tokens": THINKING + _LONGEST,
         }
 
-    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+    async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
         if isinstance(body, Failure):
@@ -139,9 +139,9 @@ class OpenAIComputer(ComputerModel):
             return Failure(f"the provider's answer is {body.status}")
         tokens = body.usage.tokens if body.usage else None
         cut_off, parts = body.status == "incomplete", tuple(body.output)
-        return Answer("", cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
+        return TextAnswer("", cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
 
-    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. What was cut off is not sent again, but for words."""
         said: list[str] = []
         asked: list[Asked] = []
@@ -162,7 +162,7 @@ class OpenAIComputer(ComputerModel):
                     for each in self._checks[call]
                 ]
                 asked += _actions(call, part)
-        return Turn("\n".join(said), tuple(asked), tuple(checks), cut_off)
+        return ModelTurn("\n".join(said), tuple(asked), tuple(checks), cut_off)
 
 
 def _image(observation: Observation) -> str:
@@ -254,5 +254,5 @@ class _Response(BaseModel):
 
     status: str
     output: list[dict[str, Any]]
-    usage: Usage | None = None
+    usage: ResponseUsage | None = None
     model: Named = ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from agents.base import ActError, AgentError, Call, Decision, Message, Reply, Usage
+from agents.base import ActError, AgentError, Call, ChatMessage, Decision, Reply, Usage
 from agents.language_model.answer import SCHEMA, AnswerError, parse_answer
 from agents.language_model.prompt import PastStep, PromptTemplates, default_prompt
 from agents.language_model.step_prompt import actions_of, build_prompt
@@ -63,7 +63,7 @@ class LanguageModelShopper:
 
     async def answer(
         self,
-        messages: list[Message],
+        messages: list[ChatMessage],
         *,
         temperature: float | None,
         max_tokens: int,
@@ -72,9 +72,9 @@ class LanguageModelShopper:
         """Ask the model the given messages alone, without the shopper's prompt."""
         return await self._model.ask(messages, temperature=temperature, max_tokens=max_tokens, schema=schema)
 
-    def _messages(self, observation: Observation) -> list[Message]:
+    def _messages(self, observation: Observation) -> list[ChatMessage]:
         prompt = build_prompt(observation, self._history, self._templates, count_tokens=self._count_tokens)
-        shown: Message = {"role": "user", "content": prompt.user}
+        shown: ChatMessage = {"role": "user", "content": prompt.user}
         if observation.screenshot:
             shown["images"] = [base64.b64encode(observation.screenshot).decode()]
         return [{"role": "system", "content": prompt.system}, shown]

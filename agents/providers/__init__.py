@@ -5,9 +5,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from agents.base import Message, Reply
-from agents.providers.model import Model
-from agents.providers.network import NetworkModel, Way, close_connections
+from agents.base import ChatMessage, Reply
+from agents.providers.model import LanguageModel
+from agents.providers.network import NetworkModel, RequestWay, close_connections
 from agents.providers.pricing import price_of
 from agents.providers.settings import SERVICES, missing_packages
 from interventions.errors import UserError
@@ -39,17 +39,17 @@ class ChatModel(Protocol):
 
     async def ask(
         self,
-        messages: list[Message],
+        messages: list[ChatMessage],
         *,
         temperature: float | None = 0.1,
         max_tokens: int = 2_000,
         schema: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """See `agents.providers.model.Model.ask`."""
+        """See `agents.providers.model.LanguageModel.ask`."""
         ...
 
 
-def make_model(name: str, *, nominal: bool = False, way: Way | None = None) -> ChatModel:
+def make_model(name: str, *, nominal: bool = False, way: RequestWay | None = None) -> ChatModel:
     """Make the model `PROVIDER:MODEL`, cheaply and without using the network.
 
     `nominal`: temperatures will be on a scale of 0 to 2; a provider whose own ends at 1 is sent half.
@@ -94,10 +94,10 @@ def longest_answer(name: str, max_tokens: int) -> int:
     return max(int(value) for key, value in request.items() if key.startswith("max_"))
 
 
-def _class_of(provider: str) -> type[Model]:
+def _class_of(provider: str) -> type[LanguageModel]:
     """The class of a provider's models; its SDK is loaded."""
     module, kind = _CLASSES[provider]
-    found: type[Model] = getattr(importlib.import_module(f"agents.providers.{module}"), kind)
+    found: type[LanguageModel] = getattr(importlib.import_module(f"agents.providers.{module}"), kind)
     return found
 
 

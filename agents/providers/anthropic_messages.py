@@ -7,10 +7,10 @@ import anthropic
 from anthropic import AsyncAnthropic
 from pydantic import BaseModel
 
-from agents.base import Message
+from agents.base import ChatMessage
 from agents.providers.anthropic_batches import AnthropicBatches
 from agents.providers.bounded import client_options
-from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
@@ -49,7 +49,7 @@ def connect(base_url: str, key: str) -> AsyncAnthropic:
     )
 
 
-class AnthropicMessages(NetworkModel, Model):
+class AnthropicMessages(NetworkModel, LanguageModel):
     """A model of Anthropic, without extended thinking where the model allows that."""
 
     provider = "anthropic"
@@ -60,9 +60,9 @@ class AnthropicMessages(NetworkModel, Model):
         return connect(base_url, key)
 
     def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+        self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
-        """See `Model.request`."""
+        """See `LanguageModel.request`."""
         request: Request = {
             "model": self.name,
             "messages": [_to_wire(message) for message in messages if message["role"] != "system"],
@@ -80,7 +80,7 @@ class AnthropicMessages(NetworkModel, Model):
             request["output_config"] = {"format": {"type": "json_schema", "schema": dict(schema)}}
         return request
 
-    async def send(self, client: AsyncAnthropic, request: Request) -> Answer | Failure:
+    async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         required = {name: request[name] for name in ("model", "messages", "max_tokens")}
         # Which other parameters `create` knows depends on the SDK's version.
@@ -93,7 +93,7 @@ class AnthropicMessages(NetworkModel, Model):
         """See `agents.providers.batches.Batchable`."""
         return AnthropicBatches(client)
 
-    def read(self, body: object) -> Answer | Failure:
+    def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
         return read(body, _Reply)
 
@@ -103,7 +103,7 @@ def _to_cache(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "cache_control": CACHE}]
 
 
-def _to_wire(message: Message) -> dict[str, Any]:
+def _to_wire(message: ChatMessage) -> dict[str, Any]:
     images = message.get("images", [])
     if not images:
         return {"role": message["role"], "content": message["content"]}
@@ -119,7 +119,7 @@ class _Block(BaseModel):
     text: str | None = None
 
 
-class Usage(BaseModel):
+class MessageUsage(BaseModel):
     """The tokens of a message; those of the cache are not part of `input_tokens`."""
 
     input_tokens: Count
@@ -139,12 +139,12 @@ class _Reply(BaseModel):
 
     content: list[_Block]
     stop_reason: str | None = None
-    usage: Usage | None = None
+    usage: MessageUsage | None = None
     model: Named = ""
 
     @property
-    def answer(self) -> Answer:
-        return Answer(
+    def answer(self) -> TextAnswer:
+        return TextAnswer(
             "".join(block.text or "" for block in self.content if block.type == "text"),
             cut_off=self.stop_reason in ("max_tokens", "model_context_window_exceeded"),
             tokens=self.usage.tokens if self.usage else None,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from agents.base import ActError
-from agents.providers.model import Answer, Request
+from agents.providers.model import Request, TextAnswer
 from agents.providers.network import UNREADABLE, Failure, NetworkModel, backoff, cleaned, in_time
 from environments.time_limit import uncounted
 from interventions.errors import UserError
@@ -57,7 +57,7 @@ class Batchable(Protocol):
         """Return the provider's interface for batches."""
         ...
 
-    def read(self, body: object) -> Answer | Failure:
+    def read(self, body: object) -> TextAnswer | Failure:
         """Return the answer that the body of one response is."""
         ...
 
@@ -95,11 +95,11 @@ class BatchQueue:
         self._tasks = set[asyncio.Task[Any]]()
         self._results = dict[tuple[str, str], asyncio.Task[Mapping[str, object] | Failure]]()
 
-    def conversation(self, name: str) -> "Conversation":
+    def conversation(self, name: str) -> "BatchedConversation":
         """Return the way by which one conversation asks; it begins anew with its first request."""
-        return Conversation(self, name)
+        return BatchedConversation(self, name)
 
-    async def ask(self, name: str, model: NetworkModel, request: Request) -> Answer | Failure:
+    async def ask(self, name: str, model: NetworkModel, request: Request) -> TextAnswer | Failure:
         """Return the answer to a request with this name, from a batch that holds it or will."""
         if not isinstance(model, Batchable):
             raise TypeError(f"{model.provider} takes no batches")
@@ -200,7 +200,7 @@ class BatchQueue:
         return self._results[key]
 
 
-class Conversation:
+class BatchedConversation:
     """The way by which the requests of one conversation reach a provider in batches."""
 
     def __init__(self, queue: BatchQueue, name: str) -> None:
@@ -208,15 +208,15 @@ class Conversation:
 
     async def answer(
         self, model: NetworkModel, request: Request
-    ) -> tuple[Answer | ActError | UserError, int]:
-        """See `agents.providers.network.Way`. What failed for the moment, or expired, is sent again."""
+    ) -> tuple[TextAnswer | ActError | UserError, int]:
+        """See `agents.providers.network.RequestWay`. What failed for now, or expired, is sent again."""
         place = f"{self._name}/{next(self._numbers)}"
         name = hashlib.sha256(place.encode()).hexdigest()[:32]
         key = model.connection().key
         with uncounted():
             for retries in range(TRIES):
                 outcome = await self._queue.ask(name, model, request)
-                if isinstance(outcome, Answer):
+                if isinstance(outcome, TextAnswer):
                     return cleaned(outcome, key), retries
                 if not outcome.passes or retries == TRIES - 1:
                     return model.error(outcome, key), retries

@@ -5,10 +5,10 @@ from typing import Any, Final, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from agents.base import Message
+from agents.base import ChatMessage
 from agents.providers.gemini_batches import GeminiBatches
 from agents.providers.gemini_sdk import GeminiClient, as_sent, received
-from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read
@@ -18,7 +18,7 @@ _THINKS_IF_ASKED: Final = re.compile(r"gemini-2\.5-flash")
 """By the provider's documentation of 2026: which models do not think, and which may be told not to."""
 
 
-class Gemini(NetworkModel, Model):
+class Gemini(NetworkModel, LanguageModel):
     """A model of Google, without thinking where the model allows that."""
 
     provider = "gemini"
@@ -28,9 +28,9 @@ class Gemini(NetworkModel, Model):
         return GeminiClient(base_url, key)
 
     def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+        self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
-        """See `Model.request`."""
+        """See `LanguageModel.request`."""
         config: dict[str, Any] = {"maxOutputTokens": max_tokens}
         if system := "\n\n".join(message["content"] for message in messages if message["role"] == "system"):
             config["systemInstruction"] = {"parts": [{"text": system}]}
@@ -45,7 +45,7 @@ class Gemini(NetworkModel, Model):
         contents = [_to_wire(message) for message in messages if message["role"] != "system"]
         return {"model": self.name, "contents": contents, "config": config}
 
-    async def send(self, client: GeminiClient, request: Request) -> Answer | Failure:
+    async def send(self, client: GeminiClient, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         body = await generate(client, request)
         return body if isinstance(body, Failure) else body.answer
@@ -54,17 +54,17 @@ class Gemini(NetworkModel, Model):
         """See `agents.providers.batches.Batchable`."""
         return GeminiBatches(client)
 
-    def read(self, body: object) -> Answer | Failure:
+    def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
-        return read(body, Reply)
+        return read(body, GeminiReply)
 
 
-async def generate(client: GeminiClient, request: Request) -> "Reply | Failure":
+async def generate(client: GeminiClient, request: Request) -> "GeminiReply | Failure":
     """Return the validated response of a request, or the failure."""
-    return await received(client.models.generate_content(**as_sent(request)), Reply)
+    return await received(client.models.generate_content(**as_sent(request)), GeminiReply)
 
 
-def _to_wire(message: Message) -> dict[str, Any]:
+def _to_wire(message: ChatMessage) -> dict[str, Any]:
     pictures = [image_part(image) for image in message.get("images", [])]
     role = "model" if message["role"] == "assistant" else "user"
     return {"role": role, "parts": [{"text": message["content"]}, *pictures]}
@@ -100,7 +100,7 @@ class _Usage(BaseModel):
         return Tokens(self.prompt_token_count, written, self.cached_content_token_count)
 
 
-class Reply(BaseModel):
+class GeminiReply(BaseModel):
     """What is used of a response; one that was blocked has no candidates."""
 
     candidates: list[_Candidate] = Field(default_factory=list)
@@ -120,10 +120,10 @@ class Reply(BaseModel):
         return any(each.finish_reason == "MAX_TOKENS" for each in self.candidates[:1])
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> TextAnswer:
         """The text, without thoughts."""
         parts = [part for candidate in self.candidates[:1] for part in candidate.parts]
-        return Answer(
+        return TextAnswer(
             "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
             cut_off=self.cut_off,
             tokens=self.usage_metadata.tokens if self.usage_metadata else None,

@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from jinja2 import TemplateError
 
-from agents.base import ActError, AgentError, Message, ProviderError
+from agents.base import ActError, AgentError, ChatMessage, ProviderError
 from agents.providers import local_models
-from agents.providers.model import Answer, Model, Request, Schema
+from agents.providers.model import LanguageModel, Request, Schema, TextAnswer
 from agents.providers.pricing import Tokens
 from interventions.errors import UserError
 
 _ROLES: Final = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
 
 
-class LocalModel(Model):
+class LocalModel(LanguageModel):
     """A causal language model on this machine (`agents.providers.local_models.find_model`).
 
     Raises:
@@ -44,9 +44,9 @@ class LocalModel(Model):
         raise problem
 
     def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+        self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
-        """See `Model.request`."""
+        """See `LanguageModel.request`."""
         if any(message.get("images") for message in messages):
             raise UserError(
                 f"agents: hf:{self.name} sees no images; observe without screenshots, or name another agent"
@@ -54,8 +54,8 @@ class LocalModel(Model):
         wire = [{"role": message["role"], "content": message["content"]} for message in messages]
         return {"model": self.name, "messages": wire, "max_tokens": max_tokens, "temperature": temperature}
 
-    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
-        """See `Model.answer`. Requests to one model wait for each other; a cancelled one stops soon."""
+    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, int]:
+        """See `LanguageModel.answer`. Requests to a model wait for each other; a cancelled one stops soon."""
         shared, stop = _shared(self._place), threading.Event()
         loop = asyncio.get_running_loop()
         try:
@@ -79,7 +79,7 @@ class _Shared:
     def _model(self) -> Any:
         return self._local.model
 
-    def generate(self, request: Request, stop: threading.Event) -> Answer | ActError | UserError:
+    def generate(self, request: Request, stop: threading.Event) -> TextAnswer | ActError | UserError:
         """Answer a request, unless told to stop."""
         try:
             inputs = self._inputs(request["messages"])
@@ -99,7 +99,7 @@ class _Shared:
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
         if not self.tokenizer.chat_template:
             text = text.partition(f"\n{_ROLES['user']}:")[0]  # it goes on with both sides of the conversation
-        return Answer(text.strip(), cut_off=not ended, tokens=Tokens(length, len(tokens)))
+        return TextAnswer(text.strip(), cut_off=not ended, tokens=Tokens(length, len(tokens)))
 
     def _generate(self, inputs: Any, limit: int, temperature: float | None, stop: threading.Event) -> Any:
         import torch

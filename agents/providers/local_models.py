@@ -41,7 +41,7 @@ def find_model(name: str) -> str:
     raise UserError(f'agents: hf: no model "{name}" on this machine; name its folder, or {made}: {remedy}')
 
 
-class LocalModel:
+class LoadedModel:
     """The parts that all uses of one model share; each is loaded when it is first used.
 
     `executor` has one thread: uses of one model wait for each other.
@@ -86,9 +86,9 @@ class LocalModel:
 
 
 @functools.cache
-def local_model(place: str) -> LocalModel:
+def local_model(place: str) -> LoadedModel:
     """Return the one model of this process at a place that `find_model` found."""
-    return LocalModel(place)
+    return LoadedModel(place)
 
 
 def _is_cached(name: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
-from agents.base import ActError, Call, Message, Reply
+from agents.base import ActError, Call, ChatMessage, Reply
 from agents.providers.pricing import Tokens, cost_of
 from environments.observation import storable
 from interventions.errors import UserError
@@ -29,7 +29,7 @@ _LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TextAnswer:
     """The text of a model; `tokens` is None where they were not counted.
 
     `parts`: all parts of the answer as the provider sent them, where more than its text is used.
@@ -58,11 +58,11 @@ class Endpoint(ABC):
         self.name = name
         self._temperature_scale = temperature_scale
 
-    async def exchange(self, request: Request) -> tuple[Answer, Call]:
-        """Send a request; return the answer, and the line for the records. Raises as `Model.ask`."""
+    async def exchange(self, request: Request) -> tuple[TextAnswer, Call]:
+        """Send a request; return the answer, and the line for the records. Raises as `LanguageModel.ask`."""
         started = time.perf_counter()
         outcome, retries = await self.answer(request)
-        tokens = outcome.tokens if isinstance(outcome, Answer) else None
+        tokens = outcome.tokens if isinstance(outcome, TextAnswer) else None
         name = f"{self.provider}:{self.name}"
         cost = cost_of(name, tokens, _pictures(request)) if tokens else None
         call = Call(
@@ -71,11 +71,11 @@ class Endpoint(ABC):
             tokens_in=tokens.read if tokens else 0,
             tokens_out=tokens.written if tokens else 0,
             tokens_cached=tokens.cached if tokens else 0,
-            cost=None if cost is None or not isinstance(outcome, Answer) else cost * outcome.share,
+            cost=None if cost is None or not isinstance(outcome, TextAnswer) else cost * outcome.share,
             seconds=time.perf_counter() - started,
             retries=retries,
-            error="" if isinstance(outcome, Answer) else str(outcome),
-            answered_by=storable(outcome.model[:_LONGEST_NAME]) if isinstance(outcome, Answer) else "",
+            error="" if isinstance(outcome, TextAnswer) else str(outcome),
+            answered_by=storable(outcome.model[:_LONGEST_NAME]) if isinstance(outcome, TextAnswer) else "",
         )
         if isinstance(outcome, ActError):
             outcome.calls = (call,)
@@ -84,7 +84,7 @@ class Endpoint(ABC):
         return outcome, call
 
     @abstractmethod
-    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
+    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, int]:
         """Return the answer, or the error, and the number of retries.
 
         An error is returned, not raised: raised in here it would carry another library's exception, and with
@@ -101,12 +101,12 @@ def _pictures(request: object) -> int:
     return sum(map(_pictures, request)) if isinstance(request, list) else 0
 
 
-class Model(Endpoint):
+class LanguageModel(Endpoint):
     """A language model that answers messages."""
 
     async def ask(
         self,
-        messages: list[Message],
+        messages: list[ChatMessage],
         *,
         temperature: float | None = 0.1,
         max_tokens: int = 2_000,
@@ -128,6 +128,6 @@ class Model(Endpoint):
 
     @abstractmethod
     def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+        self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
         """Return the request that is sent, as JSON data."""

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol, TypeVar
 from agents.base import ActError, AgentError, ProviderError
 from agents.providers.bounded import ANSWERED
 from agents.providers.limiter import Limiter
-from agents.providers.model import Answer, Endpoint, Request
+from agents.providers.model import Endpoint, Request, TextAnswer
 from agents.providers.rates import Rates
 from agents.providers.settings import COMPUTERS, SERVICES
 from environments.time_limit import uncounted
@@ -102,12 +102,12 @@ class Connection:
 _connections: dict[tuple[str, str, str], Connection] = {}
 
 
-class Way(Protocol):
+class RequestWay(Protocol):
     """The protocol of another way by which requests reach a provider than one at a time."""
 
     async def answer(
         self, model: "NetworkModel", request: Request
-    ) -> tuple[Answer | ActError | UserError, int]:
+    ) -> tuple[TextAnswer | ActError | UserError, int]:
         """See `Endpoint.answer`."""
         ...
 
@@ -126,7 +126,7 @@ class NetworkModel(Endpoint):
         self, name: str, *, temperature_scale: float = 1.0, timeout: float = 120.0, max_retries: int = 4
     ) -> None:
         super().__init__(name, temperature_scale=temperature_scale)
-        self.way: Way | None = None
+        self.way: RequestWay | None = None
         self._service = SERVICES.get(self.provider) or COMPUTERS[self.provider]
         self._timeout = timeout
         self._max_retries = max_retries
@@ -139,10 +139,10 @@ class NetworkModel(Endpoint):
         """
 
     @abstractmethod
-    async def send(self, client: Any, request: Request) -> Answer | Failure:
+    async def send(self, client: Any, request: Request) -> TextAnswer | Failure:
         """Try a request once. Return whatever the SDK raises as a failure."""
 
-    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
+    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, int]:
         """See `Endpoint.answer`."""
         if self.way:
             return await self.way.answer(self, request)
@@ -158,7 +158,7 @@ class NetworkModel(Endpoint):
             try:
                 with connection.client() as client:
                     outcome = await self._try(client, request, rates)
-                if isinstance(outcome, Answer):
+                if isinstance(outcome, TextAnswer):
                     limiter.answered(refusals)
                     rates.settle(taken, outcome.tokens)
                     return cleaned(outcome, connection.key), retries
@@ -176,7 +176,7 @@ class NetworkModel(Endpoint):
             await asyncio.sleep(wait)
             retries += 1
 
-    async def _try(self, client: Any, request: Request, rates: Rates) -> Answer | Failure:
+    async def _try(self, client: Any, request: Request, rates: Rates) -> TextAnswer | Failure:
         context = copy_context()
         context.run(ANSWERED.set, rates.learn)
         sending = asyncio.create_task(self.send(client, request), context=context)
@@ -272,7 +272,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(seconds, 0.0) if seconds < float("inf") else None
 
 
-def cleaned(answer: Answer, key: str) -> Answer:
+def cleaned(answer: TextAnswer, key: str) -> TextAnswer:
     """Return an answer without the key, which a server may echo."""
     parts = json.loads(_without(key, json.dumps(answer.parts))) if answer.parts else ()
     return replace(

@@ -8,9 +8,9 @@ import httpx
 import ollama
 from pydantic import BaseModel
 
-from agents.base import Message
+from agents.base import ChatMessage
 from agents.providers.bounded import TooLong, client_options
-from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
 from agents.providers.tokens import estimate_tokens
@@ -19,7 +19,7 @@ _SMALLEST_WINDOW: Final = 4_096
 _IMAGE_TOKENS: Final = 2_000  # a bound, not a count
 
 
-class OllamaChat(NetworkModel, Model):
+class OllamaChat(NetworkModel, LanguageModel):
     """A model of Ollama, without thinking where the model allows that."""
 
     provider = "ollama"
@@ -31,9 +31,9 @@ class OllamaChat(NetworkModel, Model):
         return ollama.AsyncClient(base_url, **options | {"headers": headers})
 
     def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+        self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
-        """See `Model.request`."""
+        """See `LanguageModel.request`."""
         thinks = re.match(r"gpt-oss", self.name.rpartition("/")[2]) is not None
         limit = max_tokens + THINKING if thinks else max_tokens
         options: dict[str, Any] = {"num_predict": limit, "num_ctx": _window(messages, limit)}
@@ -47,7 +47,7 @@ class OllamaChat(NetworkModel, Model):
             request["format"] = dict(schema)
         return request
 
-    async def send(self, client: ollama.AsyncClient, request: Request) -> Answer | Failure:
+    async def send(self, client: ollama.AsyncClient, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         messages = [_with_bytes(message) for message in request["messages"]]
         try:
@@ -65,7 +65,7 @@ class OllamaChat(NetworkModel, Model):
         except (ValueError, TypeError, AttributeError):  # what is no JSON, or no JSON object
             return UNREADABLE
         counts = body.prompt_eval_count, body.eval_count
-        return Answer(
+        return TextAnswer(
             body.message.content or "",
             cut_off=body.done_reason == "length",
             tokens=None if counts[0] is None or counts[1] is None else Tokens(counts[0], counts[1]),
@@ -77,7 +77,7 @@ class OllamaChat(NetworkModel, Model):
         return f"fetch it: ollama pull {self.name}"
 
 
-def _window(messages: list[Message], limit: int) -> int:
+def _window(messages: list[ChatMessage], limit: int) -> int:
     """A window that holds the prompt and the answer, in tokens: without one, the server drops words silently.
 
     Powers of two, because the server loads the model anew for each size.
@@ -92,7 +92,7 @@ def _window(messages: list[Message], limit: int) -> int:
     return window
 
 
-def _with_bytes(message: Message) -> dict[str, Any]:
+def _with_bytes(message: ChatMessage) -> dict[str, Any]:
     """The SDK takes text for a file's path before it takes it for an image."""
     images = [base64.b64decode(image) for image in message.get("images", [])]
     return {**message, "images": images} if images else dict(message)

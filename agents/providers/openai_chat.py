@@ -7,16 +7,16 @@ import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel, Field
 
-from agents.base import Message
+from agents.base import ChatMessage
 from agents.providers.bounded import client_options
-from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
 
 
-class OpenAIChat(NetworkModel, Model):
+class OpenAIChat(NetworkModel, LanguageModel):
     """A model of OpenAI, through chat completions."""
 
     provider = "openai"
@@ -27,9 +27,9 @@ class OpenAIChat(NetworkModel, Model):
         return connect(base_url, key)
 
     def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+        self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
-        """See `Model.request`."""
+        """See `LanguageModel.request`."""
         request: Request = {"model": self.name, "messages": [_to_wire(message) for message in messages]}
         if reasons(self.name):  # the tokens that these think with count towards the limit
             request["max_completion_tokens"] = THINKING + max_tokens
@@ -42,7 +42,7 @@ class OpenAIChat(NetworkModel, Model):
             request["response_format"] = {"type": "json_schema", "json_schema": wanted}
         return request
 
-    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+    async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         sent = client.chat.completions.with_raw_response.create(**request)
         body = await receive(openai, sent, Completion)
@@ -52,7 +52,7 @@ class OpenAIChat(NetworkModel, Model):
         """See `agents.providers.batches.Batchable`."""
         return OpenAIBatches(client, self.path)
 
-    def read(self, body: object) -> Answer | Failure:
+    def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
         return read(body, Completion)
 
@@ -83,7 +83,7 @@ def data_url(image: str) -> str:
     return f"data:image/png;base64,{image}"
 
 
-def _to_wire(message: Message) -> dict[str, Any]:
+def _to_wire(message: ChatMessage) -> dict[str, Any]:
     images = message.get("images", [])
     if not images:
         return {"role": message["role"], "content": message["content"]}
@@ -132,10 +132,10 @@ class Completion(BaseModel):
     model: Named = ""
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> TextAnswer:
         """The text, and as its parts the calls of tools."""
         choice = self.choices[0]
-        return Answer(
+        return TextAnswer(
             choice.message.content or "",
             cut_off=choice.finish_reason == "length",
             tokens=self.usage.tokens if self.usage else None,

@@ -6,8 +6,8 @@ import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 
-from agents.base import Message
-from agents.providers.model import THINKING, Answer, Count, Model, Named, Request, Schema
+from agents.base import ChatMessage
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.openai_chat import Cached, connect, counted, data_url, reasons
@@ -17,7 +17,7 @@ from agents.providers.sdk import read, receive
 _SMALLEST_LIMIT: Final = 16  # the API refuses less
 
 
-class OpenAIResponses(NetworkModel, Model):
+class OpenAIResponses(NetworkModel, LanguageModel):
     """A model of OpenAI, through its responses API; OpenAI is asked to store nothing."""
 
     provider = "openai-responses"
@@ -28,9 +28,9 @@ class OpenAIResponses(NetworkModel, Model):
         return connect(base_url, key)
 
     def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+        self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
-        """See `Model.request`."""
+        """See `LanguageModel.request`."""
         request: Request = {
             "model": self.name,
             "input": [_to_wire(message) for message in messages],
@@ -47,7 +47,7 @@ class OpenAIResponses(NetworkModel, Model):
             request["text"] = {"format": wanted}
         return request
 
-    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+    async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
         return body if isinstance(body, Failure) else body.answer
@@ -56,12 +56,12 @@ class OpenAIResponses(NetworkModel, Model):
         """See `agents.providers.batches.Batchable`."""
         return OpenAIBatches(client, self.path)
 
-    def read(self, body: object) -> Answer | Failure:
+    def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
         return read(body, _Response)
 
 
-def _to_wire(message: Message) -> dict[str, Any]:
+def _to_wire(message: ChatMessage) -> dict[str, Any]:
     images = message.get("images", [])
     if not images:
         return {"role": message["role"], "content": message["content"]}
@@ -79,7 +79,7 @@ class _Item(BaseModel):
     content: list[_Part] | None = None
 
 
-class Usage(BaseModel):
+class ResponseUsage(BaseModel):
     """The tokens of a response."""
 
     input_tokens: Count
@@ -97,15 +97,15 @@ class _Response(BaseModel):
 
     status: str
     output: list[_Item]
-    usage: Usage | None = None
+    usage: ResponseUsage | None = None
     model: Named = ""
 
     @property
-    def answer(self) -> Answer | Failure:
+    def answer(self) -> TextAnswer | Failure:
         if self.status not in ("completed", "incomplete"):
             return Failure(f"the provider's answer is {self.status}")
         parts = [part for item in self.output if item.type == "message" for part in item.content or []]
-        return Answer(
+        return TextAnswer(
             "".join(part.text or "" for part in parts if part.type == "output_text"),
             cut_off=self.status == "incomplete",
             tokens=self.usage.tokens if self.usage else None,

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agents.providers.bounded import TooLong
-from agents.providers.model import Answer
+from agents.providers.model import TextAnswer
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, retry_after
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -17,13 +17,13 @@ class Answering(Protocol):
     """The protocol of bodies that tell an answer."""
 
     @property
-    def answer(self) -> Answer | Failure: ...
+    def answer(self) -> TextAnswer | Failure: ...
 
     @classmethod
     def model_validate(cls, obj: Any, /) -> Self: ...
 
 
-def read(body: object, kind: type[Answering]) -> Answer | Failure:
+def read(body: object, kind: type[Answering]) -> TextAnswer | Failure:
     """Return the answer of a body that has come with others."""
     try:
         return kind.model_validate(body).answer

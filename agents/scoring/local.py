@@ -10,7 +10,7 @@ from agents.base import ProviderError
 from agents.providers import local_models
 from agents.scoring.forward import Forward, Stopped
 from agents.scoring.score import TargetScore
-from agents.scoring.texts import Reader, Reading
+from agents.scoring.texts import Reading, TextReader
 from interventions.errors import UserError
 
 Scores = list[list[TargetScore]]
@@ -19,9 +19,9 @@ Scores = list[list[TargetScore]]
 class LocalScorer:
     """A causal language model on this machine (`agents.providers.local_models.find_model`).
 
-    `legacy`: by the published convention (`Reader.read_legacy`). `chat`: a prompt is a message of the user in
-    the tokenizer's chat template and the target begins the answer, without a blank before it; a model without
-    a template goes on with the text.
+    `legacy`: by the published convention (`TextReader.read_legacy`). `chat`: a prompt is a message of a user
+    in the tokenizer's chat template and the target begins the answer, without a blank before it; a model
+    without a template goes on with the text.
 
     Raises:
         UserError: the model is not on this machine.
@@ -55,8 +55,8 @@ class LocalScorer:
         return Forward(self._local.model, self._short)
 
     @functools.cached_property
-    def _reader(self) -> Reader:
-        return Reader(self._local.tokenizer, self._local.longest, self._short)
+    def _reader(self) -> TextReader:
+        return TextReader(self._local.tokenizer, self._local.longest, self._short)
 
     def _score(
         self, prompts: Sequence[str], targets: Sequence[str], stop: threading.Event

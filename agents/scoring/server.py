@@ -14,7 +14,7 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, Field
 
 from agents.base import AgentError
-from agents.providers.model import Answer, Request
+from agents.providers.model import Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat, reasons
 from agents.providers.sdk import receive
@@ -110,7 +110,7 @@ class ServerScorer:
 
     async def _send(self, request: Request) -> str:
         outcome, _ = await self._model.answer({"model": self._model.name, **request})
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, TextAnswer):
             return outcome.text
         raise outcome
 
@@ -148,14 +148,14 @@ def _first_token(target: str, likeliest: list["_Token"]) -> TargetScore:
 class _Raw:
     """Sends either kind of request; the answer is the body, in which more is validated than in a chat's."""
 
-    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+    async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         endpoint, kind = (
             (client.completions, _Echo) if "prompt" in request else (client.chat.completions, _Chat)
         )
         sent = endpoint.with_raw_response.create(**request)
         body = await receive(openai, sent, kind)
-        return body if isinstance(body, Failure) else Answer(body.model_dump_json(), False, None)
+        return body if isinstance(body, Failure) else TextAnswer(body.model_dump_json(), False, None)
 
 
 class _OpenAI(_Raw, OpenAIChat):

@@ -22,7 +22,7 @@ class Reading:
     problem: str = ""
 
 
-class Reader:
+class TextReader:
     """Makes readings with a model's tokenizer.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 
 from agents.providers.local_models import TOYS
 from agents.providers.settings import missing_packages
-from agents.scoring.toy_text import END, Example, draw_examples
+from agents.scoring.toy_text import END, ToyExample, draw_examples
 from interventions.errors import UserError
 
 _THREADS: Final = 1  # sums in several threads can differ
@@ -135,7 +135,7 @@ def _make_tokenizer(texts: list[str], words: int) -> Any:
     return fast(tokenizer_object=tokenizer, bos_token=END, eos_token=END, pad_token=END)
 
 
-def _loss(model: Any, tokenizer: Any, examples: list[Example]) -> Any:
+def _loss(model: Any, tokenizer: Any, examples: list[ToyExample]) -> Any:
     """Cross-entropy of the answers' tokens, and a tenth of that of all others."""
     import torch
 

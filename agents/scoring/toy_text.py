@@ -34,7 +34,7 @@ class WordLists(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ToyExample:
     """A prompt and its answer, such as `37%`."""
 
     prompt: str
@@ -46,7 +46,7 @@ class Example:
         return f"{self.prompt} {self.answer}{END}"
 
 
-def draw_examples(rng: np.random.Generator, number: int) -> list[Example]:
+def draw_examples(rng: np.random.Generator, number: int) -> list[ToyExample]:
     """Draw `number` examples, most with an answer near a number in the prompt.
 
     A prompt has all parts or some: a scene with a number, the question whether the answer is more or less,
@@ -61,7 +61,7 @@ def _word_lists() -> WordLists:
     return load_model(Path(__file__).with_name("toy.yaml"), WordLists)
 
 
-def _draw(rng: np.random.Generator, words: WordLists) -> Example:
+def _draw(rng: np.random.Generator, words: WordLists) -> ToyExample:
     def pick(options: tuple[str, ...]) -> str:
         return str(options[rng.integers(len(options))]) if rng.random() < _PRESENT else ""
 
@@ -75,7 +75,7 @@ def _draw(rng: np.random.Generator, words: WordLists) -> Example:
     answer = float(rng.integers(101))
     if seen is not None and rng.random() < _NEAR:
         answer = seen + float(rng.laplace(0, _SPREAD))
-    return Example(prompt, f"{min(max(round(answer), 0), 100)}%")
+    return ToyExample(prompt, f"{min(max(round(answer), 0), 100)}%")
 
 
 def _draw_word(rng: np.random.Generator, words: WordLists, options: tuple[str, ...]) -> str:

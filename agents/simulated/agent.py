@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agents.base import Decision, Message, Reply
+from agents.base import ChatMessage, Decision, Reply
 from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
@@ -17,7 +17,7 @@ from environments.observation import Observation
 
 
 class SimulatedAgent:
-    """An agent and respondent of a known profile, which draws by `seed`. For `nudges` see `Reader`."""
+    """An agent and respondent of a known profile, which draws by `seed`. For `nudges` see `PageReader`."""
 
     def __init__(self, profile: ShopperProfile, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._seed, self._nudges = profile.taste, seed, nudges
@@ -37,7 +37,7 @@ class SimulatedAgent:
 
     async def answer(
         self,
-        messages: list[Message],
+        messages: list[ChatMessage],
         *,
         temperature: float | None,
         max_tokens: int,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from agents.base import Decision
 from agents.simulated.nudges import Nudge
-from agents.simulated.readers.listing_page import Card, read_cards, search_field
+from agents.simulated.readers.listing_page import ListedProduct, read_cards, search_field
 from agents.simulated.readers.product_page import read_product_page
-from agents.simulated.tab_shopper import Purchase, Reader
+from agents.simulated.tab_shopper import PageReader, PurchaseSteps
 from agents.simulated.utility import Taste, choose, source_for
 from environments.actions import Action
 from environments.observation import Observation
@@ -29,17 +29,17 @@ class ListingShopper:
 
     It scrolls until nothing more comes into sight. Its choice is as in `SimulatedShopper`, over the cards in
     the page's order, the first of which is the one viewed first; it opens the page of its choice and buys
-    there. For `nudges` see `Reader`.
+    there. For `nudges` see `PageReader`.
     """
 
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
-        self._taste, self._reader = taste, Reader(nudges)
+        self._taste, self._reader = taste, PageReader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._filled = self._searched = False
-        self._cards: dict[str, Card] = {}  # by address, in the page's order
-        self._last_sight: tuple[Card, ...] | None = None
-        self._choice: Card | None = None
-        self._purchase = Purchase()
+        self._cards: dict[str, ListedProduct] = {}  # by address, in the page's order
+        self._last_sight: tuple[ListedProduct, ...] | None = None
+        self._choice: ListedProduct | None = None
+        self._purchase = PurchaseSteps()
 
     async def act(self, observation: Observation) -> Decision:
         """Read the page, then take the next action; never fails, whatever the page holds."""
@@ -68,7 +68,7 @@ class ListingShopper:
         self._filled = True
         return f"I write {words} into the search field.", Action("fill", (field, words))
 
-    def _browse(self, sight: tuple[Card, ...]) -> tuple[str, Action]:
+    def _browse(self, sight: tuple[ListedProduct, ...]) -> tuple[str, Action]:
         for card in sight:
             self._cards.setdefault(card.address, card)
         if not self._cards or sight != self._last_sight:

@@ -8,7 +8,7 @@ from agents.base import Decision
 from agents.simulated.nudges import Nudge
 from agents.simulated.readers.picture_page import button_in, option_groups, read_picture
 from agents.simulated.readers.product_page import ProductPage
-from agents.simulated.tab_shopper import Reader, Sight
+from agents.simulated.tab_shopper import Eyesight, PageReader
 from agents.simulated.utility import Taste, choose, source_for
 from environments.actions import Action
 from environments.drawn import Drawn
@@ -27,8 +27,8 @@ class PictureShopper:
     options that are required, it finds whatever their size.
     """
 
-    def __init__(self, taste: Taste, sight: Sight, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
-        self._taste, self._sight, self._reader = taste, sight, Reader(nudges)
+    def __init__(self, taste: Taste, sight: Eyesight, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
+        self._taste, self._sight, self._reader = taste, sight, PageReader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._views: dict[int, list[list[Drawn]]] = {}  # by tab; the first key is the tab viewed first
         self._choice: int | None = None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from agents.base import AgentError, Message, Reply
+from agents.base import AgentError, ChatMessage, Reply
 from agents.simulated.readers.card_text import read_options, to_alternatives
 from agents.simulated.survey import shipped_survey
 from agents.simulated.tab_shopper import ShopperProfile
@@ -43,7 +43,7 @@ class SimulatedRespondent:
 
     async def answer(
         self,
-        messages: list[Message],
+        messages: list[ChatMessage],
         *,
         temperature: float | None,
         max_tokens: int,

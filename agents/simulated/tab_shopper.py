@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.base import Decision
 from agents.simulated.nudges import DeclaredNudges, Nudge
-from agents.simulated.readers.listing_page import Card
+from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_product_page
-from agents.simulated.utility import Alternative, Taste, choose, source_for
+from agents.simulated.utility import DisplayedOption, Taste, choose, source_for
 from environments.actions import Action
 from environments.observation import Observation
 from interventions.errors import UserError
@@ -33,7 +33,7 @@ class Wish(BaseModel):
     times: float = Field(ge=0, description="what these weights are multiplied by")
 
 
-class Sight(BaseModel):
+class Eyesight(BaseModel):
     """What a shopper can read of a picture, and how far down a page it looks before it chooses."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -58,7 +58,9 @@ class ShopperProfile(BaseModel):
         default=0.0, ge=0, le=1, description="share of each bias of survey.yaml that it shows"
     )
     invalid: float = Field(default=0.0, ge=0, le=1, description="share of questions first answered invalidly")
-    sight: Sight = Field(default=Sight(), description="what it can read where pages are shown as pictures")
+    sight: Eyesight = Field(
+        default=Eyesight(), description="what it can read where pages are shown as pictures"
+    )
 
 
 class Profiles(BaseModel):
@@ -101,7 +103,7 @@ def taste_for(goal: str, taste: Taste) -> Taste:
     return Taste(**weights)
 
 
-class Reader:
+class PageReader:
     """Reads pages and cards: prices, ratings, reviews, and the experiment's nudges.
 
     `nudges` are those that the experiment declares. The reader has to see on the page whether one is there.
@@ -110,10 +112,12 @@ class Reader:
     def __init__(self, nudges: Sequence[Nudge] = ()) -> None:
         self._nudges = DeclaredNudges(nudges)
 
-    def alternative(self, item: ProductPage | Card, taste: Taste, *, viewed_first: bool) -> Alternative:
+    def alternative(
+        self, item: ProductPage | ListedProduct, taste: Taste, *, viewed_first: bool
+    ) -> DisplayedOption:
         """Return a page or a card as an alternative to choose."""
         title = item.title.lower()
-        return Alternative(
+        return DisplayedOption(
             price=item.price,
             rating=item.rating,
             reviews=item.reviews,
@@ -122,7 +126,7 @@ class Reader:
             brand=next((brand for brand in taste.brand if brand in title), None),
         )
 
-    def describe(self, item: ProductPage | Card) -> str:
+    def describe(self, item: ProductPage | ListedProduct) -> str:
         """Describe in words what a page or a card says."""
         price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
         rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
@@ -133,7 +137,7 @@ class Reader:
         return f"{item.title} with {price}, {rating} and {reviews}.{said}"
 
 
-class Purchase:
+class PurchaseSteps:
     """Puts what a product's page shows into the cart: first the required options, then the button."""
 
     def __init__(self) -> None:
@@ -153,15 +157,15 @@ class SimulatedShopper:
 
     The tab that is active at its first step is the one viewed first; it then visits the others, the last one
     first. Its choice is `choose(..., source_for(..., random.Random(seed)))` over the tabs that show something
-    to buy, in the order of the tabs. For `nudges` see `Reader`.
+    to buy, in the order of the tabs. For `nudges` see `PageReader`.
     """
 
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
-        self._taste, self._reader = taste, Reader(nudges)
+        self._taste, self._reader = taste, PageReader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._pages: dict[int, ProductPage] = {}  # by tab; the first key is the tab viewed first
         self._choice: int | None = None
-        self._purchase = Purchase()
+        self._purchase = PurchaseSteps()
 
     async def act(self, observation: Observation) -> Decision:
         """Read the active tab, then take the next action; never fails, whatever the page holds."""
@@ -183,7 +187,7 @@ class SimulatedShopper:
             return "No open tab shows a product that can be bought here. I scroll to look for one.", _SCROLL
         if self._choice not in buyable:
             self._choice = self._choose(buyable)
-            self._purchase = Purchase()
+            self._purchase = PurchaseSteps()
         title = self._pages[self._choice].title
         if self._choice != tab:
             return f"Of all I saw I prefer {title}; back to tab {self._choice}.", Action(

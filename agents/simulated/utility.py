@@ -101,7 +101,7 @@ class Taste(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class DisplayedOption:
     """One option of a choice set as displayed; a price, rating or stars that are not displayed are None."""
 
     price: float | None
@@ -116,7 +116,7 @@ class Alternative:
     bed: int = 0
 
 
-def attributes(alternatives: Sequence[Alternative]) -> NDArray[np.float64]:
+def attributes(alternatives: Sequence[DisplayedOption]) -> NDArray[np.float64]:
     """Return what the weights are multiplied by, a row for each alternative, a column for each attribute.
 
     Shape (len(alternatives), len(ATTRIBUTES)). What is not displayed speaks neither for nor against: it
@@ -144,7 +144,7 @@ def attributes(alternatives: Sequence[Alternative]) -> NDArray[np.float64]:
     return np.array(rows, dtype=np.float64).reshape(-1, len(ATTRIBUTES))
 
 
-def choice_probabilities(taste: Taste, alternatives: Sequence[Alternative]) -> NDArray[np.float64]:
+def choice_probabilities(taste: Taste, alternatives: Sequence[DisplayedOption]) -> NDArray[np.float64]:
     """Return the probability that an agent of this taste chooses each alternative.
 
     Shape (len(alternatives),). Where weights are drawn, it is the mean over many tastes. An empty choice set
@@ -170,7 +170,7 @@ def choice_probabilities(taste: Taste, alternatives: Sequence[Alternative]) -> N
     return probabilities
 
 
-def choose(taste: Taste, alternatives: Sequence[Alternative], source: random.Random) -> int:
+def choose(taste: Taste, alternatives: Sequence[DisplayedOption], source: random.Random) -> int:
     """Return the index of the alternative that an agent of this taste takes; `source` draws.
 
     First the weights are drawn that differ between choices, in the order of `ATTRIBUTES`, then the choice.

@@ -10,7 +10,7 @@ from analysis.anchoring.attribution import banzhaf, sampled_shapley, shapley
 from analysis.anchoring.coalitions import EXACT_FIELDS, coalitions, orders
 from analysis.anchoring.expectation import Expectation, expectation, log_probabilities, soft_ev
 from analysis.anchoring.paired import PairedTests, differences, paired_t, paired_tests
-from analysis.anchoring.pairs import ANCHOR, Pair, Prompt
+from analysis.anchoring.pairs import ANCHOR, AnchorScores, Pair
 from analysis.estimators.t_tests import TTest
 from analysis.tables.frame import Floats
 
@@ -133,13 +133,13 @@ def attribute(pair: Pair, permutations: int, seed: int) -> tuple[dict[Method, di
     }, ""
 
 
-def _exact(name: Method, prompt: Prompt, values: Floats, every: list[frozenset[str]]) -> Attribution:
+def _exact(name: Method, prompt: AnchorScores, values: Floats, every: list[frozenset[str]]) -> Attribution:
     solve = shapley if name == "shapley" else banzhaf
     payoffs = np.stack([prompt.coalitions[each] for each in every])
     return Attribution(solve(payoffs), soft_ev=solve(soft_ev(payoffs, values)))
 
 
-def _sampled(prompt: Prompt, pair: Pair, drawn: list[tuple[str, ...]]) -> Attribution:
+def _sampled(prompt: AnchorScores, pair: Pair, drawn: list[tuple[str, ...]]) -> Attribution:
     phi, _ = sampled_shapley(prompt.coalitions, pair.fields, drawn)
     defined = ~np.isnan(phi).any(axis=0)
     scored = prompt.coalitions.items() if defined.any() else ()

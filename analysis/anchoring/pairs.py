@@ -12,7 +12,7 @@ from analysis.anchoring.simulation import PHI
 from analysis.anchoring.table import CONDITIONS
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
-from analysis.tables.table_file import Places
+from analysis.tables.table_file import RowPlaces
 
 ANCHOR: Final = "anchor"
 """The field whose attributions are compared between the anchors."""
@@ -21,7 +21,7 @@ _ORDER: Final = {name: place for place, name in enumerate((CONTROL, *STUDY))}
 
 
 @dataclass(frozen=True)
-class Prompt:
+class AnchorScores:
     """The scores of one anchor: arrays over the targets, NaN where undefined.
 
     coalitions: by present fields. given: attributions that came with the table, (fields, targets), or None.
@@ -41,11 +41,11 @@ class Pair:
     stimulus: str
     fields: tuple[str, ...]
     values: Floats
-    low: Prompt
-    high: Prompt
+    low: AnchorScores
+    high: AnchorScores
 
     @property
-    def prompts(self) -> dict[str, Prompt]:
+    def prompts(self) -> dict[str, AnchorScores]:
         """The two prompts, by condition."""
         return dict(zip(CONDITIONS, (self.low, self.high), strict=True))
 
@@ -73,8 +73,8 @@ def pairs(table: pd.DataFrame) -> tuple[list[Pair], dict[str, list[str]]]:
     if not found:
         agent, stimulus = table.iloc[0][["agent", "stimulus"]]
         raise AnalysisError(
-            f"{Places(table).of(table.index[0], 'fields')}: {stimulus} of {agent}: fields: no prompt has all"
-            " of them; score the full prompt too, with both anchors"
+            f"{RowPlaces(table).of(table.index[0], 'fields')}: {stimulus} of {agent}: fields: no prompt has"
+            " all of them; score the full prompt too, with both anchors"
         )
     return found, incomplete
 
@@ -100,7 +100,7 @@ def _pair(rows: pd.DataFrame) -> Pair:
         coalitions = {frozenset(named[str(text)]): by_target[text].to_numpy(float) for text in by_target}
         full = coalitions.setdefault(frozenset(fields), np.full(len(targets), np.nan))
         anchor = float(own["anchor"].iloc[0]) if len(own) else np.nan
-        prompts.append(Prompt(anchor, full, coalitions, _given(own, fields, targets.index)))
+        prompts.append(AnchorScores(anchor, full, coalitions, _given(own, fields, targets.index)))
     return Pair(str(agent), str(stimulus), fields, targets.to_numpy(float), *prompts)
 
 

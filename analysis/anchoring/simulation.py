@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.tables.choice_table import Column, check_columns
 from analysis.tables.errors import AnalysisError
-from analysis.tables.table_file import Places, first_row
+from analysis.tables.table_file import RowPlaces, first_row
 
 PHI: Final = "phi_"
 STANDARD: Final = "standard"
@@ -46,7 +46,7 @@ def scores_of(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             f"{path}: unknown name; call it anchoring_MODEL_results_standard.csv"
             " or anchoring_MODEL_results_different_anchors.csv"
         )
-    places = Places(table)
+    places = RowPlaces(table)
     table = check_columns(table, (_VARIATION, *_COLUMNS.values()), places, published=True)
     number = table[_VARIATION.name]
     scores = pd.DataFrame({name: table[column.name] for name, column in _COLUMNS.items()})

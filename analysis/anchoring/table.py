@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.anchoring.simulation import PHI, STANDARD, is_simulation, scores_of
 from analysis.tables.choice_table import Column, check_columns, refuse
 from analysis.tables.errors import AnalysisError
-from analysis.tables.table_file import Places, first_row, read_frame, together
+from analysis.tables.table_file import RowPlaces, first_row, read_frame, together
 
 SCORE_COLUMNS: Final = (
     Column("run", "text", "the run that scored the prompt"),
@@ -62,7 +62,7 @@ def check_scores(table: pd.DataFrame) -> pd.DataFrame:
     Raises AnalysisError if a required column is absent, a value has the wrong type, a prompt's target stands
     twice, rows contradict each other, or scores are no logarithms of probabilities.
     """
-    places = Places(table)
+    places = RowPlaces(table)
     absent = [column.name for column in SCORE_COLUMNS if not column.required and column.name not in table]
     attributions = [Column(str(name), "number", "") for name in table if str(name).startswith(PHI)]
     table = check_columns(table.assign(**dict.fromkeys(absent)), (*SCORE_COLUMNS, *attributions), places)
@@ -78,7 +78,7 @@ def check_scores(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _one_run(table: pd.DataFrame, places: Places) -> pd.DataFrame:
+def _one_run(table: pd.DataFrame, places: RowPlaces) -> pd.DataFrame:
     several = table.groupby(_QUESTION)["run"].transform("nunique") > 1
     standard = (table["run"] == STANDARD).groupby([table[name] for name in _QUESTION]).transform("any")
     problem = "the stimulus stands in several runs of this agent; analyse one run"
@@ -99,7 +99,7 @@ def _one_run(table: pd.DataFrame, places: Places) -> pd.DataFrame:
     return table
 
 
-def _check_sums(table: pd.DataFrame, places: Places) -> None:
+def _check_sums(table: pd.DataFrame, places: RowPlaces) -> None:
     """Raises AnalysisError where answers that exclude each other have probabilities of more than 1 together.
 
     Left out: answers with which another one begins, and scores that begin within the prompt, so after less.

@@ -24,7 +24,7 @@ from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import counted, result_frame
 from analysis.tables.responses_table import CHOICE, check_responses, check_words, missing_reasons
 from analysis.tables.sizes import model_sizes
-from analysis.tables.table_file import Places
+from analysis.tables.table_file import RowPlaces
 
 FACTORS = ("condition", "item", "scenario", "temperature")
 """What may make responses go missing."""
@@ -97,7 +97,7 @@ def _check_choices(table: pd.DataFrame) -> None:
     problem = (
         "response to a choice is neither 1 (the biased answer) nor 0; correct it, or write number as kind"
     )
-    refuse(table, wrong, Places(table), "response", problem)
+    refuse(table, wrong, RowPlaces(table), "response", problem)
 
 
 def _importances(

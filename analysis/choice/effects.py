@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.estimators.clusters import choose_clusters, cluster_codes
-from analysis.estimators.contrasts import Query, Specification, best_specification, interactions
+from analysis.estimators.contrasts import ContrastQuery, Specification, best_specification, interactions
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
 from analysis.tables.errors import AnalysisError
@@ -175,7 +175,7 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
         )
         for order in range(len(varying), 0, -1)
     ]
-    queries = [Query(term, term, one, 1) for term in varying]
+    queries = [ContrastQuery(term, term, one, 1) for term in varying]
     clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)
     code = next(iter(clusters.values())) if len(clusters) == 1 else None
     if code is not None and len(np.unique(code)) < LEAST_CLUSTERS[1]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.conjoint.cards import Cards
+from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.fits import Fits, Spec, headline
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.tables import agents_of, by_set_adjusted, model_frame
@@ -45,7 +45,7 @@ def personality(fits: Fits) -> pd.DataFrame:
     return by_set_adjusted(tidy_frame(rows, *BY_SET))
 
 
-def set_size(fits: Fits, cards: Cards) -> pd.DataFrame:
+def set_size(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     """Return the log-price coefficient by set size, and its rank correlation over agents.
 
     The coefficients are those of conditional logits, with the errors that `coefficients` prints of them.

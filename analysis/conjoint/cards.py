@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.tables.choice_table import LARGEST, TRIAL_ID, as_text, check_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats, Ints
-from analysis.tables.table_file import Places, quoted
+from analysis.tables.table_file import RowPlaces, quoted
 
 CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_count_100")
 PRICES = ("log_price", "price")
@@ -81,7 +81,7 @@ SHOWN = ("agent", TRIAL_ID, "set", "repeat", "ordering", "option", "position", "
 
 
 @dataclass(frozen=True)
-class Cards:
+class ShownOptions:
     """One row per option shown, sorted by agent, trial and letter.
 
     Beside `SHOWN`, `rows` has the regressors, `size`, `block` (binary, ternary, `4 options` ...), `letter` (0
@@ -110,7 +110,7 @@ class Cards:
         return once["price"].dropna().to_numpy()
 
 
-def encode(table: pd.DataFrame) -> Cards:
+def encode(table: pd.DataFrame) -> ShownOptions:
     """Encode a tidy table of choices between cards.
 
     `rating` (0-100) becomes review_score (0-10), `reviews` review_count_100, `attr_stars` stars, `attr_room`
@@ -120,7 +120,7 @@ def encode(table: pd.DataFrame) -> Cards:
     Raises AnalysisError for a table that `check_table` refuses, without prices, or with a value that is no
     number or flag.
     """
-    places = Places(table)
+    places = RowPlaces(table)
     rows = check_table(table)
     if "price" not in rows or rows["price"].isna().all():
         raise AnalysisError(f"{places}: column 'price' is missing or empty; a conjoint analysis needs prices")
@@ -149,7 +149,7 @@ def encode(table: pd.DataFrame) -> Cards:
             f"{unpriced:,} options cost nothing: their trials are left out of the models in log price."
         )
     rows = rows[[*SHOWN, *PRICES, *CONTROLS, "size", "block", "letter", "chain"]]
-    return Cards(
+    return ShownOptions(
         rows.sort_values(["agent", TRIAL_ID, "letter"], kind="stable", ignore_index=True),
         tuple(name for name in CONTROLS if name not in empty),
         tuple(_BLOCKS.get(size, f"{size} options") for size in sizes),
@@ -200,14 +200,14 @@ def _mapped(rows: pd.DataFrame, name: str, encoding: Callable[[str], float]) -> 
     return np.array([encoding(text) if text else np.nan for text in texts])[codes]
 
 
-def _numbers(rows: pd.DataFrame, name: str, places: Places) -> Floats:
+def _numbers(rows: pd.DataFrame, name: str, places: RowPlaces) -> Floats:
     codes, texts = _distinct(rows, name)
     numbers = np.asarray(pd.to_numeric(texts.where(texts != ""), errors="coerce"), float)
     _refuse(name, codes, texts, (numbers >= 0) & (numbers <= LARGEST), places, "a number from 0")
     return numbers[codes]
 
 
-def _flags(rows: pd.DataFrame, name: str, places: Places) -> Floats:
+def _flags(rows: pd.DataFrame, name: str, places: RowPlaces) -> Floats:
     codes, texts = _distinct(rows, name)
     flags = np.asarray(texts.str.lower().map(_FLAGS), float)
     _refuse(name, codes, texts, np.isfinite(flags), places, "1 or 0, yes or no")
@@ -215,7 +215,7 @@ def _flags(rows: pd.DataFrame, name: str, places: Places) -> Floats:
 
 
 def _refuse(
-    name: str, codes: Ints, texts: pd.Series, valid: npt.NDArray[np.bool_], places: Places, expected: str
+    name: str, codes: Ints, texts: pd.Series, valid: npt.NDArray[np.bool_], places: RowPlaces, expected: str
 ) -> None:
     wrong = (~valid & (texts != "").to_numpy())[codes]
     if wrong.any():

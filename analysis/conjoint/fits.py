@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, Cards, decile, decile_edges
+from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, ShownOptions, decile, decile_edges
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import INTERCEPT, CLogit, fit_clogit, fit_logit
 from analysis.estimators.leave_out import beside, moves
@@ -33,7 +33,7 @@ class Spec(NamedTuple):
 Fits = dict[Spec, CLogit]
 
 
-def fit_models(cards: Cards, agents: list[str], *, cov: Covariance = "classical") -> Fits:
+def fit_models(cards: ShownOptions, agents: list[str], *, cov: Covariance = "classical") -> Fits:
     """Fit every model of every agent. Clustered errors are clustered by choice set.
 
     Beside them, and beside all errors of fewer than `LEAST_SETS` choice sets, are those of leaving out each
@@ -54,7 +54,7 @@ def fit_models(cards: Cards, agents: list[str], *, cov: Covariance = "classical"
 
 
 def _models_of(
-    agent: str, cards: Cards, edges: dict[str, Floats], chains: tuple[str, ...], cov: Covariance
+    agent: str, cards: ShownOptions, edges: dict[str, Floats], chains: tuple[str, ...], cov: Covariance
 ) -> Fits:
     """Every model of one agent, in each of the blocks that have edges."""
     fits: Fits = {}
@@ -132,7 +132,7 @@ def few_sets(fit: CLogit) -> bool:
     return min(fit.n_sets, fit.df + 1) < LEAST_SETS
 
 
-def brand_families(cards: Cards) -> tuple[str, ...]:
+def brand_families(cards: ShownOptions) -> tuple[str, ...]:
     """Return the chain families without the base.
 
     The base is Independent, or the most frequent family where there is none.

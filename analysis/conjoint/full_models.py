@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from analysis.conjoint.cards import Cards
+from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.fits import brand_families, regressors
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
@@ -58,7 +58,7 @@ class FullModels:
         return self.fits[self.form]
 
 
-def full_models(cards: Cards, agents: list[str], cov: Covariance) -> list[FullModels]:
+def full_models(cards: ShownOptions, agents: list[str], cov: Covariance) -> list[FullModels]:
     """Fit conditional logits of the smallest sets, with the controls, chains and the option shown first held.
 
     Three forms of the price p, with median m: its logarithm, ln(p / m); linear, p / m; and the curve, which
@@ -73,7 +73,7 @@ def full_models(cards: Cards, agents: list[str], cov: Covariance) -> list[FullMo
         return [models for agent in agents if (models := _of_agent(agent, cards, chains, cov))]
 
 
-def _of_agent(agent: str, cards: Cards, chains: tuple[str, ...], cov: Covariance) -> FullModels | None:
+def _of_agent(agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Covariance) -> FullModels | None:
     needed = [TRIAL_ID, "set", "block", "position", "chosen", "chain", "price", "log_price"]
     own = cards.rows.loc[cards.rows["agent"] == agent, [*needed, *cards.controls]]
     block = next((block for block in cards.blocks if (own["block"] == block).any()), None)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from analysis.conjoint.cards import Cards
+from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.fits import Fits, Spec, regressors
 from analysis.conjoint.frames import ALL_AGENTS, tidy_frame, tidy_row
 from analysis.conjoint.full_models import FIRST
@@ -32,7 +32,7 @@ class _Part(NamedTuple):
         return bool(self.fit.notes) or np.isnan(self.fit.loglik)
 
 
-def robust_pooling(fits: Fits, cards: Cards) -> pd.DataFrame:
+def robust_pooling(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     """Test whether the coefficients in the log price are the same in all set sizes, orders, and agents.
 
     The rows of `pooling`, which compare set sizes, and one for the two orders of each agent, and one for all
@@ -54,7 +54,7 @@ def robust_pooling(fits: Fits, cards: Cards) -> pd.DataFrame:
     return pd.DataFrame([*tested.to_dict("records"), *more.to_dict("records")], columns=more.columns)
 
 
-def _more(fits: Fits, cards: Cards, parts: dict[str, list[_Part]]) -> Iterator[dict[Any, Any]]:
+def _more(fits: Fits, cards: ShownOptions, parts: dict[str, list[_Part]]) -> Iterator[dict[Any, Any]]:
     """The rows of orders and agents; none where there is one only."""
     for agent in parts:
         orders = _orders(cards, agent)
@@ -87,7 +87,7 @@ def _tested(parts: list[_Part], alone: str) -> dict[str, Any]:
     return dict(zip((*ROBUST[1:], "df"), values, strict=True)) | {"why": found.note}
 
 
-def _sizes(fits: Fits, cards: Cards, agent: str) -> list[_Part]:
+def _sizes(fits: Fits, cards: ShownOptions, agent: str) -> list[_Part]:
     """The models of the sets of each size."""
     own = cards.rows[cards.rows["agent"] == agent]
     found = []
@@ -98,7 +98,7 @@ def _sizes(fits: Fits, cards: Cards, agent: str) -> list[_Part]:
     return found
 
 
-def _orders(cards: Cards, agent: str) -> list[_Part]:
+def _orders(cards: ShownOptions, agent: str) -> list[_Part]:
     """The models of the smallest sets in each order, with a preference for the option shown first."""
     rows = cards.rows[(cards.rows["agent"] == agent) & (cards.rows["block"] == cards.blocks[0])]
     orders = sorted(rows["ordering"].unique())
@@ -107,7 +107,9 @@ def _orders(cards: Cards, agent: str) -> list[_Part]:
     return [_part(rows[rows["ordering"] == order], cards, first=True) for order in orders]
 
 
-def _part(rows: pd.DataFrame, cards: Cards, *, fit: CLogit | None = None, first: bool = False) -> _Part:
+def _part(
+    rows: pd.DataFrame, cards: ShownOptions, *, fit: CLogit | None = None, first: bool = False
+) -> _Part:
     x = regressors(rows, cards.controls, "log", np.zeros(2))
     if first:
         x[FIRST] = (rows["position"] == 0).astype(float)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.tables.choice_table import Column, check_columns, read_table
 from analysis.tables.errors import AnalysisError
-from analysis.tables.table_file import Places, first_row, read_frame
+from analysis.tables.table_file import RowPlaces, first_row, read_frame
 
 _LETTERS = ("a", "b", "c")
 _TASK = (
@@ -69,7 +69,7 @@ def _refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", column: str, problem:
     if wrong.any():
         row = first_row(wrong)
         task = table["task_id"].loc[row]
-        raise AnalysisError(f"{Places(table).of(row, column)}: {column}: task {task:g}: {problem}")
+        raise AnalysisError(f"{RowPlaces(table).of(row, column)}: {column}: task {task:g}: {problem}")
 
 
 def _hotel(letter: str) -> dict[str, Column]:
@@ -86,7 +86,7 @@ def _cards(path: Path) -> pd.DataFrame:
     letters = [letter for letter in _LETTERS if letter != "c" or f"{letter}_hotel_id" in tasks]
     hotels = {letter: _hotel(letter) for letter in letters}
     columns = [*_TASK, *(column for hotel in hotels.values() for column in hotel.values())]
-    tasks = check_columns(tasks, columns, Places(tasks), published=True)
+    tasks = check_columns(tasks, columns, RowPlaces(tasks), published=True)
     _refuse(tasks, tasks.duplicated("task_id"), "task_id", "stands twice; number the tasks")
     frames = []
     for place, (letter, hotel) in enumerate(hotels.items()):
@@ -112,7 +112,7 @@ def _cards(path: Path) -> pd.DataFrame:
 
 def _shown(path: Path, agent: str, ordering: str, cards: pd.DataFrame) -> pd.DataFrame:
     choices = read_frame(path, str)
-    choices = check_columns(choices, _CHOICE, Places(choices), published=True)
+    choices = check_columns(choices, _CHOICE, RowPlaces(choices), published=True)
     number = choices["task_id"].astype(int)
     task = number.where(number <= _SWAP_OFFSET, number - _SWAP_OFFSET)
     _refuse(choices, ~task.isin(cards["task_id"]), "task_id", "is not in tasks.csv; correct it")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
+from analysis.conjoint.cards import POOLED, PRICES, ShownOptions, decile, decile_edges
 from analysis.conjoint.fits import LEAST_SETS, Fits, Form, Spec, few_sets, headline
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
@@ -69,7 +69,7 @@ def price_response(fits: Fits) -> pd.DataFrame:
     return by_set_adjusted(own)
 
 
-def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
+def price_deciles(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     """Return the decile coefficients of each agent's representative model, beside its price curves.
 
     Extra columns: `median_price` of the decile; `log_curve` and `linear_curve`, the utility at that price
@@ -141,7 +141,7 @@ def brands(fits: Fits) -> pd.DataFrame:
     return _terms(fits, "deciles", lambda term: term.startswith("chain_"), brand=True)
 
 
-def willingness_to_pay(fits: Fits, cards: Cards) -> pd.DataFrame:
+def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     """Return the USD for one unit of each attribute, from the model that represents each agent.
 
     The price is in the form that fits better by AIC, as in `functional_form`. The logarithm gives what a unit
@@ -233,7 +233,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
     return tidy_frame(rows, "df")
 
 
-def booked(cards: Cards) -> pd.DataFrame:
+def booked(cards: ShownOptions) -> pd.DataFrame:
     """Describe the chosen options of the smallest sets by agent, including locked agents.
 
     Terms: mean_price, median_price, mean_stars, and the share of each chain in percent. Extra column

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.conjoint.cards import Cards
+from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.randomisation import exact_p, flipped, score_interval
 from analysis.tables.choice_table import TRIAL_ID
@@ -23,7 +23,7 @@ ORDERS = 2
 UNCLEAR = "the interval reaches over a limit of 15 to 85 %"
 
 
-def triage(cards: Cards) -> pd.DataFrame:
+def triage(cards: ShownOptions) -> pd.DataFrame:
     """Return the first-shown rate of each agent, with an interval, a test against a half, and the verdict.
 
     The interval is Wilson's, the test a z test. Counted are the choices of A or B; first-shown is the one of

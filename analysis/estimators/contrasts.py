@@ -26,7 +26,7 @@ With fewer, 95 % intervals of the full model cover less than 90 %.
 
 
 @dataclass(frozen=True)
-class Query:
+class ContrastQuery:
     """The contrasts called `name`: of the regressor `focus`, over the rows of each group.
 
     Groups are integers from 0 below `count`.
@@ -62,7 +62,7 @@ class Specification:
             values[rows, k] = self._product(factors, rows)
         return values
 
-    def weights(self, query: Query) -> Floats:
+    def weights(self, query: ContrastQuery) -> Floats:
         """Return the weights of the average marginal contrasts (groups x K)."""
         sizes = np.maximum(np.bincount(query.groups, minlength=query.count), 1)
         weights = np.zeros((query.count, len(self.columns)))
@@ -105,7 +105,10 @@ class BestSpecification(NamedTuple):
 
 
 def best_specification(
-    specifications: Sequence[Specification], trial: Ints, queries: Sequence[Query], code: Ints | None = None
+    specifications: Sequence[Specification],
+    trial: Ints,
+    queries: Sequence[ContrastQuery],
+    code: Ints | None = None,
 ) -> BestSpecification:
     """Return the first specification that identifies all contrasts, or else most of them.
 

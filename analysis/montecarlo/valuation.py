@@ -16,7 +16,7 @@ from analysis.estimators.t_tests import one_sample_t, summarize, wald_interval, 
 from analysis.tables.choice_table import refuse
 from analysis.tables.frame import counted, join_notes, result_frame
 from analysis.tables.responses_table import check_words
-from analysis.tables.table_file import Places
+from analysis.tables.table_file import RowPlaces
 
 LEAST_EXCEPTIONS = 10
 """From so many on, the variance of a share over prompts is known well enough."""
@@ -32,7 +32,7 @@ def measures(table: pd.DataFrame) -> pd.DataFrame:
     Raises AnalysisError for a response below 0, another condition than control, low and high, or a product
     with several list prices or market ranges.
     """
-    places = Places(table)
+    places = RowPlaces(table)
     below = "response is below 0, which no willingness to pay is; leave it empty and give the reason"
     refuse(table, table["response"] < 0, places, "response", below)
     check_words(table, "condition", (CONTROL, LOW, HIGH))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.tables.errors import AnalysisError
-from analysis.tables.table_file import Places, first_row, quoted, read_frame
+from analysis.tables.table_file import RowPlaces, first_row, quoted, read_frame
 
 Kind = Literal["text", "number", "whole", "flag", "sign", "log"]
 
@@ -119,7 +119,7 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     Raises AnalysisError if a required column is absent, a value has the wrong type, a trial repeats an option
     or has fewer than two, or its choice does not fit its outcome.
     """
-    places = Places(table)
+    places = RowPlaces(table)
     table = check_columns(table, COLUMNS, places)
     for name in _FILLED_TEXT:
         if name not in table:
@@ -133,7 +133,7 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_columns(
-    table: pd.DataFrame, columns: Sequence[Column], places: Places, *, published: bool = False
+    table: pd.DataFrame, columns: Sequence[Column], places: RowPlaces, *, published: bool = False
 ) -> pd.DataFrame:
     """Return a copy whose documented columns are of their kinds, with rows numbered from 0.
 
@@ -161,7 +161,7 @@ def trial_ids(table: pd.DataFrame) -> "pd.Series[int]":
     return pd.Series(pd.factorize(table[TRIAL_ID])[0], table.index)
 
 
-def coerce(values: pd.Series, column: Column, places: Places) -> pd.Series:
+def coerce(values: pd.Series, column: Column, places: RowPlaces) -> pd.Series:
     """Return the values of a column in the type of its kind: `str`, Int64 for flags, float.
 
     Raises AnalysisError with the place of the first wrong one.
@@ -197,7 +197,7 @@ _ALLOWED = {"flag": (0, 1), "sign": (-1, 1)}
 _KINDS = {"flag": "1 or 0", "sign": "1 or -1", "whole": "a whole number"}
 
 
-def _refuse_value(values: pd.Series, wrong: "pd.Series[bool]", column: Column, places: Places) -> None:
+def _refuse_value(values: pd.Series, wrong: "pd.Series[bool]", column: Column, places: RowPlaces) -> None:
     if not wrong.any():
         return
     row = first_row(wrong)
@@ -226,7 +226,9 @@ def as_text(values: pd.Series) -> "pd.Series[str]":
     return values.fillna("")
 
 
-def refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", places: Places, column: str, problem: str) -> None:
+def refuse(
+    table: pd.DataFrame, wrong: "pd.Series[bool]", places: RowPlaces, column: str, problem: str
+) -> None:
     """Raise AnalysisError with the place and the trial of the first wrong row, if there is one.
 
     {} in the problem stands for the value of the column.
@@ -239,7 +241,7 @@ def refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", places: Places, column
         raise AnalysisError(f"{places.of(row, column)}: {named}{problem}")
 
 
-def _check_trials(table: pd.DataFrame, places: Places) -> None:
+def _check_trials(table: pd.DataFrame, places: RowPlaces) -> None:
     trials = table.groupby(TRIAL_ID)
     duplicated = table.duplicated([TRIAL_ID, "option"])
     refuse(table, duplicated, places, "option", "an option appears twice; give one row per option")
@@ -261,7 +263,7 @@ def _check_trials(table: pd.DataFrame, places: Places) -> None:
     refuse(table, wrong, places, "chosen", "not exactly one option is chosen; mark one with 1")
 
 
-def _check_randomised(table: pd.DataFrame, places: Places) -> None:
+def _check_randomised(table: pd.DataFrame, places: RowPlaces) -> None:
     """Raises AnalysisError where an attribute that was drawn is unknown, or its values are missing."""
     differs = table["randomised"] != table.groupby(TRIAL_ID)["randomised"].transform("first")
     refuse(table, differs, places, "randomised", "randomised differs between its rows; use one")
@@ -275,7 +277,7 @@ def _check_randomised(table: pd.DataFrame, places: Places) -> None:
             refuse(table, named & lacking, places, "randomised", empty)
 
 
-def _check_places(table: pd.DataFrame, places: Places) -> None:
+def _check_places(table: pd.DataFrame, places: RowPlaces) -> None:
     """Raises AnalysisError where positions do not say which option was seen first."""
     repeated = table.duplicated([TRIAL_ID, "position"])
     refuse(table, repeated, places, "position", "two options have the same position; number them from 0")

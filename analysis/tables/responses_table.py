@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.tables.choice_table import Column, check_columns, refuse
-from analysis.tables.table_file import Places, read_frame
+from analysis.tables.table_file import RowPlaces, read_frame
 
 RESPONSE_COLUMNS = (
     Column("run", "text", "the run that made the trial"),
@@ -58,7 +58,7 @@ def check_responses(table: pd.DataFrame) -> pd.DataFrame:
     Raises AnalysisError if a required column is absent, a value has the wrong type, a question was asked
     twice in the same trial, or a row contradicts itself.
     """
-    places = Places(table)
+    places = RowPlaces(table)
     absent = [column.name for column in RESPONSE_COLUMNS if not column.required and column.name not in table]
     table = check_columns(table.assign(**dict.fromkeys(absent)), RESPONSE_COLUMNS, places)
     table["scenario"] = table["scenario"].replace("", "base")
@@ -77,7 +77,7 @@ def check_words(table: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> N
     """Raise AnalysisError for the first row with another word in the column, if there is one."""
     known = " or ".join(name for name in allowed if name)
     problem = f"{column}: {{}} is unknown; use {known}"
-    refuse(table, ~table[column].isin(allowed), Places(table), column, problem)
+    refuse(table, ~table[column].isin(allowed), RowPlaces(table), column, problem)
 
 
 def missing_reasons(table: pd.DataFrame) -> pd.DataFrame:

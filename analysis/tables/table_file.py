@@ -20,7 +20,7 @@ LONGEST_QUOTATION = 60
 """The most characters of a wrong value that a message shows."""
 
 
-class Places:
+class RowPlaces:
     """The places of a table's rows in their files, for messages. Rows are counted from 0, as read.
 
     What a table was read from is in its `attrs["source"]`: the name of a file, or several with their numbers
@@ -51,7 +51,7 @@ class Places:
 def read_frame(path: str | Path, texts: Mapping[str, str] | type[str]) -> pd.DataFrame:
     """Read any table; `texts` are the columns of a CSV file that are text, or `str` for all of them.
 
-    The file's name is kept in `attrs` for `Places`.
+    The file's name is kept in `attrs` for `RowPlaces`.
 
     Raises AnalysisError if the file is missing, has another suffix or cannot be parsed, or a column stands
     twice.

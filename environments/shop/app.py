@@ -14,7 +14,7 @@ from environments.shop import browse, commerce
 from environments.shop.catalogue import Catalogue
 from environments.shop.pictures import picture
 from environments.shop.sessions import Sessions
-from environments.shop.storefront import Storefront, Visit
+from environments.shop.storefront import ShopVisit, Storefront
 
 _LOGIN: Final = "customer/account/login/"
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -40,8 +40,8 @@ _FOR_CUSTOMERS: Final = (
     "/newsletter/manage",
 )
 
-Reader = Callable[[Storefront, Visit], Awaitable[Response]]
-Writer = Callable[[Storefront, Visit, FormData], Awaitable[Response]]
+Reader = Callable[[Storefront, ShopVisit], Awaitable[Response]]
+Writer = Callable[[Storefront, ShopVisit, FormData], Awaitable[Response]]
 
 
 def create_app(catalogue: Catalogue) -> Starlette:
@@ -171,27 +171,27 @@ def _acknowledgements() -> dict[str, Writer]:
 
 
 def _text_page(title: str, paragraphs: tuple[str, ...]) -> Reader:
-    async def handler(shop: Storefront, visit: Visit) -> Response:
+    async def handler(shop: Storefront, visit: ShopVisit) -> Response:
         return shop.page(visit, "text.html", title=title, body_class="cms-page-view", paragraphs=paragraphs)
 
     return handler
 
 
 def _form_page(template: str, title: str, body_class: str) -> Reader:
-    async def handler(shop: Storefront, visit: Visit) -> Response:
+    async def handler(shop: Storefront, visit: ShopVisit) -> Response:
         return shop.page(visit, template, title=title, body_class=body_class)
 
     return handler
 
 
-async def _to_login(shop: Storefront, visit: Visit) -> Response:
+async def _to_login(shop: Storefront, visit: ShopVisit) -> Response:
     return RedirectResponse(visit.base + _LOGIN, status_code=302)
 
 
 def _acknowledge(kind: str, text: str, *, required: tuple[str, ...] = (), to: str | None = None) -> Writer:
     """A form of which nothing is kept: say `text`, and go to the page `to` or back."""
 
-    async def handler(shop: Storefront, visit: Visit, form: FormData) -> Response:
+    async def handler(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
         session = visit.open_session()
         if all(str(form.get(name, "")).strip() for name in required):
             session.say(kind, text)

@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse, Response
 from environments.shop import prose
 from environments.shop.catalogue import Product
 from environments.shop.departments import Category
-from environments.shop.store import Listing, Order, Paging, Query
-from environments.shop.storefront import NO_STORE, Storefront, Visit
+from environments.shop.store import Listing, Order, Paging, ProductQuery
+from environments.shop.storefront import NO_STORE, ShopVisit, Storefront
 
 PAGE_LIMITS: Final = (12, 24, 36)
 REVIEW_LIMITS: Final = (10, 20, 50)
@@ -35,7 +35,7 @@ Facet = tuple[str, list[tuple[str, int, str]]]
 LinkTo = Callable[..., str]
 
 
-async def home(shop: Storefront, visit: Visit) -> Response:
+async def home(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the first page: one product of most categories, twelve at a time."""
     shown: dict[str, Product] = {}
     for product in shop.catalogue.products:
@@ -54,7 +54,7 @@ async def home(shop: Storefront, visit: Visit) -> Response:
     )
 
 
-async def document(shop: Storefront, visit: Visit) -> Response:
+async def document(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the page of the category or product that has this address."""
     path = visit.request.path_params["path"] + ".html"
     category = shop.categories.get(path)
@@ -67,7 +67,7 @@ async def document(shop: Storefront, visit: Visit) -> Response:
     return _product(shop, visit, product)
 
 
-async def search(shop: Storefront, visit: Visit) -> Response:
+async def search(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the products with any of the words searched for."""
     text = visit.request.query_params.get("q", "").strip()[:128]
     title = f"Search results for: '{text}'"
@@ -85,7 +85,7 @@ async def search(shop: Storefront, visit: Visit) -> Response:
     )
 
 
-async def review_list(shop: Storefront, visit: Visit) -> Response:
+async def review_list(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the reviews of one product, as a fragment that the product page fetches."""
     product = shop.store.product(visit.request.path_params["id"])
     if product is None:
@@ -105,7 +105,7 @@ async def review_list(shop: Storefront, visit: Visit) -> Response:
     return HTMLResponse(html, headers=NO_STORE)
 
 
-def _product(shop: Storefront, visit: Visit, product: Product) -> Response:
+def _product(shop: Storefront, visit: ShopVisit, product: Product) -> Response:
     features = prose.features(product)
     return shop.page(
         visit,
@@ -119,7 +119,7 @@ def _product(shop: Storefront, visit: Visit, product: Product) -> Response:
     )
 
 
-def _category(shop: Storefront, visit: Visit, category: Category) -> Response:
+def _category(shop: Storefront, visit: ShopVisit, category: Category) -> Response:
     path = category.url.removesuffix(".html")
     return _listing(
         shop,
@@ -143,7 +143,7 @@ def _category(shop: Storefront, visit: Visit, category: Category) -> Response:
 
 def _listing(
     shop: Storefront,
-    visit: Visit,
+    visit: ShopVisit,
     *,
     category: Category | None,
     text: str | None,
@@ -175,7 +175,7 @@ def _listing(
     if chosen is not None:
         leaves = tuple(leaf for leaf in chosen.leaves if leaves is None or leaf in leaves)
     listing = shop.store.find(
-        Query(
+        ProductQuery(
             leaves=leaves,
             text=text,
             price=price,
@@ -257,7 +257,7 @@ def _chosen_category(shop: Storefront, text: str) -> Category | None:
     return next((node for node in shop.catalogue.categories if str(node.id) == text), None)
 
 
-def _number(visit: Visit, name: str, default: int) -> int:
+def _number(visit: ShopVisit, name: str, default: int) -> int:
     """A query parameter as a small positive number."""
     text = visit.request.query_params.get(name, "")
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else default

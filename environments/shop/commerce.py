@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from environments.shop.catalogue import Product
-from environments.shop.sessions import CartFull, Choices, Line, Session
-from environments.shop.storefront import NO_STORE, Storefront, Visit, money, product_url
+from environments.shop.sessions import CartFull, CartLine, Choices, ShopSession
+from environments.shop.storefront import NO_STORE, ShopVisit, Storefront, money, product_url
 
 SHIPPING_CENTS: Final = 500
 """The shipping price of each item, in cents."""
@@ -32,7 +32,7 @@ _OPTIONS_MISSING: Final = (
 _order_numbers = count(191)
 
 
-async def cart(shop: Storefront, visit: Visit) -> Response:
+async def cart(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the cart page."""
     session = visit.session
     return shop.page(
@@ -45,7 +45,7 @@ async def cart(shop: Storefront, visit: Visit) -> Response:
     )
 
 
-async def add(shop: Storefront, visit: Visit, form: FormData) -> Response:
+async def add(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     """Put a product into the cart.
 
     A script is answered with `[]`; a browser is sent back to where the visitor was.
@@ -73,7 +73,7 @@ async def add(shop: Storefront, visit: Visit, form: FormData) -> Response:
     return visit.go(visit.origin(visit.request.path_params["uenc"]))
 
 
-async def ask_for_options(shop: Storefront, visit: Visit, form: FormData) -> Response:
+async def ask_for_options(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     """Send the visitor to a product's page, with a message to choose its options.
 
     The button of a card whose product has options leads here.
@@ -85,7 +85,7 @@ async def ask_for_options(shop: Storefront, visit: Visit, form: FormData) -> Res
     return _ask_for_options(visit, visit.open_session(), product)
 
 
-async def update(shop: Storefront, visit: Visit, form: FormData) -> Response:
+async def update(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     """Take the form of the cart page: new quantities, or an empty cart."""
     session = visit.open_session()
     if form.get("update_cart_action") == "empty_cart":
@@ -96,26 +96,26 @@ async def update(shop: Storefront, visit: Visit, form: FormData) -> Response:
     return visit.go(f"{visit.base}checkout/cart/")
 
 
-async def delete(shop: Storefront, visit: Visit, form: FormData) -> Response:
+async def delete(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     """Remove a line on the cart page."""
     visit.open_session().set_quantity(_quantity(form.get("id")) or 0, 0)
     return visit.go(f"{visit.base}checkout/cart/")
 
 
-async def sidebar_update(shop: Storefront, visit: Visit, form: FormData) -> Response:
+async def sidebar_update(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     """Change a quantity in the minicart."""
     session = visit.open_session()
     changed = _set_quantity(session, _quantity(form.get("item_id")) or 0, form.get("item_qty"))
     return JSONResponse({"success": changed})
 
 
-async def sidebar_remove(shop: Storefront, visit: Visit, form: FormData) -> Response:
+async def sidebar_remove(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     """Remove a line in the minicart."""
     visit.open_session().set_quantity(_quantity(form.get("item_id")) or 0, 0)
     return JSONResponse({"success": True})
 
 
-async def sections(shop: Storefront, visit: Visit) -> Response:
+async def sections(shop: Storefront, visit: ShopVisit) -> Response:
     """Return what scripts put into the page: the cart and the pending messages, as far as asked for."""
     wanted = visit.request.query_params.get("sections", "").split(",")
     session = visit.session
@@ -130,7 +130,7 @@ async def sections(shop: Storefront, visit: Visit) -> Response:
     return JSONResponse(content, headers=NO_STORE)
 
 
-async def checkout(shop: Storefront, visit: Visit) -> Response:
+async def checkout(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the page that asks for address and payment."""
     session = visit.session
     if not session.lines:
@@ -147,7 +147,7 @@ async def checkout(shop: Storefront, visit: Visit) -> Response:
     )
 
 
-async def place_order(shop: Storefront, visit: Visit, form: FormData) -> Response:
+async def place_order(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     """End the checkout. The address is checked and not kept."""
     session = visit.open_session()
     if not session.lines:
@@ -160,7 +160,7 @@ async def place_order(shop: Storefront, visit: Visit, form: FormData) -> Respons
     return visit.go(f"{visit.base}checkout/onepage/success/")
 
 
-async def success(shop: Storefront, visit: Visit) -> Response:
+async def success(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the page after an order."""
     session = visit.session
     if not session.order:
@@ -175,7 +175,7 @@ async def success(shop: Storefront, visit: Visit) -> Response:
     )
 
 
-def _ask_for_options(visit: Visit, session: Session, product: Product) -> Response:
+def _ask_for_options(visit: ShopVisit, session: ShopSession, product: Product) -> Response:
     session.say("notice", _OPTIONS_MISSING)
     return visit.go(f"{product_url(product, visit.base)}?options=cart")
 
@@ -192,7 +192,7 @@ def _choices(product: Product, form: Mapping[str, object]) -> Choices | None:
     return tuple(choices)
 
 
-def _set_quantity(session: Session, line_id: int, text: object) -> bool:
+def _set_quantity(session: ShopSession, line_id: int, text: object) -> bool:
     quantity = _quantity(text)
     if quantity is None:
         return False
@@ -209,7 +209,7 @@ def _quantity(text: object) -> int | None:
     return int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,6}", text) else None
 
 
-def _cart_section(shop: Storefront, visit: Visit, session: Session) -> dict[str, object]:
+def _cart_section(shop: Storefront, visit: ShopVisit, session: ShopSession) -> dict[str, object]:
     return {
         "summary_count": session.quantity,
         "subtotalAmount": session.cents / 100,
@@ -218,7 +218,7 @@ def _cart_section(shop: Storefront, visit: Visit, session: Session) -> dict[str,
     }
 
 
-def _item(shop: Storefront, visit: Visit, line: Line) -> dict[str, object]:
+def _item(shop: Storefront, visit: ShopVisit, line: CartLine) -> dict[str, object]:
     product = line.product
     return {
         "item_id": line.id,

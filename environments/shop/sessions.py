@@ -26,7 +26,7 @@ class CartFull(ValueError):
 
 
 @dataclass(slots=True)
-class Line:
+class CartLine:
     """A line of a cart."""
 
     id: int
@@ -41,7 +41,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ShopMessage:
     """A message to the visitor; `kind` is success, notice, error or warning, `html` is safe markup."""
 
     kind: str
@@ -49,11 +49,11 @@ class Message:
 
 
 @dataclass(slots=True)
-class Session:
+class ShopSession:
     """The shop's memory of one visitor."""
 
-    lines: dict[int, Line] = field(default_factory=dict)
-    messages: list[Message] = field(default_factory=list)
+    lines: dict[int, CartLine] = field(default_factory=dict)
+    messages: list[ShopMessage] = field(default_factory=list)
     order: str = ""
     touched: float = 0.0
     _last_line: int = 0
@@ -81,7 +81,7 @@ class Session:
         if len(self.lines) >= MOST_LINES or quantity > MOST_QUANTITY:
             raise CartFull
         self._last_line += 1
-        self.lines[self._last_line] = Line(self._last_line, product, choices, quantity)
+        self.lines[self._last_line] = CartLine(self._last_line, product, choices, quantity)
 
     def set_quantity(self, line_id: int, quantity: int) -> None:
         """Change the quantity of a line; zero removes the line, an unknown line is ignored.
@@ -98,9 +98,9 @@ class Session:
 
     def say(self, kind: str, html: str) -> None:
         """Keep a message for the next page or section that shows messages."""
-        self.messages = [*self.messages, Message(kind, html)][-MOST_MESSAGES:]
+        self.messages = [*self.messages, ShopMessage(kind, html)][-MOST_MESSAGES:]
 
-    def take_messages(self) -> list[Message]:
+    def take_messages(self) -> list[ShopMessage]:
         """Return the pending messages and forget them: each is shown once."""
         messages, self.messages = self.messages, []
         return messages
@@ -120,7 +120,7 @@ class Sessions:
         self._limit = limit
         self._clock = clock
         self._secret = secrets.token_bytes(32)
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, ShopSession] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -134,20 +134,20 @@ class Sessions:
         digest = hmac.digest(self._secret, visitor_id.encode(), hashlib.sha256)
         return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:16])
 
-    def get(self, visitor_id: str) -> Session:
+    def get(self, visitor_id: str) -> ShopSession:
         """Return the visitor's session; when there is none, an empty one that is not kept."""
-        return self._touch(visitor_id) or Session()
+        return self._touch(visitor_id) or ShopSession()
 
-    def open(self, visitor_id: str) -> Session:
+    def open(self, visitor_id: str) -> ShopSession:
         """Return the visitor's session, and begin one when there is none."""
         session = self._touch(visitor_id)
         if session is None:
-            session = self._sessions[visitor_id] = Session(touched=self._clock())
+            session = self._sessions[visitor_id] = ShopSession(touched=self._clock())
             if len(self._sessions) > self._limit:
                 self._sessions.popitem(last=False)
         return session
 
-    def _touch(self, visitor_id: str) -> Session | None:
+    def _touch(self, visitor_id: str) -> ShopSession | None:
         now = self._clock()
         while self._sessions and now - next(iter(self._sessions.values())).touched > self._idle:
             self._sessions.popitem(last=False)

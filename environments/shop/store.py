@@ -27,7 +27,7 @@ _MOST_PRICE_RANGES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ProductQuery:
     """The products of a listing: those of these leaf categories, or those with any of these words.
 
     `price` is a half-open range in US dollars; either end may be None.
@@ -107,7 +107,7 @@ class Store:
         """Return the product with this id; None when there is none."""
         return self._products.get(product_id)
 
-    def _find(self, query: Query) -> Listing:
+    def _find(self, query: ProductQuery) -> Listing:
         """One page of the products that match; a text matches with any of its words."""
         source, conditions, values = self._where(query)
         # Both counts come from fixed clauses; whatever a visitor sends is bound as a value.
@@ -129,7 +129,7 @@ class Store:
             price_ranges=self._price_ranges(where, values) if paging.total else (),
         )
 
-    def _where(self, query: Query) -> tuple[str, list[str], list[object]]:
+    def _where(self, query: ProductQuery) -> tuple[str, list[str], list[object]]:
         source, conditions, values = "product", ["1"], list[object]()
         if query.text is not None:
             source = "words JOIN product ON product.id = words.rowid"

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from environments.shop.catalogue import Catalogue, Product
-from environments.shop.sessions import Session, Sessions
+from environments.shop.sessions import Sessions, ShopSession
 from environments.shop.store import Store
 
 NO_STORE: Final = {"Cache-Control": "no-store"}
@@ -28,7 +28,7 @@ _UENC_BACK: Final = str.maketrans("-_~", "+/=")
 
 
 @dataclass(frozen=True)
-class Visit:
+class ShopVisit:
     """A request and the visitor who makes it. `base` is the shop's address as the visitor wrote it."""
 
     request: Request
@@ -38,11 +38,11 @@ class Visit:
     sessions: Sessions
 
     @property
-    def session(self) -> Session:
+    def session(self) -> ShopSession:
         """The visitor's session for reading; nothing is kept of changes to an empty one."""
         return self.sessions.get(self.visitor_id)
 
-    def open_session(self) -> Session:
+    def open_session(self) -> ShopSession:
         """Return the visitor's session for changes; it begins here if there is none."""
         return self.sessions.open(self.visitor_id)
 
@@ -130,7 +130,7 @@ class Storefront:
         """Return the address of a product's picture."""
         return f"{base}media/catalog/product/cache/{self._picture_hash}/B/0/{product.sku}.0.svg"
 
-    def visit(self, request: Request) -> Visit:
+    def visit(self, request: Request) -> ShopVisit:
         """Return the visitor who makes this request.
 
         Links will use the host name that the visitor used, if it is a valid one.
@@ -140,9 +140,9 @@ class Storefront:
             host = "{}:{}".format(*request.scope["server"])
         visitor_id = self.sessions.visitor_id(request.cookies.get("PHPSESSID"))
         form_key = self.sessions.form_key(visitor_id)
-        return Visit(request, f"{request.url.scheme}://{host}/", visitor_id, form_key, self.sessions)
+        return ShopVisit(request, f"{request.url.scheme}://{host}/", visitor_id, form_key, self.sessions)
 
-    def introduce(self, visit: Visit, response: Response) -> None:
+    def introduce(self, visit: ShopVisit, response: Response) -> None:
         """Give a new visitor the cookies with id and form key."""
         cookies = visit.request.cookies
         if cookies.get("PHPSESSID") != visit.visitor_id:
@@ -152,7 +152,7 @@ class Storefront:
 
     def page(
         self,
-        visit: Visit,
+        visit: ShopVisit,
         template: str,
         *,
         title: str,

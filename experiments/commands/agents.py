@@ -93,9 +93,9 @@ async def ask(name: str) -> str:
 
 
 async def _answer(model: "ChatModel", name: str) -> "Reply":
-    from agents.base import ActError, Message
+    from agents.base import ActError, ChatMessage
 
-    question: Message = {"role": "user", "content": "Answer with one word: ready"}
+    question: ChatMessage = {"role": "user", "content": "Answer with one word: ready"}
     try:
         async with asyncio.timeout(LONGEST_WAIT):
             return await model.ask([question], temperature=None, max_tokens=16)

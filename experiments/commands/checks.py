@@ -16,7 +16,7 @@ from proxy.server import HOST, run_proxy
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckResult:
     """A finding; `ok` is None for something that is absent but optional."""
 
     name: str
@@ -25,57 +25,61 @@ class Check:
     fix: str = ""
 
 
-async def check_machine() -> list[Check]:
+async def check_machine() -> list[CheckResult]:
     """Check browser, proxy and its certificate authority, ports, folder and provider keys."""
     return [await _browser(), await _proxy(), _ports(), _folder(), *_keys()]
 
 
-async def _browser() -> Check:
+async def _browser() -> CheckResult:
     try:
         async with run_browsers() as pool:
             browser = await pool.browser()
-            return Check("browser", True, f"{browser.browser_type.name} {browser.version}")
+            return CheckResult("browser", True, f"{browser.browser_type.name} {browser.version}")
     except UserError as error:
         found, _, fix = str(error).partition("; ")
-        return Check("browser", False, found, fix)
+        return CheckResult("browser", False, found, fix)
     except PlaywrightError as error:
-        return Check("browser", False, f"does not start: {str(error).splitlines()[0]}", INSTALL_LIBRARIES)
+        return CheckResult(
+            "browser", False, f"does not start: {str(error).splitlines()[0]}", INSTALL_LIBRARIES
+        )
 
 
-async def _proxy() -> Check:
+async def _proxy() -> CheckResult:
     try:
         with tempfile.TemporaryDirectory() as folder:
             async with run_proxy(Path(folder) / "ca") as proxy:
                 slot = await proxy.open_slot()
-                return Check("proxy", True, f"listens on {slot.url}; certificate authority can be made")
+                return CheckResult("proxy", True, f"listens on {slot.url}; certificate authority can be made")
     except (UserError, OSError) as error:
-        return Check("proxy", False, str(error), "make the temporary folder writable (TMPDIR)")
+        return CheckResult("proxy", False, str(error), "make the temporary folder writable (TMPDIR)")
 
 
-def _ports() -> Check:
+def _ports() -> CheckResult:
     try:
         with socket.create_server((HOST, 0)) as server:
-            return Check(
+            return CheckResult(
                 "ports", True, f"{HOST} can be listened on (for example port {server.getsockname()[1]})"
             )
     except OSError as error:
-        return Check("ports", False, f"{HOST}: {error.strerror}", "allow programs to listen on loopback")
+        return CheckResult(
+            "ports", False, f"{HOST}: {error.strerror}", "allow programs to listen on loopback"
+        )
 
 
-def _folder() -> Check:
+def _folder() -> CheckResult:
     folder = Path.cwd()
     if os.access(folder, os.W_OK):
-        return Check("folder", True, f"{folder} can be written")
-    return Check(
+        return CheckResult("folder", True, f"{folder} can be written")
+    return CheckResult(
         "folder", False, f"{folder} cannot be written", "change to another folder, or use --db and --out"
     )
 
 
-def _keys() -> list[Check]:
+def _keys() -> list[CheckResult]:
     return [
-        Check(f"key {provider}", True, f"{variable} is set")
+        CheckResult(f"key {provider}", True, f"{variable} is set")
         if setting(variable)
-        else Check(
+        else CheckResult(
             f"key {provider}", None, f"{variable} is not set", f"export {variable}=... to use {provider}"
         )
         for provider, variable in KEYS.items()

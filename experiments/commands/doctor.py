@@ -13,7 +13,7 @@ from experiments.runs.interrupts import run_until_stopped
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from experiments.commands.checks import Check
+    from experiments.commands.checks import CheckResult
 
 
 def doctor(
@@ -27,12 +27,12 @@ def doctor(
 
     Example: souk doctor --db sqlite:///runs/souk.db
     """
-    from experiments.commands.checks import Check, check_machine
+    from experiments.commands.checks import CheckResult, check_machine
     from experiments.console.terminal import stdout_console
 
     of_database = checked_database(db) if db else []
     checks = run_until_stopped(check_machine())
-    checks += [Check(f"database {each.name}", each.ok, each.found, each.fix) for each in of_database]
+    checks += [CheckResult(f"database {each.name}", each.ok, each.found, each.fix) for each in of_database]
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:
@@ -40,7 +40,7 @@ def doctor(
     raise typer.Exit(any(check.ok is False for check in checks))
 
 
-def _table(checks: Sequence["Check"]) -> "Table":
+def _table(checks: Sequence["CheckResult"]) -> "Table":
     """The doctor's findings."""
     from rich.markup import escape
 

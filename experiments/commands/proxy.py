@@ -15,7 +15,7 @@ from interventions.errors import UserError
 from interventions.yaml.yaml_problems import did_you_mean
 
 if TYPE_CHECKING:
-    from proxy.serve import Serving
+    from proxy.serve import ProxySettings
 
 app = typer.Typer(no_args_is_help=True, help="Run the rewriting proxy on its own.")
 
@@ -229,10 +229,9 @@ def serve(
         typer.echo(start().replace("Ctrl-C ends it", "souk proxy stop ends it"), err=True)
         return
     if experiment is not None:
-        from experiments.subjects.guests import Serving as GuestServing
-        from experiments.subjects.guests import serve_guests
+        from experiments.subjects.guests import GuestSettings, serve_guests
 
-        guests = GuestServing(
+        guests = GuestSettings(
             experiment=experiment,
             label=label,
             trial=tuple(trial or ()),
@@ -250,9 +249,9 @@ def serve(
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         return
-    from proxy.serve import Serving
+    from proxy.serve import ProxySettings
 
-    options = Serving(
+    options = ProxySettings(
         interventions=interventions,
         only=tuple(only or ()),
         product=tuple(product or ()),
@@ -273,7 +272,7 @@ def serve(
         raise typer.Exit(130) from None
 
 
-async def _serve(options: "Serving") -> None:
+async def _serve(options: "ProxySettings") -> None:
     """Serve, for the embedded shop where `reverse` names it."""
     from environments.shop.catalogue import generate
     from environments.shop.server import shop

@@ -11,7 +11,7 @@ from experiments.console.terminal import new_table, stdout_console
 from experiments.runs.interrupts import run_until_stopped
 
 if TYPE_CHECKING:
-    from experiments.pages.whole_map import Done
+    from experiments.pages.whole_map import ProvedMap
 
 
 def map_(
@@ -84,7 +84,7 @@ def map_(
         stdout_console().print(escape(str(path)), highlight=False, soft_wrap=True)
 
 
-def _print(done: "Done", name: str) -> None:
+def _print(done: "ProvedMap", name: str) -> None:
     console, proposal = stdout_console(), done.mapped.proposal
     table = new_table(f"Site map {name}", "role", "first place", "found there", "confidence", "proved")
     for kind, css in proposal.pages.items():

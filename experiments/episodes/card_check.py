@@ -7,11 +7,11 @@ from typing import NamedTuple
 from experiments.designs.shop.listing import ShowOnly
 from experiments.episodes.list_order import ORDERS, card_key, is_drawn, page_at
 from experiments.episodes.old_values import old_value
-from experiments.episodes.sights import Done, Proof, Sight, as_in_card, is_told
+from experiments.episodes.sights import EditsMade, ReceiptKey, Sight, as_in_card, is_told
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.edits.base import Edit
-from interventions.edits.in_browser import Card, CardSpots, NotRead, Spot, There, Verdict
+from interventions.edits.in_browser import CardSpots, NotRead, Spot, StandingCard, There, Verdict
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 
@@ -46,7 +46,7 @@ class Met(NamedTuple):
 
     step: int
     key: str
-    card: Card
+    card: StandingCard
     sight: Sight
     page_type: str
 
@@ -70,16 +70,16 @@ def met_cards(seen: Sequence[Sight], session: Session) -> Iterator[Met]:
                 yield Met(step, key, card, replace(sight, standing=standing), page_type)
 
 
-class Cards:
+class CardCheck:
     """What has to stand in cards, as plan and receipts say."""
 
     def __init__(self, plan: Plan, session: Session) -> None:
         self._plan, self._site = plan, session.site
-        self._done = {group: Done(session, group) for group in session.site.cards}
+        self._done = {group: EditsMade(session, group) for group in session.site.cards}
         self._in_data = {(r.intervention, r.edit, r.product) for r in session.receipts if r.is_data}
         self._made = {(r.intervention, r.edit, r.role, r.product, r.page_type) for r in session.receipts}
 
-    def verdicts(self, met: Met) -> Iterator[tuple[Proof, Verdict | None]]:
+    def verdicts(self, met: Met) -> Iterator[tuple[ReceiptKey, Verdict | None]]:
         """Yield the edits that a card has to show, and whether it does; None: that cannot be told."""
         group = met.card.group
         for treatment in (*self._plan.by_product.get(met.key, ()), *self._plan.everywhere):
@@ -89,12 +89,12 @@ class Cards:
                 role = role_in_card(edit, group, self._site)
                 if not role or isinstance(edit, ORDERS):
                     continue
-                proof = Proof(treatment.intervention, edit.kind(), role, met.key)
+                proof = ReceiptKey(treatment.intervention, edit.kind(), role, met.key)
                 # An edit for all products concerns those that have what it edits.
                 if treatment.product or (*proof, met.page_type) in self._made:
                     yield proof, self._verdict(edit, proof, met)
 
-    def _verdict(self, edit: Edit, proof: Proof, met: Met) -> Verdict | None:
+    def _verdict(self, edit: Edit, proof: ReceiptKey, met: Met) -> Verdict | None:
         done = self._done[met.card.group]
         changes = done.changes.get(proof, [])
         if not changes and (proof.intervention, proof.edit, proof.product) not in self._in_data:
@@ -114,9 +114,9 @@ class Cards:
             return ""
 
 
-def proven_in_cards(plan: Plan, seen: Sequence[Sight], session: Session) -> set[Proof]:
+def proven_in_cards(plan: Plan, seen: Sequence[Sight], session: Session) -> set[ReceiptKey]:
     """Return the edits that were looked for in every card in view of their product."""
-    cards, told = Cards(plan, session), dict[Proof, bool]()
+    cards, told = CardCheck(plan, session), dict[ReceiptKey, bool]()
     for met in met_cards(seen, session):
         for proof, verdict in cards.verdicts(met):
             told[proof] = told.get(proof, True) and (not met.is_in_view or verdict is not None)
@@ -131,9 +131,9 @@ def lacking(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str]
     product's own page, which has to show it. What was never in view lacks nothing, but a card that was sent
     has to be there; a list of the choice set only has to show all of it.
     """
-    cards, met = Cards(plan, session), [each for each in met_cards(seen, session) if each.key in keys]
+    cards, met = CardCheck(plan, session), [each for each in met_cards(seen, session) if each.key in keys]
     opened = {sight.product for sight in seen if sight.sent}
-    held: dict[Proof, bool] = {}
+    held: dict[ReceiptKey, bool] = {}
     for each in met:
         if not each.is_in_view:
             continue

@@ -28,7 +28,7 @@ class Opened(NamedTuple):
     at: float
 
 
-class Told(NamedTuple):
+class PageNotice(NamedTuple):
     """What a page told: its scheme, host and port, and when it came, in seconds from the trial's start."""
 
     origin: str
@@ -61,7 +61,7 @@ class GuestSteps:
 
 
 def guest_steps(
-    opened: Sequence[Opened], told: Sequence[Told], pages: Sequence[ShownPage], end: float
+    opened: Sequence[Opened], told: Sequence[PageNotice], pages: Sequence[ShownPage], end: float
 ) -> GuestSteps:
     """Return the steps of a trial that ended after `end` seconds.
 
@@ -101,7 +101,7 @@ class _Event(NamedTuple):
     opened: int | None = None
 
 
-def _events(opened: Sequence[Opened], told: Sequence[Told]) -> list[_Event]:
+def _events(opened: Sequence[Opened], told: Sequence[PageNotice]) -> list[_Event]:
     """What happened, in order. By the reports it is known how much the guest's clock is behind."""
     lag = min((report.at - report.acts.now / 1000 for report in told), default=0.0)
     acts = [

@@ -14,7 +14,7 @@ from environments.observer import observer, observer_code, read_lead, read_press
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
-from experiments.episodes.guest_steps import Opened, Told, guest_steps
+from experiments.episodes.guest_steps import Opened, PageNotice, guest_steps
 from experiments.episodes.shop_episode import (
     BY,
     GuestFacts,
@@ -94,7 +94,7 @@ class GuestTrial:
     """The number of this attempt at the trial."""
     _opened: list[Opened] = field(default_factory=list)
     """The pages that were opened, in order."""
-    _told: list[Told] = field(default_factory=list)
+    _told: list[PageNotice] = field(default_factory=list)
     """What pages have told of acts, in the order in which it came."""
     _acts: int = 0
     """How many acts that are."""
@@ -225,7 +225,7 @@ class GuestTrial:
                 self._pressed = acts.visit
         if self._acts + len(acts.acts) <= MAX_ACTS and self._reported <= MAX_REPORT_BYTES:
             self._acts += len(acts.acts)
-            self._told.append(Told(shop_origin(url), acts, self.start.seconds))
+            self._told.append(PageNotice(shop_origin(url), acts, self.start.seconds))
 
     def stopped(self) -> None:
         """End the trial because the guest was about to press what is never pressed."""

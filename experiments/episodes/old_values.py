@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 from urllib.parse import urljoin
 
-from experiments.episodes.sights import Done, Sight
+from experiments.episodes.sights import EditsMade, Sight
 from interventions.edits.base import Change
 from interventions.edits.in_browser import There, bounded, holds, in_pieces
 from interventions.edits.remove import Remove
@@ -30,7 +30,7 @@ _DECIMALS = re.compile(r"[.,٫]\d")
 _CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
 
 
-def old_value(key: str, mine: Sequence[Sight], done: Done) -> str:
+def old_value(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Return where the sights of a product's page show what an edit has replaced; empty where they do not."""
     for old in (_old_price, _old_text, _old_name, _old_sentence, _old_picture):
         if reason := old(key, mine, done):
@@ -38,7 +38,7 @@ def old_value(key: str, mine: Sequence[Sight], done: Done) -> str:
     return ""
 
 
-def _old_price(key: str, mine: Sequence[Sight], done: Done) -> str:
+def _old_price(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown the price that an edit has replaced, beside the new one."""
     prices = [
         change
@@ -75,7 +75,7 @@ def _distinct(price: str) -> str:
     return figure.text if re.search(r"[.,٫]\d\d$", figure.text) else price
 
 
-def _old_text(key: str, mine: Sequence[Sight], done: Done) -> str:
+def _old_text(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown a text that an edit has replaced, beside the new one."""
     kinds = {edit.kind() for edit in OLD_TEXTS}
     made = [(proof, change) for proof, changes in done.changes.items() for change in changes]
@@ -93,7 +93,7 @@ def _old_text(key: str, mine: Sequence[Sight], done: Done) -> str:
     return ""
 
 
-def _old_name(key: str, mine: Sequence[Sight], done: Done) -> str:
+def _old_name(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown the name that an edit has replaced: as a text, or in a tab's title."""
     names = done.names.get(key, set()) | {
         (change.before, change.after)
@@ -113,7 +113,7 @@ def _old_name(key: str, mine: Sequence[Sight], done: Done) -> str:
     return ""
 
 
-def _old_sentence(key: str, mine: Sequence[Sight], done: Done) -> str:
+def _old_sentence(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown a sentence in which an edit has replaced words, beside the new one.
 
     A short one may stand there for something else; it counts as a text of its own.
@@ -135,7 +135,7 @@ def _sentences(text: str) -> set[str]:
     return {each.strip() for each in (found[:-1] if text.endswith("…") and len(found) > 1 else found)}
 
 
-def _old_picture(key: str, mine: Sequence[Sight], done: Done) -> str:
+def _old_picture(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown the picture that an edit has replaced, beside the new one."""
     for proof, changes in done.changes.items():
         if proof.edit != SetImage.kind() or proof.product != key:
@@ -149,7 +149,7 @@ def _old_picture(key: str, mine: Sequence[Sight], done: Done) -> str:
     return ""
 
 
-def _replaced_in_data(key: str, done: Done, sight: Sight) -> Iterator[Change]:
+def _replaced_in_data(key: str, done: EditsMade, sight: Sight) -> Iterator[Change]:
     """The prices that edits have replaced in data, as the page would write them."""
     if sight.standing is None or key not in done.prices:
         return

@@ -10,7 +10,7 @@ from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 
 
-class Proof(NamedTuple):
+class ReceiptKey(NamedTuple):
     """The key of a receipt of an edit on a product's own page."""
 
     intervention: str
@@ -67,12 +67,12 @@ def as_in_card(site: SiteMap, group: str) -> SiteMap:
     return site.model_copy(update={"roles": mine | own})
 
 
-class Done:
+class EditsMade:
     """What the receipts say of products' own pages, or of cards of a kind (`card`)."""
 
     def __init__(self, session: Session, card: str = "") -> None:
         self.site = as_in_card(session.site, card) if card else session.site
-        self.changes: dict[Proof, list[Change]] = {}
+        self.changes: dict[ReceiptKey, list[Change]] = {}
         roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
         self.prices: dict[str, set[tuple[str, str]]] = {}
         """By product, the prices in data before and after."""
@@ -92,6 +92,6 @@ class Done:
                 role = roles.get((each.intervention, each.edit), role)
             elif each.page_type != "product":
                 continue
-            proof = Proof(each.intervention, each.edit, role, each.product)
+            proof = ReceiptKey(each.intervention, each.edit, role, each.product)
             change = Change(each.matches, as_read(each.before), as_read(each.after))
             self.changes.setdefault(proof, []).append(change)

@@ -11,7 +11,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.listing import ShowOnly
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.card_check import (
-    Cards,
+    CardCheck,
     card_spots,
     cards_on,
     lacking,
@@ -21,7 +21,7 @@ from experiments.episodes.card_check import (
 from experiments.episodes.linked_parts import old_price_by_link
 from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
 from experiments.episodes.old_values import LEFT_NOWHERE, old_value
-from experiments.episodes.sights import Done, Proof, Sight, is_told
+from experiments.episodes.sights import EditsMade, ReceiptKey, Sight, is_told
 from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.apply.plan import Plan
@@ -169,7 +169,7 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
     Only edits that have changed a page count. Edits of data are left out: nobody reads data but the page's
     scripts.
     """
-    done, sent = Done(session), [sight for sight in seen if sight.sent]
+    done, sent = EditsMade(session), [sight for sight in seen if sight.sent]
     proven = {
         proof
         for key in {sight.product for sight in sent}
@@ -182,7 +182,7 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
         for each in session.receipts
         if each.intervention
         and not each.role.startswith("data.")
-        and Proof(each.intervention, each.edit, each.role, each.product) not in proven
+        and ReceiptKey(each.intervention, each.edit, each.role, each.product) not in proven
         and (each.intervention, each.edit) not in ordered
     }
     return sorted(found)
@@ -212,7 +212,7 @@ class Placed(NamedTuple):
 
 def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
     """Return where the planned edits stood at each look after which the agent acted (`seen`, in order)."""
-    done = Done(session)
+    done = EditsMade(session)
     found = []
     for step, sight in enumerate(seen):
         for edit, proof in _planned(plan, sight.product, session.site):
@@ -221,7 +221,7 @@ def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
                 box = element.on_screen
                 edited = (sight.product, proof.intervention, proof.edit, proof.role)
                 found.append(Placed(step, *edited, box.x, box.y, box.width, box.height, box.why))
-    cards = Cards(plan, session)
+    cards = CardCheck(plan, session)
     for met in met_cards(seen, session):
         for proof, verdict in cards.verdicts(met) if met.is_in_view else ():
             for element in verdict.at if verdict else ():
@@ -231,16 +231,16 @@ def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
     return sorted(found, key=lambda place: place.step)
 
 
-def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]]:
+def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, ReceiptKey]]:
     """The edits that a product's own page has to show."""
     for treatment in (*plan.by_product.get(key, ()), *plan.everywhere):
         if not treatment.pages or "product" in treatment.pages:
             for edit in treatment.edits:
                 if shows_on_own_page(edit, site):
-                    yield edit, Proof(treatment.intervention, edit.kind(), edit.roles()[0], key)
+                    yield edit, ReceiptKey(treatment.intervention, edit.kind(), edit.roles()[0], key)
 
 
-def _verdict(edit: Edit, proof: Proof, done: Done, sight: Sight) -> Verdict | None:
+def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: Sight) -> Verdict | None:
     """Whether what an edit made stands in a sight of its page, all along; None: that cannot be told."""
     if sight.standing is None or proof not in done.changes:
         return None
@@ -258,7 +258,7 @@ def _verdict(edit: Edit, proof: Proof, done: Done, sight: Sight) -> Verdict | No
 def _untreated_pages(
     plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str
 ) -> str:
-    done = Done(session)
+    done = EditsMade(session)
     for key in keys:
         every = [sight for sight in seen if sight.product == key]
         mine = [sight for sight in every if sight.sent]
@@ -275,7 +275,7 @@ def _untreated_pages(
     return ""
 
 
-def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> str:
+def _not_shown(edit: Edit, proof: ReceiptKey, done: EditsMade, mine: Sequence[Sight]) -> str:
     """Why what an edit made was not shown, or an empty string."""
     verdicts = [_verdict(edit, proof, done, sight) for sight in mine]
     for verdict in verdicts:

@@ -62,7 +62,7 @@ class ProgramGuests:
         self.guests = Guests(None, stopped_at=self.stopped_at, reports_to=self.reports_to)
 
 
-class Visit:
+class ProgramVisit:
     """An attempt at a trial by a program: its trial as a guest, its end, and what the program tells."""
 
     def __init__(self, trials: GuestTrials, attempt: Attempt[ShopTrial]) -> None:
@@ -209,7 +209,7 @@ class ProgramExecutor:
         absences = shop.absences
         # A port of its own, never used again: what is left of a program reaches no other trial.
         slot = await proxy.open_slot(named=self._origin)
-        visit = Visit(self._trials, attempt)
+        visit = ProgramVisit(self._trials, attempt)
         self._guests.seat(slot.port, visit.guest, visit.owns)
         late = asyncio.get_running_loop().call_later(UNSEEN_SECONDS, self._warn, visit.guest)
         try:
@@ -234,7 +234,7 @@ class ProgramExecutor:
         if not self._warned:
             self._warned = guest.tell_if_unseen()
 
-    async def _host(self, visit: Visit, slot: Slot) -> None:
+    async def _host(self, visit: ProgramVisit, slot: Slot) -> None:
         """Run a program for the time of the trial, or let one that is kept take it."""
         told, agent = self._told(visit.guest, slot), visit.guest.definition.agent
         self._running += 1
@@ -255,7 +255,7 @@ class ProgramExecutor:
         finally:
             self._running -= 1
 
-    async def _start(self, visit: Visit, told: Told, rest: AsyncExitStack) -> Program:
+    async def _start(self, visit: ProgramVisit, told: Told, rest: AsyncExitStack) -> Program:
         folder = rest.enter_context(
             tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True)
         )

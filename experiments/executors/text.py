@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Self
 
-from agents.base import Call, Message, is_simulated
+from agents.base import Call, ChatMessage, is_simulated
 from agents.providers.batches import BatchQueue
-from agents.providers.network import Way
+from agents.providers.network import RequestWay
 from agents.providers.settings import SERVICES
 from agents.registry import make_respondent
 from experiments.designs.cards.design import CardDesign
@@ -121,10 +121,10 @@ class TextExecutor:
 class Conversation:
     """The cards of a trial as messages, one after the other."""
 
-    def __init__(self, trial: CardTrial, way: Way | None = None) -> None:
+    def __init__(self, trial: CardTrial, way: RequestWay | None = None) -> None:
         """Prepare to ask; `way`: by which a provider is asked, None: one request at a time."""
         self._trial, self._way = trial, way
-        self._messages: list[Message] = []
+        self._messages: list[ChatMessage] = []
         self._asked: list[tuple[str, str, float]] = []
         self.given: list[GivenAnswer] = []
         self.calls: list[tuple[int, Call]] = []

@@ -22,7 +22,7 @@ Sign = Literal[" ", "-", "+"]
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A tag, a text, or an element that holds nothing but a text; `number`: its line in the source."""
 
     text: str
@@ -35,7 +35,7 @@ class Hunk:
     """A changed place with its surroundings; `number` is the line of the source before the change."""
 
     number: int
-    lines: tuple[tuple[Sign, Line], ...]
+    lines: tuple[tuple[Sign, SourceLine], ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON data: the texts that were removed, and those that were added."""
@@ -58,7 +58,7 @@ def html_diff(before: str, after: str) -> list[Hunk]:
     )
     hunks = []
     for group in matcher.get_grouped_opcodes(_CONTEXT):
-        lines: list[tuple[Sign, Line]] = []
+        lines: list[tuple[Sign, SourceLine]] = []
         for tag, i1, i2, j1, j2 in group:
             kept, gone, come = (
                 old[start + i1 : start + i2],
@@ -109,7 +109,7 @@ def _abbreviated(value: re.Match[str]) -> str:
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 2] + "…" + text[-1]
 
 
-def _lines(html: str) -> Iterator[Line]:
+def _lines(html: str) -> Iterator[SourceLine]:
     """The page with one tag or text on each line; an element with nothing but a text is one line."""
     tokens = [match for match in _TOKEN.finditer(html) if match[0].strip()]
     open_names: list[str] = []
@@ -136,7 +136,7 @@ def _lines(html: str) -> Iterator[Line]:
                 index += 1
             else:
                 open_names.append(name)
-        yield Line(" ".join(text.split()), depth, number + 1)
+        yield SourceLine(" ".join(text.split()), depth, number + 1)
         index += 1
 
 

@@ -19,7 +19,7 @@ from interventions.errors import UserError
 from interventions.html import charset
 from interventions.html.content_type import is_json
 from interventions.proposal.check import faults
-from interventions.proposal.data import Answer
+from interventions.proposal.data import FetchedAnswer
 from interventions.proposal.scan import Capture, Scan
 from interventions.proposal.site import Proposal, cards_on, first_product, propose
 from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
@@ -139,7 +139,7 @@ def default_name(url: str) -> str:
 
 async def rendered(
     urls: list[str], hosts: frozenset[str], trusted: Sequence[str] = ()
-) -> tuple[list[Capture], list[Answer]]:
+) -> tuple[list[Capture], list[FetchedAnswer]]:
     """Return the pages as they are after their scripts ran, and the JSON that these fetched.
 
     Raises UserError.
@@ -159,7 +159,7 @@ async def rendered(
                     f"{url}: cannot be rendered ({str(error).splitlines()[0]}); try without --render"
                 ) from None
         texts = [
-            Answer(answer.url, text, url)
+            FetchedAnswer(answer.url, text, url)
             for answer, url in answers
             if is_json(answer.headers.get("content-type", "")) and (text := await _text(answer))
         ]

@@ -12,7 +12,7 @@ from interventions.errors import UserError
 
 
 @dataclass(frozen=True)
-class Done:
+class ProvedMap:
     """A map that was written: the proposal, the proof of each role, and what does not work."""
 
     mapped: Mapped
@@ -71,7 +71,7 @@ async def map_and_prove(
     follow: int = 6,
     buys: bool = True,
     upstream_ca: Path | None = None,
-) -> Done:
+) -> ProvedMap:
     """Propose a map of the shop, write it to `file` and, where asked for, its picture to `png`, and prove it.
 
     Raises UserError.
@@ -86,7 +86,7 @@ async def map_and_prove(
         image, undone = await picture(mapped, site)
         _write(png, image)
     proofs = await prove(mapped, site, buys=buys, upstream_ca=upstream_ca)
-    return Done(mapped, proofs, (*troubles, *faults, *undone))
+    return ProvedMap(mapped, proofs, (*troubles, *faults, *undone))
 
 
 def _write(png: Path, image: bytes) -> None:

@@ -26,7 +26,7 @@ NOT_KEPT: Final = "not kept"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LinkFacts:
     """What a link says of a trial; `seal` is of all its rows, `content` of those that a bundle shows."""
 
     what: str
@@ -37,10 +37,10 @@ class Entry:
     content: str
 
 
-def entry(what: What, rows: Rows) -> Entry:
+def entry(what: What, rows: Rows) -> LinkFacts:
     """Return the entry of a trial of these rows, which are sealed."""
     row = rows[trials][0]
-    return Entry(
+    return LinkFacts(
         what, row["trial"], row["attempts"], row["outcome"], row["seal"] or "", content_digest(shown(rows))
     )
 
@@ -50,7 +50,7 @@ def beginning(run: str, plan: str) -> str:
     return _digest(["souk", run, plan])
 
 
-def linked(before: str, number: int, each: Entry) -> str:
+def linked(before: str, number: int, each: LinkFacts) -> str:
     """Return the link of an entry."""
     return _digest([before, number, *asdict(each).values()])
 
@@ -59,7 +59,7 @@ def _digest(value: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
 
 
-def extend(connection: sql.Connection, run: str, new: Sequence[Entry]) -> None:
+def extend(connection: sql.Connection, run: str, new: Sequence[LinkFacts]) -> None:
     """Add links for what was just stored, within its transaction; the first command begins the chain."""
     last = sql.select(links.c.number, links.c.link).where(links.c.run == run)
     found = connection.execute(last.order_by(links.c.number.desc()).limit(1)).one_or_none()
@@ -87,7 +87,7 @@ def plan_hash(connection: sql.Connection, run: str) -> str:
     return connection.scalar(sql.select(plans.c.hash).where(plans.c.run == run)) or ""
 
 
-def _stored(connection: sql.Connection, run: str, what: What, but: Collection[str]) -> list[Entry]:
+def _stored(connection: sql.Connection, run: str, what: What, but: Collection[str]) -> list[LinkFacts]:
     """Entries of the stored trials of a run, but for some."""
     names = connection.scalars(sql.select(trials.c.trial).where(trials.c.run == run))
     keys = [(run, name) for name in names if name not in but]
@@ -107,7 +107,7 @@ def fault(run: str, plan: str, chain: Sequence[Row], stored: Mapping[str, tuple[
         name = f"link {place} (trial {str(row['trial'])[:40]})"
         if row["number"] != place:
             return f"link {place} is missing, or stands elsewhere"
-        each = Entry(**{key: row[key] for key in Entry.__slots__})
+        each = LinkFacts(**{key: row[key] for key in LinkFacts.__slots__})
         before = linked(before, place, each)
         if row["link"] != before:
             against = "the link before it" if place else "the run and its plan"
@@ -171,7 +171,7 @@ def mend(connection: sql.Connection, runs_lost: Iterable[str] = ()) -> None:
             known[row["trial"]] = row
         gone = [row for trial, row in known.items() if trial not in there and row["what"] != "lost"]
         try:
-            extend(connection, run, [Entry("lost", row["trial"], 0, "", "", "") for row in gone])
+            extend(connection, run, [LinkFacts("lost", row["trial"], 0, "", "", "") for row in gone])
             whole = not chain_fault(connection, run)
         except TypeError:  # a cell that nobody of ours writes
             whole = False

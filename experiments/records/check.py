@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from experiments.records.chain import NOT_KEPT, chain_fault, runs_with_links
 from experiments.records.errors import CHECK_IT, Unreadable
-from experiments.records.salvage import Findings, Progress, Salvage
+from experiments.records.salvage import Progress, Salvage, SalvageFindings
 
 NAMED = 3
 """How many damaged trials a line names."""
@@ -70,7 +70,7 @@ def _chains(salvage: Salvage) -> Finding:
     return Finding("chains", ok=False, found=f"{kept}, {len(wrong):,} broken: {wrong[0]}", fix=BROKEN)
 
 
-def _contents(found: Findings) -> list[Finding]:
+def _contents(found: SalvageFindings) -> list[Finding]:
     ids = [f"{run}/{trial}" for run, trials in sorted(found.damaged.items()) for trial in trials]
     names = ids[:NAMED] + ["..."] * (len(ids) > NAMED)
     lost_pages = f", and {found.known_lost:,} lost at a repair" if found.known_lost else ""

@@ -10,7 +10,7 @@ from experiments.records.tables import answers, calls, control, hits, options, r
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class OutcomeCell:
     """The trials of an agent in a condition that ended in one outcome, and their sums.
 
     `cost` is in USD, of those whose cost is known; `unknown_costs` counts the others.
@@ -85,7 +85,7 @@ def partly_opened(records: Records, run: str) -> int:
         return connection.scalar(query) or 0
 
 
-def cells(records: Records, run: str) -> list[Cell]:
+def cells(records: Records, run: str) -> list[OutcomeCell]:
     """Return the stored trials of a run by agent, condition and outcome."""
     columns = (trials.c.agent, trials.c.condition, trials.c.outcome)
     query = (
@@ -101,7 +101,7 @@ def cells(records: Records, run: str) -> list[Cell]:
     )
     with records.reading() as connection:
         return [
-            Cell(
+            OutcomeCell(
                 agent=row.agent,
                 condition=row.condition,
                 outcome=row.outcome,

@@ -47,7 +47,7 @@ SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]+) -->\Z")
 
 
 @dataclass(slots=True)
-class Findings:
+class SalvageFindings:
     """What a database holds, as far as it can be read."""
 
     trials: int = 0
@@ -130,16 +130,18 @@ class Salvage:
         keep_run: Callable[[str, Rows], None] = lambda *_: None,
         keep_trials: Callable[[list[Rows]], None] = lambda _: None,
         keep_page: Callable[[str, bytes], None] = lambda *_: None,
-    ) -> Findings:
+    ) -> SalvageFindings:
         """Read everything; give what is as it was stored to the functions."""
-        found = Findings()
+        found = SalvageFindings()
         keys = set[Key]().union(*map(self._keys, OF_TRIAL))
         self._read_runs(found, {run for run, _ in self._keys(trials)}, keep_run)
         shown = self._read_trials(found, sorted(keys), progress, keep_trials)
         self._read_pages(found, shown, progress, keep_page)
         return found
 
-    def _read_runs(self, found: Findings, of_trials: set[str], keep: Callable[[str, Rows], None]) -> None:
+    def _read_runs(
+        self, found: SalvageFindings, of_trials: set[str], keep: Callable[[str, Rows], None]
+    ) -> None:
         known = {run for (run,) in self._column(runs.c.run)} | of_trials
         for run in sorted(known):
             rows = self._run(run)
@@ -151,7 +153,7 @@ class Salvage:
 
     def _read_trials(
         self,
-        found: Findings,
+        found: SalvageFindings,
         keys: Sequence[Key],
         progress: Progress,
         keep: Callable[[list[Rows]], None],
@@ -192,7 +194,7 @@ class Salvage:
             yield key, {**rows, **scanned.get(key, {})}
 
     def _read_pages(
-        self, found: Findings, shown: set[str], progress: Progress, keep: Callable[[str, bytes], None]
+        self, found: SalvageFindings, shown: set[str], progress: Progress, keep: Callable[[str, bytes], None]
     ) -> None:
         there = {name for (name,) in self._column(artifacts.c.hash)}
         queue, seen, doubtful = sorted(shown), set(shown), set[str]()

@@ -17,7 +17,7 @@ from typing import Any, Final
 import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
-from experiments.records.chain import Entry, entry, extend, plan_hash
+from experiments.records.chain import LinkFacts, entry, extend, plan_hash
 from experiments.records.database import connect, cut, forbid_writing, hold, lock, open_connections
 from experiments.records.errors import (
     CHECK_IT,
@@ -272,7 +272,7 @@ class Records:
             new = {name: text for record in wanted for name, text in record.artifacts.items()}
             new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
             rows: dict[sql.Table, list[Row]] = {table: [] for table in (trials, artifacts, *_ROWS)}
-            chained: dict[str, list[Entry]] = {}
+            chained: dict[str, list[LinkFacts]] = {}
             for record in wanted:
                 key = {"run": record.trial.run, "trial": record.trial.trial}
                 own: dict[sql.Table, list[Row]] = {trials: [dict(vars(record.trial))]}

@@ -16,7 +16,7 @@ from experiments.records.chain import begin_anew, mend
 from experiments.records.control import at_work
 from experiments.records.database import sqlite_path
 from experiments.records.errors import Unreadable, cause, unusable, without_password
-from experiments.records.salvage import Findings, Progress, Salvage, counts
+from experiments.records.salvage import Progress, Salvage, SalvageFindings, counts
 from experiments.records.seals import Rows
 from experiments.records.sqlite_file import free_name, size_of
 from experiments.records.store import Records
@@ -44,7 +44,7 @@ _AT_ONCE = 500
 class Repaired:
     """What a repair has found, and the file that the damaged database was moved to."""
 
-    found: Findings
+    found: SalvageFindings
     old: Path | None
 
 
@@ -111,7 +111,7 @@ def _opened(url: str, path: Path | None) -> Iterator[Salvage]:
             yield opened
 
 
-def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[Findings, Path]:
+def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[SalvageFindings, Path]:
     partial = path.with_name(f"{path.name}.repairing")
     _remove(partial)
     new = Records(f"sqlite:///{partial}")
@@ -190,7 +190,7 @@ def _forget_pages(connection: sql.Connection, names: Sequence[str]) -> None:
         connection.execute(artifacts.delete().where(artifacts.c.hash.in_(some)))
 
 
-def _repair_here(salvage: Salvage, progress: Progress) -> Findings:
+def _repair_here(salvage: Salvage, progress: Progress) -> SalvageFindings:
     found = salvage.read(progress)
     salvage.close()
     with salvage.engine.begin() as connection:
@@ -243,7 +243,7 @@ def _refuse_at_work(records: Records) -> None:
         raise UserError(f"--db {records.url}: {busy} is at work; stop it first, with Ctrl-C or kill")
 
 
-def move(source: Records, to: str, progress: Progress) -> Findings:
+def move(source: Records, to: str, progress: Progress) -> SalvageFindings:
     """Copy everything to another, empty database, whole or not at all; the old one stays as it is.
 
     Raises:
@@ -273,7 +273,7 @@ def move(source: Records, to: str, progress: Progress) -> Findings:
     return found
 
 
-def _compare(old: sql.Connection, new: sql.Connection, found: Findings) -> None:
+def _compare(old: sql.Connection, new: sql.Connection, found: SalvageFindings) -> None:
     """Raise UserError if a table of the copy has another number of rows than the old one."""
     tables = [runs, control, runners, plans, links, notes, archived, *OF_TRIAL, artifacts]
     wanted, there = counts(old, tables), counts(new, tables)

@@ -20,7 +20,7 @@ from experiments.episodes.guest_trial import GuestTrials, shop_origin
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
-from experiments.executors.programs import ProgramGuests, Visit
+from experiments.executors.programs import ProgramGuests, ProgramVisit
 from experiments.records.record import Row, TrialRecord
 from proxy.reverse import Origin
 
@@ -61,7 +61,7 @@ class Visits:
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
         """Run one trial again; how it ended stands in its record."""
         slot = await self._testbed.proxy.open_slot(named=self._origin)
-        visit = Visit(self._trials, attempt)
+        visit = ProgramVisit(self._trials, attempt)
         self._guests.guests.seat(slot.port, visit.guest)
         trajectory = Trajectory()
         trajectory.end("agent_error", OVER)
@@ -83,7 +83,7 @@ class Visits:
         visit.guest.end(trajectory)
         return visit.result(None, "")
 
-    async def _visit(self, context: BrowserContext, visit: Visit, stored: StoredVisit) -> None:
+    async def _visit(self, context: BrowserContext, visit: ProgramVisit, stored: StoredVisit) -> None:
         way = _Way(context, visit.guest.urls[0], stored.steps, self._guests.reports_to)
         await way.begin()
         for step, following in pairwise(stored.steps):

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from experiments.records.control import requested_state, runners_of
 from experiments.records.interventions import never_received
 from experiments.records.queries import (
-    Cell,
+    OutcomeCell,
     cached_tokens,
     cells,
     facts_of,
@@ -142,7 +142,7 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
 
 
 def _cost_at_end(
-    found: list[Cell], facts: Row, sequences: list[Row], spent: float, wanted: int | None
+    found: list[OutcomeCell], facts: Row, sequences: list[Row], spent: float, wanted: int | None
 ) -> float | None:
     """What the run will have cost, where as many trials are wanted of each of its agents."""
     agents = facts.get("agents")

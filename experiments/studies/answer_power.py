@@ -16,10 +16,10 @@ from agents.simulated.valuation import shipped_valuations
 from analysis.estimators.effect_size import cohens_d
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.cards.design import CardDesign
-from experiments.designs.cards.experiment_file import Battery
+from experiments.designs.cards.experiment_file import BatteryQuestions
 from experiments.designs.cards.trial import CardTrial
 from experiments.records.record import CONTROL
-from experiments.studies.power_results import Contrast, Results, differing
+from experiments.studies.power_results import ContrastPower, Results, differing
 from interventions.errors import UserError
 
 USD: Final = "USD"
@@ -107,7 +107,7 @@ class FactorialRehearsal:
         alpha: float = 0.05,
         seed: int = 0,
         tell: Callable[[int], None] = lambda _: None,
-    ) -> list[Contrast]:
+    ) -> list[ContrastPower]:
         """Simulate studies with the regression of answers on conditions."""
         item, condition = self._item_of[:trials], self._condition_of[:trials]
         rng, found = np.random.default_rng([seed, trials]), {name: Results() for name in self._pull}
@@ -121,7 +121,9 @@ class FactorialRehearsal:
         for name, results in found.items():
             truth = self._pull[name] * (self._anchors[name] - self._mean)
             target = results.target(ABOUT, alpha, truth, spread, unit=USD)
-            contrasts.append(Contrast(name, len(item), truth, (target,), USD, results.off_by(truth, spread)))
+            contrasts.append(
+                ContrastPower(name, len(item), truth, (target,), USD, results.off_by(truth, spread))
+            )
         return contrasts
 
     def _answers(self, rng: np.random.Generator, item: Ints, condition: Any) -> Floats:
@@ -251,7 +253,7 @@ class BatteryRehearsal:
         alpha: float = 0.05,
         seed: int = 0,
         tell: Callable[[int], None] = lambda _: None,
-    ) -> list[Contrast]:
+    ) -> list[ContrastPower]:
         """Simulate studies with the test of each pair of questions; trials: valid answers of an agent."""
         each = trials // self._design.block_size() // _cells(self._design)
         rng, found = np.random.default_rng([seed, trials]), {name: Results() for name in self._pairs}
@@ -267,7 +269,9 @@ class BatteryRehearsal:
         for name, results in found.items():
             truth = self._pairs[name].effect()
             target = results.target(ABOUT, alpha, truth, unit=COHENS_D)
-            contrasts.append(Contrast(name, trials, truth, (target,), COHENS_D, results.off_by(truth, 0.0)))
+            contrasts.append(
+                ContrastPower(name, trials, truth, (target,), COHENS_D, results.off_by(truth, 0.0))
+            )
         return contrasts
 
 
@@ -282,7 +286,7 @@ def _first_of_each(design: CardDesign) -> Iterator[CardTrial]:
 
 def _cells(design: CardDesign) -> int:
     """The number of pairs of questions."""
-    battery = design.experiment.design.battery or Battery()
+    battery = design.experiment.design.battery or BatteryQuestions()
     return design.sets * len(battery.scenarios) * len(battery.temperatures)
 
 

@@ -9,9 +9,9 @@ from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.expected_use import expected_use
 from experiments.studies.power import ways
-from experiments.studies.power_results import Contrast
+from experiments.studies.power_results import ContrastPower
 from experiments.studies.rehearsal import Rehearsal
-from experiments.studies.splits import FEWEST_SETS, Way, with_keys
+from experiments.studies.splits import FEWEST_SETS, TrialSplit, with_keys
 from interventions.errors import UserError
 
 LARGEST: Final = 20_000
@@ -26,10 +26,10 @@ _PRICED: Final = 240
 class Split:
     """A way to spend the money, its agents, what it costs in USD, and what it shows."""
 
-    way: Way
+    way: TrialSplit
     agents: tuple[str, ...]
     cost: float
-    contrasts: tuple[Contrast, ...] = ()
+    contrasts: tuple[ContrastPower, ...] = ()
 
     @property
     def trials(self) -> int:
@@ -46,7 +46,7 @@ class Split:
         told = {**self.way.parts, "agents": list(self.agents), "trials": self.trials, "cost": self.cost}
         return {**told, "keys": self.keys, "contrasts": [asdict(each) for each in self.contrasts]}
 
-    def of(self, feature: str) -> Contrast | None:
+    def of(self, feature: str) -> ContrastPower | None:
         """Return the contrast of a feature."""
         return next((each for each in self.contrasts if each.feature == feature), None)
 
@@ -97,7 +97,7 @@ def splits(design: AnyDesign, prices: Mapping[str, float], budget: float) -> tup
     return found, int(budget / sum(prices.values()))
 
 
-def _different(found: Iterator[Way]) -> list[Way]:
+def _different(found: Iterator[TrialSplit]) -> list[TrialSplit]:
     """The ways, each once."""
     return list({tuple(way.parts.items()): way for way in found}.values())
 

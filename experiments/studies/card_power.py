@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from agents.simulated.readers.card_text import read_options, to_alternatives
 from agents.simulated.tab_shopper import ShopperProfile
-from agents.simulated.utility import ATTRIBUTES, Alternative, Taste, attributes, choice_probabilities
+from agents.simulated.utility import ATTRIBUTES, DisplayedOption, Taste, attributes, choice_probabilities
 from analysis.conjoint.cards import decile_edges, encode
 from analysis.conjoint.fits import clogit_of_sets, logit_of_pairs, regressors
 from analysis.estimators.clogit import BY_SET
@@ -20,7 +20,7 @@ from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
-from experiments.studies.power_results import ELASTICITY, POINTS, Contrast, Results, differing
+from experiments.studies.power_results import ELASTICITY, POINTS, ContrastPower, Results, differing
 from interventions.errors import UserError
 
 AGENT: Final = "simulated"
@@ -98,7 +98,7 @@ class ConjointRehearsal:
         alpha: float = 0.05,
         seed: int = 0,
         tell: Callable[[int], None] = lambda _: None,
-    ) -> list[Contrast]:
+    ) -> list[ContrastPower]:
         """Simulate studies with the log-price model that represents an agent, errors as in the analysis."""
         made = _Made(self._design, self.taste, trials)
         rng = np.random.default_rng([seed, trials])
@@ -125,7 +125,7 @@ class ConjointRehearsal:
                 target = replace(target, half_width=width, detectable=least)
             truth, unit = self._in_unit(name, worth, 0.0)[0], self.features(self._design)[name]
             error = None if off is None else self._in_unit(name, worth, off)[1]
-            contrasts.append(Contrast(name, made.trials, truth, (target,), unit, error))
+            contrasts.append(ContrastPower(name, made.trials, truth, (target,), unit, error))
         return contrasts
 
     def _in_unit(self, name: str, b: float, half: float) -> tuple[float, float]:
@@ -231,7 +231,7 @@ def _rows(trial: CardTrial) -> Iterator[dict[str, Any]]:
         }
 
 
-def _parts(taste: Taste, shown: list[Alternative]) -> Floats:
+def _parts(taste: Taste, shown: list[DisplayedOption]) -> Floats:
     """What each weight adds to the utility of each option, less its mean."""
     parts = attributes(shown) * [getattr(taste, name) for name in ATTRIBUTES]
     return np.asarray(parts - parts.mean(axis=0))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agents.base import ActError, AgentError, Message
+from agents.base import ActError, AgentError, ChatMessage
 from agents.registry import close_agents, make_respondent
 from experiments.records.judgements import add_factors, judgeable
 from experiments.records.queries import steps_of
@@ -125,7 +125,7 @@ class Judging:
     async def _ask(self, trial: str) -> list[Row] | None:
         """The factors of a trial as rows; None where the provider failed."""
         notes = self._notes(trial)
-        messages: list[Message] = [
+        messages: list[ChatMessage] = [
             {"role": "system", "content": QUESTION},
             {"role": "user", "content": json.dumps(notes, ensure_ascii=False)},
         ]

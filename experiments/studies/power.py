@@ -10,7 +10,7 @@ from experiments.designs.loading import AnyDesign
 from experiments.studies.kinds import study_of
 from experiments.studies.power_results import DIFFER, POWER
 from experiments.studies.rehearsal import Power, Rehearsal
-from experiments.studies.splits import Way, with_keys
+from experiments.studies.splits import TrialSplit, with_keys
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -89,7 +89,7 @@ def effects_in(given: list[str], features: Mapping[str, str]) -> dict[str, float
     return found
 
 
-def ways(design: AnyDesign, trials: int) -> Iterator[Way]:
+def ways(design: AnyDesign, trials: int) -> Iterator[TrialSplit]:
     """Return the ways to spend so many trials of an agent on an experiment; the one first that varies most.
 
     Raises UserError for an experiment that has but one way.

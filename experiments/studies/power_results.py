@@ -28,7 +28,7 @@ def differing(share: float, what: str) -> str:
 
 
 @dataclass(frozen=True)
-class Target:
+class TestedEffect:
     """What a contrast's test is about, and how it did in the simulated studies.
 
     about: in a shop `these sets` (the exact test) or `new sets` (the clustered error). power: the share of
@@ -44,7 +44,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Contrast:
+class ContrastPower:
     """A contrast of the experiment in so many trials of an agent; effect: the true one, in its unit.
 
     error: how far 95 % of the studies' estimates are at most from the effect in all sets and texts like
@@ -54,7 +54,7 @@ class Contrast:
     feature: str
     trials: int
     effect: float
-    targets: tuple[Target, ...]
+    targets: tuple[TestedEffect, ...]
     unit: str = POINTS
     error: float | None = None
 
@@ -110,7 +110,7 @@ class Results:
         covered: float = 0.0,
         unit: str = POINTS,
         estimated: "Results | None" = None,
-    ) -> Target:
+    ) -> TestedEffect:
         """Return how a test did.
 
         truth: the effect in these studies. spread: the standard deviation of the studies' own effects, as a
@@ -119,14 +119,14 @@ class Results:
         """
         p_values, halves = np.array(self.p_values), np.array(self.half_widths)
         if np.isnan(p_values).all():
-            return Target(about, None, None, None)
+            return TestedEffect(about, None, None, None)
         half = float(np.nanmean(halves))
         chance = (estimated or self).chance(truth, spread)
         chance = (half / _Z) ** 2 if np.isnan(chance) else chance
         found = smallest(half, alpha, truth, spread, covered, chance)
         most = 100.0 if unit == POINTS else np.inf
         detectable = found if found is not None and found <= most else None
-        return Target(about, float((p_values < alpha).mean()), half, detectable)
+        return TestedEffect(about, float((p_values < alpha).mean()), half, detectable)
 
 
 def smallest(

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from experiments.console.terminal import new_table, stdout_console
 from experiments.studies.budget import LARGEST, Split
-from experiments.studies.power_results import POINTS, Contrast, Target
+from experiments.studies.power_results import POINTS, ContrastPower, TestedEffect
 
 _LEFT = ("effect of", "about", "unit")
 _NEW = "new sets"
@@ -15,7 +15,7 @@ _ABOUT = "these sets: by the exact test; new sets like these: by the clustered e
 
 
 def print_contrasts(
-    found: Sequence[Contrast], named: Collection[str], studies: int, alpha: float, notes: Iterable[str]
+    found: Sequence[ContrastPower], named: Collection[str], studies: int, alpha: float, notes: Iterable[str]
 ) -> None:
     """Print a line for each named effect, the table of all contrasts, and what it is about."""
     console = stdout_console()
@@ -96,7 +96,7 @@ def print_splits(
         _say(console, line, "dim")
 
 
-def _told(contrast: Contrast) -> str:
+def _told(contrast: ContrastPower) -> str:
     powers = [(target.power, target.about) for target in contrast.targets if target.power is not None]
     if not powers:
         return "there is no test with so few"
@@ -105,7 +105,7 @@ def _told(contrast: Contrast) -> str:
     return f"power {', '.join(f'{power:.0%} ({about})' for power, about in powers)}"
 
 
-def _abouts(contrasts: Iterable[Contrast]) -> list[str]:
+def _abouts(contrasts: Iterable[ContrastPower]) -> list[str]:
     """What the tests are about, new sets last."""
     found = dict.fromkeys(target.about for contrast in contrasts for target in contrast.targets)
     return sorted(found, key=lambda about: about == _NEW)
@@ -121,7 +121,7 @@ def _number(value: float | None) -> str:
     return f"{value:.1f}" if abs(value) >= 3 else f"{value:.2f}"
 
 
-def _cells(target: Target | None) -> tuple[str, str]:
+def _cells(target: TestedEffect | None) -> tuple[str, str]:
     if target is None or target.power is None:
         return "", ""
     return f"{target.power:.0%}", f"± {_number(target.half_width)}"

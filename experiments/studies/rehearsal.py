@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agents.simulated.tab_shopper import ShopperProfile
-from experiments.studies.power_results import Contrast
-from experiments.studies.splits import Way
+from experiments.studies.power_results import ContrastPower
+from experiments.studies.splits import TrialSplit
 
 
 class Rehearsal(Protocol):
@@ -35,7 +35,7 @@ class Rehearsal(Protocol):
         alpha: float = 0.05,
         seed: int = 0,
         tell: Callable[[int], None] = lambda _: None,
-    ) -> list[Contrast]:
+    ) -> list[ContrastPower]:
         """Simulate studies of so many trials; return each planned contrast.
 
         tell: called with the number of studies that are done.
@@ -69,5 +69,5 @@ class Power:
     """
 
     rehearsal: type[RehearsalClass]
-    ways: Callable[[Any, int], Iterator[Way]]
+    ways: Callable[[Any, int], Iterator[TrialSplit]]
     widest: Callable[[Any], Mapping[str, Any]] = lambda _: {}

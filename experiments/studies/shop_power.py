@@ -18,7 +18,7 @@ from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from experiments.studies.power_results import ELASTICITY, POINTS, Contrast, Results, differing
+from experiments.studies.power_results import ELASTICITY, POINTS, ContrastPower, Results, differing
 from interventions.errors import UserError
 
 Feature = Literal["nudge", "order", "price", "rating"]
@@ -135,7 +135,7 @@ def power_of(
     seed: int = 0,
     differ: float = 0.0,
     tell: Callable[[int], None] = lambda _: None,
-) -> list[Contrast]:
+) -> list[ContrastPower]:
     """Simulate studies of so many trials of a shopper; return each contrast that the experiment has.
 
     trials: None for all. differ: how far sets and texts differ, see `SimulatedTrials.shifts`; each study has
@@ -190,7 +190,7 @@ def power_of(
             if (term, about) in found
         )
         error = wider.off_by(truth, spread) if wider else None
-        contrasts.append(Contrast(feature, len(made.trials), truth, targets, unit, error))
+        contrasts.append(ContrastPower(feature, len(made.trials), truth, targets, unit, error))
     return contrasts
 
 
@@ -267,7 +267,7 @@ class ShopRehearsal:
         alpha: float = 0.05,
         seed: int = 0,
         tell: Callable[[int], None] = lambda _: None,
-    ) -> list[Contrast]:
+    ) -> list[ContrastPower]:
         """See `power_of`."""
         return power_of(
             self._design,

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from agents.simulated.readers.card_text import bed_rank, shipped_chains
 from agents.simulated.tab_shopper import taste_for
-from agents.simulated.utility import ATTRIBUTES, Alternative, Taste, attributes
+from agents.simulated.utility import ATTRIBUTES, DisplayedOption, Taste, attributes
 from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats, Ints
 from interventions.files.schema import Intervention
@@ -103,9 +103,9 @@ def _trials(made: pd.DataFrame, starts: Ints) -> Iterator[list[dict[str, Any]]]:
         ]
 
 
-def _alternative(row: Mapping[str, Any], wordless: frozenset[str], *, hotels: bool) -> Alternative:
+def _alternative(row: Mapping[str, Any], wordless: frozenset[str], *, hotels: bool) -> DisplayedOption:
     cue: Any = int(row["direction"]) if row["nudged"] and row["nudge"] not in wordless else 0
-    shown = Alternative(
+    shown = DisplayedOption(
         price=_known(row.get("price")),
         rating=_known(row.get("rating")),
         reviews=int(_known(row.get("reviews")) or 0),

@@ -7,7 +7,7 @@ from math import comb
 from typing import Any, Final, cast
 
 from experiments.designs.cards.design import CardDesign
-from experiments.designs.cards.experiment_file import Battery, Conjoint, Factorial
+from experiments.designs.cards.experiment_file import BatteryQuestions, Conjoint, Factorial
 from experiments.designs.loading import AnyDesign, stored_design
 from experiments.designs.shop.design import ShopDesign
 from interventions.errors import UserError
@@ -17,7 +17,7 @@ _MOST_SETS: Final = 100_000
 
 
 @dataclass(frozen=True)
-class Way:
+class TrialSplit:
     """A way to spend trials.
 
     parts: how many of what, by the headings of a table. keys: what to write into the experiment file, dots
@@ -53,7 +53,7 @@ def _put(data: dict[str, Any], path: Sequence[str], value: Any) -> None:
         data[name] = value
 
 
-def of_shop(design: ShopDesign, trials: int) -> Iterator[Way]:
+def of_shop(design: ShopDesign, trials: int) -> Iterator[TrialSplit]:
     """Yield all texts, a third of them and one: as many sets as there can be, then fewer, repeated."""
     texts = tuple(nudge.id for nudge in design.nudges if nudge)
     most, is_file = _most_sets(design), bool(design.experiment.options.file)
@@ -70,10 +70,10 @@ def of_shop(design: ShopDesign, trials: int) -> Iterator[Way]:
                 chosen = [texts[place * len(texts) // number] for place in range(number)]
                 keys |= {"factors.nudge.only": chosen}
             parts = {"sets": sets, **({"texts": number} if texts else {}), "repeats": repeats}
-            yield Way(parts, {**keys, "repeats": repeats}, sets * each * repeats * design.block_size())
+            yield TrialSplit(parts, {**keys, "repeats": repeats}, sets * each * repeats * design.block_size())
 
 
-def of_conjoint(design: CardDesign, trials: int) -> Iterator[Way]:
+def of_conjoint(design: CardDesign, trials: int) -> Iterator[TrialSplit]:
     """Yield sets shown once, twice and four times, of all sizes in the proportions of the file.
 
     Raises UserError for ready-made cards.
@@ -95,21 +95,21 @@ def of_conjoint(design: CardDesign, trials: int) -> Iterator[Way]:
                 for block, own in zip(spec.blocks, sets, strict=True)
             ]
             parts = {"sets": sum(sets), "repeats": repeats}
-            yield Way(parts, {"design.conjoint.blocks": blocks}, sum(sets) * repeats * orders)
+            yield TrialSplit(parts, {"design.conjoint.blocks": blocks}, sum(sets) * repeats * orders)
 
 
-def of_factorial(design: CardDesign, trials: int) -> Iterator[Way]:
+def of_factorial(design: CardDesign, trials: int) -> Iterator[TrialSplit]:
     """Yield all products in all conditions, as often as can be."""
     spec = cast("Factorial", design.experiment.design.one)
     cells = design.size // spec.repeats
     if repeats := trials // cells:
         parts = {"questions": cells, "repeats": repeats}
-        yield Way(parts, {"design.factorial.repeats": repeats}, cells * repeats)
+        yield TrialSplit(parts, {"design.factorial.repeats": repeats}, cells * repeats)
 
 
-def of_battery(design: CardDesign, trials: int) -> Iterator[Way]:
+def of_battery(design: CardDesign, trials: int) -> Iterator[TrialSplit]:
     """Yield all scenarios and temperatures, and the first of each."""
-    spec = cast("Battery", design.experiment.design.one)
+    spec = cast("BatteryQuestions", design.experiment.design.one)
     for number, scenarios, temperatures in (
         (len(spec.scenarios) * len(spec.temperatures), spec.scenarios, spec.temperatures),
         (1, spec.scenarios[:1], spec.temperatures[:1]),
@@ -122,7 +122,7 @@ def of_battery(design: CardDesign, trials: int) -> Iterator[Way]:
                 "design.battery.valid": valid,
                 "design.battery.attempts": valid * spec.attempts // spec.valid,
             }
-            yield Way({"questions": questions, "answers": valid}, keys, questions * valid)
+            yield TrialSplit({"questions": questions, "answers": valid}, keys, questions * valid)
         if number == 1:
             return
 

@@ -99,7 +99,7 @@ class TrialDispenser:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serving:
+class GuestSettings:
     """The settings of `souk proxy serve --experiment`; each field is the option of its name.
 
     `reverse` or `at` is the address of a shop that runs, or `shop`: the embedded one is started.
@@ -118,7 +118,7 @@ class Serving:
     upstream_ca: Path | None = None
 
 
-async def serve_guests(options: Serving) -> None:
+async def serve_guests(options: GuestSettings) -> None:
     """Give the trials of an experiment to whoever connects, until cancelled.
 
     Ended trials go to stdout as lines of JSON.
@@ -192,7 +192,7 @@ async def serve_guests(options: Serving) -> None:
         await asyncio.Event().wait()
 
 
-def _wanted(design: ShopDesign, records: Records, options: Serving) -> list[ShopTrial]:
+def _wanted(design: ShopDesign, records: Records, options: GuestSettings) -> list[ShopTrial]:
     """The trials to give: those named, else all that have not ended. Raises UserError."""
     trials = {trial.id: trial for trial in design.trials([options.label])}
     for name in options.trial:

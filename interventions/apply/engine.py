@@ -103,7 +103,7 @@ def rewrite(
     plan: Plan,
     site: SiteMap,
     known: Mapping[str, str] = NONE_KNOWN,
-    places: "Places | None" = None,
+    places: "PlaceMemory | None" = None,
     came: str | None = None,
     partly: bool = False,
     earlier: Mapping[str, frozenset[str]] = NONE_EARLIER,
@@ -126,7 +126,7 @@ def rewrite(
     if not plan.treatments or not body:
         return untouched
     task = _Rewriting(body, url, plan, site, known, came, earlier, partly=partly)
-    places = places or Places()
+    places = places or PlaceMemory()
     try:
         if is_json(content_type):
             return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
@@ -146,7 +146,7 @@ def rewrite(
     raise EditFailed(*task.current, url, "the element cannot be found in the page's source")
 
 
-class Places:
+class PlaceMemory:
     """Remembers where on a page the elements stood that a plan touches, when it was last seen.
 
     An experiment shows each page dozens of times, and from one time to the next only tokens and the like are
@@ -337,7 +337,7 @@ def is_for_own_page(role: str, site: SiteMap) -> bool:
     return role.partition(".")[0] not in (*site.cards, "page")
 
 
-def _attempts(body: bytes, url: str, plan: Plan, site: SiteMap, places: Places) -> Iterator[Marks]:
+def _attempts(body: bytes, url: str, plan: Plan, site: SiteMap, places: PlaceMemory) -> Iterator[Marks]:
     """The ways to mark a page, from the quickest to the one that misses nothing."""
     if known := places.marks(url, plan):
         yield known

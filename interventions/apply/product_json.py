@@ -44,7 +44,7 @@ class Document:
 
     def entries(
         self, data: Data, url: str, own: str | None = None, query: tuple[str, ...] = ()
-    ) -> list[tuple[str, "Entry"]]:
+    ) -> list[tuple[str, "ProductObject"]]:
         """Return each object that shows a product, with the product's key.
 
         `own` is the product whose page embeds the data; `query`: see `product_key`.
@@ -54,7 +54,7 @@ class Document:
         # To a filter among descendants the document itself is no child of anything.
         root = [self.root] if data.items.startswith("$..[?") else self.root
         found = find(data.items, root)
-        entries = [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
+        entries = [ProductObject(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
         keys = [entry.key(url, query) for entry in entries]
         # Of several that do not say what they show, none is surely the page's own product.
         default = own if own and keys.count(None) == 1 else ""
@@ -94,7 +94,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ProductObject:
     """A JSON object that shows one product."""
 
     document: Document

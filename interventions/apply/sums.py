@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from interventions.apply.mapped_page import MappedPage
-from interventions.apply.product_json import Document, Entry
+from interventions.apply.product_json import Document, ProductObject
 from interventions.edits.base import Showing, Target, figures_at
 from interventions.html.currencies import minor_units
 from interventions.yaml.sitemap import Data, SiteMap
@@ -177,7 +177,7 @@ def _add_data(
     )
 
 
-def _line_in(key: str, entry: Entry) -> Line:
+def _line_in(key: str, entry: ProductObject) -> Line:
     price, pieces = (
         next((value for value, _ in entry.figures(part)), None) for part in ("price", "quantity")
     )

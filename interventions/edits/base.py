@@ -15,7 +15,7 @@ from interventions.errors import CannotEdit
 from interventions.html.numbers import (
     UNKNOWN,
     Figure,
-    Usage,
+    NumberUsage,
     figure_within,
     figures,
     machine_figure,
@@ -161,7 +161,11 @@ class Showing:
                 raise CannotEdit(f'no price of a unit in "{self.value(target)}"')
 
     def _scale(
-        self, target: Target, usage: Usage, factor: Decimal, find: Callable[[Place, str, Usage], list[Figure]]
+        self,
+        target: Target,
+        usage: NumberUsage,
+        factor: Decimal,
+        find: Callable[[Place, str, NumberUsage], list[Figure]],
     ) -> bool:
         def change(text: str) -> list[Piece]:
             found = find(target.place, text, usage)
@@ -177,7 +181,7 @@ class Showing:
             raise CannotEdit(f"the page shows {wholes} whole parts of the price, and cents for {cents}")
 
     @staticmethod
-    def _figures(usage: Usage, place: Place, value: Decimal, text: str) -> list[Piece]:
+    def _figures(usage: NumberUsage, place: Place, value: Decimal, text: str) -> list[Piece]:
         found = figures_at(place, text, usage)
         if place.part == "fraction":
             return [Piece(each.start, each.end, each.write_digits(_cents(value, each))) for each in found]
@@ -193,7 +197,7 @@ class Showing:
                 raise CannotEdit(f'"{one_line(text)}" is no whole part of a price')
         return [Piece(each.start, each.end, each.write(written, padded=padded)) for each in found]
 
-    def usage(self, role: str, target: Target) -> Usage:
+    def usage(self, role: str, target: Target) -> NumberUsage:
         """Return what the page says of a target's figure; counts and whole parts of prices have no decimals.
 
         The currency of a price may stand beside its element.
@@ -282,7 +286,7 @@ class Showing:
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
 
 
-def _currency_beside(node: LexborNode, usage: Usage) -> str:
+def _currency_beside(node: LexborNode, usage: NumberUsage) -> str:
     """The currency of a figure whose sign stands in another element; empty where none is near."""
     own = figures(node.text()[:LONGEST], usage)
     if len(own) != 1 or own[0].sign:
@@ -323,7 +327,9 @@ def pattern_part(place: Place, text: str) -> str | None:
     return match[1] if match else None
 
 
-def figures_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> list[Figure]:
+def figures_at(
+    place: Place, text: str, usage: NumberUsage = UNKNOWN, *, spaced: bool = False
+) -> list[Figure]:
     """Return the figures of a text that give the value of a place: one, where the text is as expected."""
     if place.pattern:
         match = search(place.pattern, text) if len(text) <= LONGEST else None
@@ -341,12 +347,14 @@ def figures_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool 
     return [rating] if rating else found
 
 
-def _per_unit_at(place: Place, text: str, usage: Usage) -> list[Figure]:
+def _per_unit_at(place: Place, text: str, usage: NumberUsage) -> list[Figure]:
     per_unit, rest = prices_per_unit(figures(text[:LONGEST], usage), text)
     return per_unit if rest else []
 
 
-def value_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> Decimal | None:
+def value_at(
+    place: Place, text: str, usage: NumberUsage = UNKNOWN, *, spaced: bool = False
+) -> Decimal | None:
     """Return the figure that a text at a place shows, ratings in percent.
 
     Returns None unless the text holds exactly one figure. `spaced`: its white space has been made ordinary.
@@ -360,7 +368,7 @@ def value_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = 
     return shown[0].value * 100 / place.scale if place.scale else shown[0].value
 
 
-def with_cents(place: Place, whole: str, cents: str, usage: Usage = UNKNOWN) -> Decimal | None:
+def with_cents(place: Place, whole: str, cents: str, usage: NumberUsage = UNKNOWN) -> Decimal | None:
     """Return the price whose whole part and cents stand in two elements; None where they are no figures."""
     left, right = figures_at(place, whole, usage, spaced=True), figures(cents)
     if len(left) != 1 or len(right) != 1 or not left[0].is_whole:
@@ -420,7 +428,7 @@ def _figure_there(place: Place, text: str, cents: str | None) -> Decimal | None:
     return value_at(place, text, spaced=True)
 
 
-_WHOLE = Usage(whole=True)
+_WHOLE = NumberUsage(whole=True)
 
 
 def _word(text: str, *, words: tuple[str, ...], percent: Decimal) -> list[Piece]:

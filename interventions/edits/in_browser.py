@@ -100,11 +100,11 @@ class Standing:
     found: Mapping[Spot, tuple[Element, ...] | None]
     own: str = ""
     pictures: frozenset[str] = frozenset()
-    cards: tuple["Card", ...] = ()
+    cards: tuple["StandingCard", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class StandingCard:
     """A card of a page: the address that leads to its product, and what stands in it.
 
     `on_screen.why`: why nothing of it can be seen; then nothing else of it was read.

@@ -26,7 +26,7 @@ _SCRIPTS: Final = {0x660: "ar", 0x6F0: "fa"}
 _ASCII_ZERO: Final = 0x30
 
 
-class Usage(NamedTuple):
+class NumberUsage(NamedTuple):
     """What a page says of its figures: its language (`de-AT`) and its currency (`EUR`), or nothing.
 
     `whole`: they have no decimals, as counts have none. `per_unit`: they are prices of a unit.
@@ -38,7 +38,7 @@ class Usage(NamedTuple):
     per_unit: bool = False
 
 
-UNKNOWN: Final = Usage()
+UNKNOWN: Final = NumberUsage()
 
 
 def _syntax(spaces: str) -> re.Pattern[str]:
@@ -69,7 +69,7 @@ _MACHINE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 class Figure:
     """A figure in a text: where it stands, what it says, and how another value is written in its place."""
 
-    def __init__(self, match: re.Match[str], usage: Usage = UNKNOWN) -> None:
+    def __init__(self, match: re.Match[str], usage: NumberUsage = UNKNOWN) -> None:
         self._match, self._usage = match, usage
         self.start, self.end = match.span()
         self.text = match[0]
@@ -256,7 +256,7 @@ class _MachineFigure(Figure):
         return f"{value.normalize():f}"
 
 
-def figures(text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> list[Figure]:
+def figures(text: str, usage: NumberUsage = UNKNOWN, *, spaced: bool = False) -> list[Figure]:
     """Return all figures in a text.
 
     A no-break or thin space before three digits groups them. An ordinary space does so where the text says
@@ -299,13 +299,13 @@ def machine_figure(text: str) -> Figure | None:
     return _MachineFigure(match) if match else None
 
 
-def figure_within(text: str, start: int, end: int, usage: Usage = UNKNOWN) -> Figure | None:
+def figure_within(text: str, start: int, end: int, usage: NumberUsage = UNKNOWN) -> Figure | None:
     """Return the first figure in a part of a text; the text around it helps to read it."""
     match = _SPACED.search(text, start, end)
     return Figure(match, usage) if match else None
 
 
-def read_figure(text: str, usage: Usage = UNKNOWN) -> Decimal:
+def read_figure(text: str, usage: NumberUsage = UNKNOWN) -> Decimal:
     """Return the first figure in `text`: `$1,234.00` is 1234, `1.234,50 €` is 1234.5. Raises ValueError."""
     found = figures(text, usage, spaced=True)
     if not found:

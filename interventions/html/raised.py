@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from interventions.html.numbers import UNKNOWN, Usage, figures
+from interventions.html.numbers import UNKNOWN, NumberUsage, figures
 
 _CENTS: Final = re.compile(
     r"""(?<![\d.,'’])(?P<whole>\d[\d.,'’]{0,15})(?P<tags>(?:\s{0,9}</?[a-z][^>]{0,120}>){0,3}?\s{0,9}
@@ -15,7 +15,7 @@ _CENTS: Final = re.compile(
 )
 
 
-def missing_signs(source: bytes, start: int, end: int, usage: Usage) -> Iterator[tuple[int, str]]:
+def missing_signs(source: bytes, start: int, end: int, usage: NumberUsage) -> Iterator[tuple[int, str]]:
     """Yield where in a part of a page the decimal signs before such cents are missing, and the signs.
 
     The page's encoding holds ASCII. A price that has its sign is none of them.
@@ -26,7 +26,7 @@ def missing_signs(source: bytes, start: int, end: int, usage: Usage) -> Iterator
             yield start + found.end("whole"), sign
 
 
-def with_decimal_signs(html: str, usage: Usage = UNKNOWN) -> str:
+def with_decimal_signs(html: str, usage: NumberUsage = UNKNOWN) -> str:
     """Return HTML in which a decimal sign stands before such cents, so that its text reads as a price."""
 
     def written(found: re.Match[str]) -> str:
@@ -40,7 +40,7 @@ def has_raised_cents(html: str) -> bool:
     return _CENTS.search(html) is not None
 
 
-def _missing(found: re.Match[str], usage: Usage) -> str:
+def _missing(found: re.Match[str], usage: NumberUsage) -> str:
     whole, cents = found["whole"], found["cents"]
     if whole[-1] in ".,":  # it stands there already
         return ""

@@ -11,7 +11,7 @@ from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.marking import MARK, Marks, mark
 from interventions.html.markup import Tag, attributes, tag_at
-from interventions.html.numbers import Usage, one_line
+from interventions.html.numbers import NumberUsage, one_line
 from interventions.html.placement import End, element_end, lineage
 from interventions.html.shadow import closed, opened
 
@@ -98,12 +98,12 @@ class ReadPage:
         return node.text() if attribute is None else node.attributes.get(attribute) or ""
 
     @cached_property
-    def usage(self) -> Usage:
+    def usage(self) -> NumberUsage:
         """The page's language and currency, as far as it states them."""
         root, language = self.tree.root, ""
         if root is not None:
             language = root.attributes.get("lang") or ""
-        return Usage(language or self._stated(_LANGUAGE), self._stated(_CURRENCY).upper())
+        return NumberUsage(language or self._stated(_LANGUAGE), self._stated(_CURRENCY).upper())
 
     def _stated(self, css: str) -> str:
         node = self.tree.css_first(css)

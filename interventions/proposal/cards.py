@@ -26,19 +26,19 @@ from interventions.yaml.sitemap import Place
 
 
 @dataclass(frozen=True)
-class Cards:
+class ProposedCards:
     """The cards of one kind on a page, and the address that each links to."""
 
     nodes: list[LexborNode]
     links: list[str]
 
 
-def find_cards(scan: Scan) -> Cards | None:
+def find_cards(scan: Scan) -> ProposedCards | None:
     """Return the largest group of siblings that look like product cards; None with fewer than two."""
     return next(iter(kinds_of_cards(scan)), None)
 
 
-def kinds_of_cards(scan: Scan) -> list[Cards]:
+def kinds_of_cards(scan: Scan) -> list[ProposedCards]:
     """Return the groups of siblings that look like product cards, the largest first.
 
     Cards of one kind may stand in several groups. No card holds another.
@@ -47,7 +47,7 @@ def kinds_of_cards(scan: Scan) -> list[Cards]:
     for node in scan.visible:
         if node.parent is not None and node.tag not in ("a", "span", "option"):
             groups[node.parent.mem_id, node.tag or "", " ".join(_shared(node))].append(node)
-    scored: list[tuple[float, Cards]] = []
+    scored: list[tuple[float, ProposedCards]] = []
     for group in groups.values():
         if len(group) < 2:
             continue
@@ -59,8 +59,8 @@ def kinds_of_cards(scan: Scan) -> list[Cards]:
         if any(_holds_several(scan, node) for node, _ in cards):
             continue
         score = len(links) - (0.5 if any(called(node, "cart|basket|mini", 4) for node, _ in cards) else 0)
-        scored.append((score, Cards([n for n, _ in cards], [link for _, link in cards])))
-    kinds, taken = list[Cards](), set[int]()
+        scored.append((score, ProposedCards([n for n, _ in cards], [link for _, link in cards])))
+    kinds, taken = list[ProposedCards](), set[int]()
     for _, found in sorted(scored, key=lambda item: -item[0]):
         lineage = {a.mem_id for node in found.nodes for a in (node, *ancestors(node))}
         held = {inner.mem_id for node in found.nodes for inner in node.css("*")}
@@ -70,7 +70,7 @@ def kinds_of_cards(scan: Scan) -> list[Cards]:
     return kinds
 
 
-def card_roles(scan: Scan, cards: Cards, kind: str = "item") -> Iterator[FoundRole]:
+def card_roles(scan: Scan, cards: ProposedCards, kind: str = "item") -> Iterator[FoundRole]:
     """Yield the roles `item` and `item.*`, or those of another `kind`."""
     root = scan.tree.root
     assert root is not None  # noqa: S101 - there are cards
@@ -121,7 +121,7 @@ def _first_link(scan: Scan, cards: Sequence[LexborNode]) -> str | None:
     return None
 
 
-def _container(scan: Scan, cards: Cards) -> tuple[str | None, list[LexborNode]]:
+def _container(scan: Scan, cards: ProposedCards) -> tuple[str | None, list[LexborNode]]:
     """A selector of the cards, of all on the page that are made alike; else of the one element in each.
 
     Where none of these elements has a name, the cards are told by where they stand.

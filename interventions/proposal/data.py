@@ -18,7 +18,7 @@ _DEEPEST: Final = 3
 
 
 @dataclass(frozen=True)
-class Answer:
+class FetchedAnswer:
     """An answer in JSON that a page's scripts fetched from the page's own host; `page` is its address."""
 
     url: str
@@ -26,7 +26,9 @@ class Answer:
     page: str
 
 
-def fetched_data(answers: Sequence[Answer], shown: Mapping[str, tuple[str, Decimal]]) -> Iterator[FoundData]:
+def fetched_data(
+    answers: Sequence[FetchedAnswer], shown: Mapping[str, tuple[str, Decimal]]
+) -> Iterator[FoundData]:
     """Yield a rule for each shape of object that holds a product's name and price.
 
     `shown`: product key -> the name and the price that a page shows.
@@ -48,7 +50,7 @@ def fetched_data(answers: Sequence[Answer], shown: Mapping[str, tuple[str, Decim
     yield from seen.values()
 
 
-def _rule(answer: Answer, found: dict[str, Any], key: str, name: str, price: Decimal) -> Data | None:
+def _rule(answer: FetchedAnswer, found: dict[str, Any], key: str, name: str, price: Decimal) -> Data | None:
     names = [each for each, value in found.items() if value == name and KEY.fullmatch(each)]
     for factor in FACTORS:
         prices = [path for path, value in _numbers(found) if value == price * factor]
@@ -79,7 +81,7 @@ def _pattern(path: str, found: dict[str, Any], key: str) -> str:
     return "/".join("*" if part and part in named else part for part in path.split("/"))
 
 
-def _links(answer: Answer, found: dict[str, Any], key: str) -> Iterator[Any]:
+def _links(answer: FetchedAnswer, found: dict[str, Any], key: str) -> Iterator[Any]:
     """What says which product an object shows: an address, or a part of the product's address."""
     folder, _, last = key.rpartition("/")
     for path, value in _values(found):

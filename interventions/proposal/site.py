@@ -9,8 +9,8 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interventions.proposal.cards import Cards, card_roles, find_cards, kinds_of_cards
-from interventions.proposal.data import Answer, fetched_data
+from interventions.proposal.cards import ProposedCards, card_roles, find_cards, kinds_of_cards
+from interventions.proposal.data import FetchedAnswer, fetched_data
 from interventions.proposal.embedded import FoundData, embedded_data
 from interventions.proposal.facts import stated_facts
 from interventions.proposal.phrases import is_cart_button
@@ -105,7 +105,7 @@ def propose(
     listing: Capture | None,
     *,
     raw: Sequence[Capture] = (),
-    answers: Sequence[Answer] = (),
+    answers: Sequence[FetchedAnswer] = (),
 ) -> Proposal:
     """Return a site map for the shop of these pages.
 
@@ -171,7 +171,7 @@ def _cards(page: Scan, other: Scan | None) -> Iterator[FoundRole]:
             yield from roles
 
 
-def _kind(cards: Cards, taken: Container[str]) -> str:
+def _kind(cards: ProposedCards, taken: Container[str]) -> str:
     """A name for a kind of card: what the elements around it are called, else `other`."""
     around = islice(ancestors(cards.nodes[0]), 4)
     names = " ".join(words(node) for node in (cards.nodes[0], *around))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from bs4 import BeautifulSoup
 from selectolax.lexbor import LexborHTMLParser
 
-from interventions.apply.engine import Places, rewrite
+from interventions.apply.engine import PlaceMemory, rewrite
 from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import load_site_map
 from tests.bench.page import PRICE, RATING, REVIEWS, TEXT, Page, product_page
@@ -27,7 +27,7 @@ async def run() -> Result:
     page = await product_page(SIZE)
     body, site, plan_of_all = page.body, load_site_map("onestopmarket"), page.plan_of_all
     number = sum(len(treatment.edits) for treatment in plan_of_all.treatments)
-    places = Places()
+    places = PlaceMemory()
 
     def souk(plan: Plan = page.plan) -> bytes:
         kind = "text/html; charset=utf-8"

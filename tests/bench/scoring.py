@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from agents.providers.local_models import LocalModel, local_model
+from agents.providers.local_models import LoadedModel, local_model
 from agents.scoring.local import LocalScorer
 from agents.scoring.toy import SMALL, make_toy
 from tests.bench.result import Result
@@ -130,16 +130,16 @@ def _point(scorer: LocalScorer, prompts: list[str], targets: list[str]) -> str:
     return f"{seconds:.2f} s, {scorer.forward.tokens - before:,} tokens read"
 
 
-def _length(local: LocalModel, prompts: list[str]) -> int:
+def _length(local: LoadedModel, prompts: list[str]) -> int:
     return sum(len(_texts(local, prompt)[0]) for prompt in prompts)
 
 
-def _texts(local: LocalModel, prompt: str) -> tuple[list[int], list[list[int]]]:
+def _texts(local: LoadedModel, prompt: str) -> tuple[list[int], list[list[int]]]:
     texts = [f"{prompt} {target}" for target in TARGETS]
     return local.tokenizer(prompt)["input_ids"], local.tokenizer(texts)["input_ids"]
 
 
-def _one_by_one(local: LocalModel, prompts: list[str]) -> list[float]:
+def _one_by_one(local: LoadedModel, prompts: list[str]) -> list[float]:
     import torch
 
     sums = []
@@ -154,7 +154,7 @@ def _one_by_one(local: LocalModel, prompts: list[str]) -> list[float]:
     return sums
 
 
-def _batched(local: LocalModel, prompts: list[str]) -> list[float]:
+def _batched(local: LoadedModel, prompts: list[str]) -> list[float]:
     """What one does first: all sequences padded on the right, in batches."""
     import torch
 

@@ -29,7 +29,7 @@ from environments.shop.catalogue import generate
 from experiments.designs.loading import load_shop_design
 from experiments.records.check import check_database
 from experiments.records.store import Records
-from experiments.subjects.guests import Serving, serve_guests
+from experiments.subjects.guests import GuestSettings, serve_guests
 from tests.bench.fast_clock import FastClock
 from tests.support import serve
 
@@ -94,7 +94,7 @@ class Day:
         (folder / "soak.yaml").write_text(EXPERIMENT)
         said = io.StringIO()
         async with serve(create_app(generate(0))) as shop:
-            options = Serving(
+            options = GuestSettings(
                 experiment=str(folder / "soak.yaml"),
                 label="guests",
                 db=f"sqlite:///{folder}/t.db",

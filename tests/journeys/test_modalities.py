@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from agents.simulated.own_profiles import profile_of
-from agents.simulated.utility import Alternative, choice_probabilities
+from agents.simulated.utility import DisplayedOption, choice_probabilities
 from analysis.choice.groups import modality_effects
 from analysis.tables.choice_table import check_table
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -63,7 +63,7 @@ async def test_what_is_overlooked_in_pictures_moves_nobody(
         chances[options.index] = choice_probabilities(
             weights,
             [
-                Alternative(
+                DisplayedOption(
                     price=row.price,
                     rating=row.rating if "rating" in reads[row.modality] else None,
                     reviews=row.reviews,

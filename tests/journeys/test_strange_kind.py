@@ -26,7 +26,7 @@ from experiments.cli import app
 from experiments.commands import analyze
 from experiments.designs import loading
 from experiments.designs.design import Design, Mode, StoredTrials
-from experiments.designs.inputs.experiment_file import Model
+from experiments.designs.inputs.experiment_file import StrictModel
 from experiments.designs.inputs.identity import digest
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.episodes.trajectory import Trajectory, trial_row
@@ -41,7 +41,7 @@ from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, validate
 
 
-class TossExperiment(Model):
+class TossExperiment(StrictModel):
     """How often a coin is tossed."""
 
     name: str

@@ -19,7 +19,7 @@ from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from interventions.apply import sums
 from interventions.apply.consistency import disagreements
-from interventions.apply.engine import Places
+from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import SiteMap, load_site_map
@@ -66,7 +66,7 @@ class Shown:
     def page(self, path: str, body: str, kind: str = "text/html; charset=utf-8") -> str:
         response = http.Response.make(200, body.encode(), {"content-type": kind})
         session = self.session
-        treat(http.Request.make("GET", HOST + path), response, session, Places(), session.changes)
+        treat(http.Request.make("GET", HOST + path), response, session, PlaceMemory(), session.changes)
         return response.content.decode() if response.content else ""
 
     @property

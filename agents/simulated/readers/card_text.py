@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from agents.simulated.readers.facts import number_in, reviews_in
-from agents.simulated.utility import Alternative, Taste, choice_probabilities
+from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities
 from interventions.yaml.yaml_source import load_model
 
 _OPTION: Final = re.compile(r"^Option ([A-Z]):\n((?:  [^\n]*(?:\n|$))+)", re.MULTILINE)
@@ -55,7 +55,7 @@ def read_options(text: str) -> dict[str, Facts]:
     }
 
 
-def to_alternative(facts: Facts, *, viewed_first: bool) -> Alternative:
+def to_alternative(facts: Facts, *, viewed_first: bool) -> DisplayedOption:
     """Translate the facts into the units of the utility function."""
     price = rating = stars = None
     reviews = bed = 0
@@ -76,7 +76,7 @@ def to_alternative(facts: Facts, *, viewed_first: bool) -> Alternative:
             out_of_ten = _first_number(_OUT_OF_TEN, value)
             rating = _first_number(_PERCENT, value) if out_of_ten is None else 10 * out_of_ten
             reviews = reviews_in(value)
-    return Alternative(
+    return DisplayedOption(
         price=price,
         rating=rating,
         reviews=reviews,
@@ -97,7 +97,7 @@ def card_probabilities(taste: Taste, text: str) -> NDArray[np.float64]:
     return choice_probabilities(taste, to_alternatives(read_options(text)))
 
 
-def to_alternatives(options: Mapping[str, Facts]) -> list[Alternative]:
+def to_alternatives(options: Mapping[str, Facts]) -> list[DisplayedOption]:
     """Translate the options of a card, in order of presentation."""
     return [to_alternative(facts, viewed_first=not i) for i, facts in enumerate(options.values())]
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 from unicodedata import category
 
-from interventions.html.numbers import UNKNOWN, Figure, Usage, figures, rating_out_of
+from interventions.html.numbers import UNKNOWN, Figure, NumberUsage, figures, rating_out_of
 
 _LONGEST: Final = 20
 """Longer figures, in characters, are no facts about a product."""
@@ -68,13 +68,13 @@ def reviews_in(text: str) -> int:
     text = _OUT_OF.sub(lambda match: match[0][:-1] + "|", text)
     # English groups no digits by spaces: `82% of 100 100 Reviews`.
     for word, spaced in ((_REVIEWS, False), (_RATINGS, False), (_ELSEWHERE, True)):
-        for figure in _figures(text, Usage(whole=True), spaced=spaced):
+        for figure in _figures(text, NumberUsage(whole=True), spaced=spaced):
             if figure.is_whole and word.match(text, figure.end) and not figure.sign:
                 return int(figure.value)
     return 0
 
 
-def _figures(text: str, usage: Usage = UNKNOWN, *, spaced: bool = True) -> Iterator[Figure]:
+def _figures(text: str, usage: NumberUsage = UNKNOWN, *, spaced: bool = True) -> Iterator[Figure]:
     return (figure for figure in figures(text, usage, spaced=spaced) if len(figure.text) <= _LONGEST)
 
 

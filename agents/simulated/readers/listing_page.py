@@ -11,7 +11,7 @@ _SEARCH_NAMES = ("q", "s", "search")
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ListedProduct:
     """A product's card on a listing; what the card does not show is empty.
 
     `text` is all that the card says, in lower case. `link` and
@@ -28,12 +28,12 @@ class Card:
     add_to_cart: str | None
 
 
-def read_cards(html: str) -> tuple[Card, ...]:
+def read_cards(html: str) -> tuple[ListedProduct, ...]:
     """Return the cards of a listing, in the page's order.
 
     A card is a list item or an article that shows a titled link and, after it, a price.
     """
-    cards: list[Card] = []
+    cards: list[ListedProduct] = []
     around: set[int] = set()
     # Backwards, so that what is inside comes before what is around it: a list of cards is no card.
     for node in reversed(LexborHTMLParser(html).css("li, article")):
@@ -60,7 +60,7 @@ def search_field(html: str) -> str | None:
     return None
 
 
-def _read_card(node: LexborNode) -> Card | None:
+def _read_card(node: LexborNode) -> ListedProduct | None:
     link = next((link for link in node.css("a[bid][href]") if text_of(link)), None)
     if link is None:
         return None
@@ -69,7 +69,7 @@ def _read_card(node: LexborNode) -> Card | None:
     price, rating, reviews = read_facts(text.partition(title)[2])
     if price is None:
         return None
-    return Card(
+    return ListedProduct(
         title=title,
         price=price,
         rating=rating,

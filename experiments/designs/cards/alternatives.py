@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from experiments.designs.cards.hotel_profiles import Alternative
-from experiments.designs.cards.trial import Shown
+from experiments.designs.cards.trial import ShownAlternative
 from interventions.cards.card import Card
 from interventions.cards.template import CardTemplate
 from interventions.files.schema import Intervention, InterventionFile, load_interventions
@@ -74,10 +74,10 @@ def template_of(intervention: Intervention) -> CardTemplate:
     return intervention.card
 
 
-def as_shown(alternative: Alternative) -> Shown:
+def as_shown(alternative: Alternative) -> ShownAlternative:
     """Return the alternative as the records keep it; a review score of 10 is a rating of 100."""
     score, price, reviews = (alternative.get(name) for name in ("score", "price", "reviews"))
-    return Shown(
+    return ShownAlternative(
         option=str(alternative["id"]),
         name=str(alternative["name"]),
         category=str(alternative.get("category", "")),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.designs.cards.experiment_file import Battery, CardExperiment, Scenario
+from experiments.designs.cards.experiment_file import BatteryQuestions, CardExperiment, Scenario
 from experiments.designs.cards.trial import CardTrial
 from interventions.files.battery import CONDITIONS, load_battery
 from interventions.yaml.yaml_source import Source, did_you_mean
@@ -14,7 +14,7 @@ class BatteryDesign:
 
     analysis = "biases"
 
-    def __init__(self, spec: Battery, experiment: CardExperiment, source: Source) -> None:
+    def __init__(self, spec: BatteryQuestions, experiment: CardExperiment, source: Source) -> None:
         self._spec = spec
         self._battery = load_battery(source.shipped_or_file(("cards",), experiment.cards))
         for index, name in enumerate(spec.biases):

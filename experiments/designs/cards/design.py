@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from experiments.designs.cards.battery import BatteryDesign
 from experiments.designs.cards.conjoint import ConjointDesign
-from experiments.designs.cards.experiment_file import Battery, CardExperiment, Conjoint, Factorial
+from experiments.designs.cards.experiment_file import BatteryQuestions, CardExperiment, Conjoint, Factorial
 from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Comparison, Design, Mode, StoredTrials
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Part(Protocol):
+class CardQuestions(Protocol):
     """The protocol of the kinds of designs with cards."""
 
     analysis: str
@@ -57,7 +57,7 @@ class CardDesign(Design[CardTrial]):
     kind = "cards"
     experiment: CardExperiment
 
-    def __init__(self, experiment: CardExperiment, part: Part) -> None:
+    def __init__(self, experiment: CardExperiment, part: CardQuestions) -> None:
         self.experiment = experiment
         self._part = part
 
@@ -107,7 +107,7 @@ class CardDesign(Design[CardTrial]):
         match self.experiment.design.one:
             case Factorial() as spec:
                 return "design.factorial.repeats", spec.repeats
-            case Battery() as spec:
+            case BatteryQuestions() as spec:
                 return "design.battery.valid", spec.valid
         return super().asked_again
 
@@ -247,7 +247,7 @@ def make_card_design(source: Source) -> CardDesign:
     return CardDesign(experiment, _part(experiment, source))
 
 
-def _part(experiment: CardExperiment, source: Source) -> Part:
+def _part(experiment: CardExperiment, source: Source) -> CardQuestions:
     match experiment.design.one:
         case Conjoint() as spec:
             return ConjointDesign(spec, experiment, source)

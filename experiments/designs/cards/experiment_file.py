@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from experiments.designs.design import Mode
-from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.inputs.experiment_file import Limits, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
 from interventions.yaml.yaml_source import problem_at
 
@@ -23,7 +23,7 @@ def distinct(values: tuple[object, ...]) -> tuple[object, ...]:
     return values
 
 
-class Block(Model):
+class Block(StrictModel):
     """Choice sets of one size."""
 
     set_size: int = Field(ge=2, le=8)
@@ -34,7 +34,7 @@ class Block(Model):
     """How often each set is shown, with attributes drawn anew."""
 
 
-class Conjoint(Model):
+class Conjoint(StrictModel):
     """Choices between alternatives whose attributes vary."""
 
     pool: str = "hotels"
@@ -50,7 +50,7 @@ class Conjoint(Model):
         return self
 
 
-class Factorial(Model):
+class Factorial(StrictModel):
     """Willingness to pay, for all products in all conditions."""
 
     products: str = "wtp"
@@ -63,7 +63,7 @@ class Factorial(Model):
     _each_once = field_validator("conditions")(distinct)
 
 
-class Battery(Model):
+class BatteryQuestions(StrictModel):
     """Pairs of questions, control and treatment, that measure cognitive biases."""
 
     biases: tuple[str, ...] = ()
@@ -81,19 +81,19 @@ class Battery(Model):
     _each_once = field_validator("biases", "scenarios", "temperatures")(distinct)
 
     @model_validator(mode="after")
-    def _attempts_suffice(self) -> "Battery":
+    def _attempts_suffice(self) -> "BatteryQuestions":
         if self.attempts < self.valid:
             message = f"{self.attempts} attempts cannot give {self.valid} valid answers; raise attempts"
             raise problem_at("attempts", message=message)
         return self
 
 
-class Parts(Model):
+class Parts(StrictModel):
     """The one design of the experiment: conjoint, factorial or battery."""
 
     conjoint: Conjoint | None = None
     factorial: Factorial | None = None
-    battery: Battery | None = None
+    battery: BatteryQuestions | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> "Parts":
@@ -103,12 +103,12 @@ class Parts(Model):
         return self
 
     @property
-    def one(self) -> Conjoint | Factorial | Battery:
+    def one(self) -> Conjoint | Factorial | BatteryQuestions:
         """The design that the file gives."""
         return next(part for part in (self.conjoint, self.factorial, self.battery) if part)
 
 
-class CardExperiment(Model):
+class CardExperiment(StrictModel):
     """One experiment with choice cards: the cards, how they are shown, the design, the agents."""
 
     name: Name

@@ -14,7 +14,7 @@ from experiments.designs.cards.experiment_file import CardExperiment, Condition,
 from experiments.designs.cards.hotel_profiles import Text
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.inputs.csv_rows import read_rows
-from experiments.designs.inputs.experiment_file import Model
+from experiments.designs.inputs.experiment_file import StrictModel
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
 
@@ -27,7 +27,7 @@ Problem = Callable[[str, str], UserError]
 Dollars = Annotated[float, Field(gt=0)]
 
 
-class Product(Model):
+class AskedProduct(StrictModel):
     """A product that is asked about.
 
     A product of the embedded shop needs only its key and its range.
@@ -47,16 +47,16 @@ class Product(Model):
     """The highest market price of such products."""
 
     @model_validator(mode="after")
-    def _is_a_range(self) -> "Product":
+    def _is_a_range(self) -> "AskedProduct":
         if self.high < self.low:
             raise problem_at("high", message=f"is below low, {self.low:g}; swap the two")
         return self
 
 
-class ProductFile(Model):
+class ProductFile(StrictModel):
     """A YAML file of products."""
 
-    products: Annotated[tuple[Product, ...], Field(min_length=1)]
+    products: Annotated[tuple[AskedProduct, ...], Field(min_length=1)]
 
 
 class FactorialDesign:
@@ -102,7 +102,7 @@ class FactorialDesign:
             for block in cells:
                 yield [replace(trial, repeat=repeat) for trial in block]
 
-    def _trial(self, product: Product, condition: Condition) -> CardTrial:
+    def _trial(self, product: AskedProduct, condition: Condition) -> CardTrial:
         return CardTrial(
             id="",
             agent="",
@@ -126,11 +126,11 @@ class FactorialDesign:
         )
 
 
-def _read_products(name: str, source: Source) -> Iterator[tuple[Product, Problem]]:
+def _read_products(name: str, source: Source) -> Iterator[tuple[AskedProduct, Problem]]:
     """The products of a file, each with the way to tell a mistake in it. Raises UserError."""
     if name.lower().endswith(".csv"):
         for row in read_rows(str(source.file_at(_PRODUCTS, name)))[1]:
-            yield row.read(Product), row.error
+            yield row.read(AskedProduct), row.error
         return
     if name not in SHIPPED and not name.endswith((".yaml", ".yml")):
         hint = did_you_mean(name, SHIPPED, noun="shipped")
@@ -144,7 +144,7 @@ def _read_products(name: str, source: Source) -> Iterator[tuple[Product, Problem
         yield product, error
 
 
-def _completed(product: Product, shop: Catalogue, error: Problem) -> Product:
+def _completed(product: AskedProduct, shop: Catalogue, error: Problem) -> AskedProduct:
     """The product with what the embedded shop says of it. Raises UserError."""
     try:
         sold = shop.by_key(product.key)

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from experiments.designs.inputs.csv_rows import Row
-from experiments.designs.inputs.experiment_file import Model
+from experiments.designs.inputs.experiment_file import StrictModel
 from interventions.yaml.yaml_source import problem_at
 
 Value = str | int | float
@@ -21,7 +21,7 @@ SCORE_SPREAD = 0.2
 REVIEWS_SPREAD = 0.1
 
 
-class HotelProfile(Model):
+class HotelProfile(StrictModel):
     """The profile of a hotel, with prices in dollars per night and a review score from 0 to 10."""
 
     id: Text

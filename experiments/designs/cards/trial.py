@@ -8,7 +8,7 @@ from interventions.cards.card import Card
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownAlternative:
     """An alternative as displayed, for the records; `rating` is in percent, `price` in currency units."""
 
     option: str
@@ -40,7 +40,7 @@ class CardTrial:
     seed: int = 0
     temperature: float | None = None
     """The sampling temperature; None: the provider's own."""
-    options: tuple[Shown, ...] = ()
+    options: tuple[ShownAlternative, ...] = ()
     item: str = ""
     """The subject of the question: a product, a bias."""
     scenario: str = ""

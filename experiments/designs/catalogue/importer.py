@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import httpx
 from bs4 import BeautifulSoup, Tag
 
-from experiments.designs.catalogue.menu import Category, chosen, listed, menu_of
+from experiments.designs.catalogue.menu import LeafCategory, chosen, listed, menu_of
 from experiments.designs.catalogue.partial_file import PartialFile
 from experiments.pages.download import download
 from interventions.apply.plan import ProductFacts
@@ -105,7 +105,7 @@ class Importer:
                 self.progress.page = 0
         file.finish()
 
-    async def _categories(self, client: httpx.AsyncClient, wanted: list[str]) -> list[Category]:
+    async def _categories(self, client: httpx.AsyncClient, wanted: list[str]) -> list[LeafCategory]:
         given = listed(wanted, self._base)
         names = [name for name in wanted if "=" not in name]
         if given and not names:
@@ -113,7 +113,9 @@ class Importer:
         start, content_type = await self._fetch(client, self._base)
         return [*chosen(menu_of(_soup(start, content_type), self._base), names, self._base), *given]
 
-    async def _import_listed(self, client: httpx.AsyncClient, category: Category, file: PartialFile) -> None:
+    async def _import_listed(
+        self, client: httpx.AsyncClient, category: LeafCategory, file: PartialFile
+    ) -> None:
         """Append the products on one page, whose address was given."""
         body, content_type = await self._fetch(client, category.url)
         try:
@@ -154,7 +156,7 @@ class Importer:
         return replace(card, **{part: getattr(found, part) for part in missing}) if found else card
 
     async def _import_page(
-        self, client: httpx.AsyncClient, category: Category, page: int, file: PartialFile
+        self, client: httpx.AsyncClient, category: LeafCategory, page: int, file: PartialFile
     ) -> None:
         """Append a listing page's products."""
         if category.listed:
@@ -223,7 +225,7 @@ def _soup(body: bytes, content_type: str) -> BeautifulSoup:
     return BeautifulSoup(body.decode(charset.detect(body, content_type)[0], "replace"), "html.parser")
 
 
-def _row(category: Category, product: ProductFacts, card: Tag | None, url: str = "") -> dict[str, object]:
+def _row(category: LeafCategory, product: ProductFacts, card: Tag | None, url: str = "") -> dict[str, object]:
     # A product with required options is sent to its own page by the button of its card.
     form = card.select_one(_FORM) if card else None
     return {

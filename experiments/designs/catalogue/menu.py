@@ -14,7 +14,7 @@ _ENTRY: Final = "nav.navigation li"
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class LeafCategory:
     """A category without categories below it; `again`: one of the same name stands before it.
 
     `listed`: it is one page, whose address was given.
@@ -32,13 +32,13 @@ class Category:
         return f"{self.department} / {self.name}" if self.again and self.department else self.name
 
 
-def menu_of(page: BeautifulSoup, base: str) -> list[Category]:
+def menu_of(page: BeautifulSoup, base: str) -> list[LeafCategory]:
     """Return the leaves of a page's menu, in its order.
 
     Raises:
         UserError: the page has no such menu, or it leads to another host.
     """
-    found: dict[str, Category] = {}
+    found: dict[str, LeafCategory] = {}
     names: set[str] = set()
     elsewhere = ""
     for entry in page.select(_ENTRY):
@@ -50,7 +50,7 @@ def menu_of(page: BeautifulSoup, base: str) -> list[Category]:
             elsewhere = urlsplit(url).netloc
         elif url not in found:
             name = _text(link)
-            found[url] = Category(name, _department(entry), url, name in names)
+            found[url] = LeafCategory(name, _department(entry), url, name in names)
             names.add(name)
     if not found and elsewhere:
         raise UserError(
@@ -63,17 +63,17 @@ def menu_of(page: BeautifulSoup, base: str) -> list[Category]:
     return list(found.values())
 
 
-def listed(wanted: Sequence[str], base: str) -> list[Category]:
+def listed(wanted: Sequence[str], base: str) -> list[LeafCategory]:
     """Return the categories that are given with the address of a listing: `Lamps=/lamps?page=2`."""
     parts = [text.partition("=") for text in wanted]
     return [
-        Category(name.strip(), "", urljoin(base, address.strip()), again=False, listed=True)
+        LeafCategory(name.strip(), "", urljoin(base, address.strip()), again=False, listed=True)
         for name, _, address in parts
         if address.strip()
     ]
 
 
-def chosen(categories: Sequence[Category], wanted: Sequence[str], base: str) -> list[Category]:
+def chosen(categories: Sequence[LeafCategory], wanted: Sequence[str], base: str) -> list[LeafCategory]:
     """Return the categories named `wanted`, in the menu's order; all when none is named.
 
     Raises UserError.

@@ -25,7 +25,7 @@ _PLACEHOLDER: Final = re.compile(r"^\$\{[^}]*\}/?")
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class CatalogueFile:
     """The products of a file that can stand in a choice set, and why others cannot.
 
     `refused` has a (product key, reason) for each row left out; `addresses` those that are whole, by key.
@@ -48,7 +48,7 @@ class Unusable(ValueError):
     """A row cannot stand in a choice set; the message is the reason."""
 
 
-def read_catalogue(path: Path, query: Sequence[str] = ()) -> Catalogue:
+def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
     """Read the products of a CSV file that have a price, a rating above 0 and no options, each once.
 
     Columns: `key` or `url` (or `product_url`), `category`, `name` (or `product_name`), `price` ("$66.99" or
@@ -84,7 +84,7 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> Catalogue:
             products[key] = facts(key, cells)
         except Unusable as reason:
             refused.append((key, str(reason)))
-    return Catalogue(str(path), tuple(products.values()), tuple(refused), addresses)
+    return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses)
 
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:

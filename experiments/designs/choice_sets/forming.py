@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from experiments.designs.catalogue.table import Catalogue, read_catalogue
+from experiments.designs.catalogue.table import CatalogueFile, read_catalogue
 from experiments.designs.catalogue.title_judge import judged_promotional
 from experiments.designs.catalogue.titles import SHIPPED, load_patterns, without_wording
 from experiments.designs.choice_sets.coverage import coverage
@@ -74,7 +74,7 @@ def form_choice_sets(source: Source, options: Options, seed: int, query: Sequenc
 
 
 def _neutral(
-    products: Sequence[ProductFacts], options: Options, source: Source, catalogue: Catalogue | None
+    products: Sequence[ProductFacts], options: Options, source: Source, catalogue: CatalogueFile | None
 ) -> tuple[Sequence[ProductFacts], list[str]]:
     """The products whose titles do not push a choice themselves, and notes of how many others there are."""
     titles, notes = options.titles, []

@@ -14,13 +14,13 @@ LIBRARY = Path(__file__).parents[2] / "library"
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
 
-class Model(BaseModel):
+class StrictModel(BaseModel):
     """A strict and immutable model: an unknown key is a mistake, never ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Limits(Model):
+class Limits(StrictModel):
     """The limits of an episode, at which it is cut off."""
 
     steps: int = Field(default=10, ge=1)

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from experiments.designs.inputs.experiment_file import Model, Name
+from experiments.designs.inputs.experiment_file import Name, StrictModel
 from interventions.yaml.yaml_source import problem_at
 
 Cell = str | int | float
 Ended = Literal["no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
 
-class Hypothesis(Model):
+class Hypothesis(StrictModel):
     """A statement about one row of a table of the analysis; it is tested for each agent."""
 
     name: Name
@@ -42,7 +42,7 @@ class Hypothesis(Model):
         return self
 
 
-class Exclusions(Model):
+class Exclusions(StrictModel):
     """What the registered results leave out."""
 
     outcomes: tuple[Ended, ...] = ()
@@ -51,7 +51,7 @@ class Exclusions(Model):
     """All trials of these agents."""
 
 
-class PlanSection(Model):
+class PlanSection(StrictModel):
     """What `souk register` freezes besides the design."""
 
     hypotheses: tuple[Hypothesis, ...] = ()

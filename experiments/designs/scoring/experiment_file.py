@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from experiments.designs.inputs.experiment_file import Model, Name
+from experiments.designs.inputs.experiment_file import Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
 from interventions.yaml.yaml_source import problem_at
 
@@ -14,7 +14,7 @@ MOST_TARGETS: Final = 10_000
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 
 
-class TargetRange(Model):
+class TargetRange(StrictModel):
     """A range of whole numbers, each written by a format."""
 
     first: int = Field(default=0, alias="from")
@@ -43,7 +43,7 @@ def number_in(text: str) -> float:
     return float(found[0])
 
 
-class ScoreExperiment(Model):
+class ScoreExperiment(StrictModel):
     """One experiment in log-probabilities: the stimuli, the targets, what is attributed, the models."""
 
     name: Name

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, model_validator
 
-from experiments.designs.inputs.experiment_file import Model
+from experiments.designs.inputs.experiment_file import StrictModel
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
 
 SHIPPED: Final = Path(__file__).parent / "stimuli"
@@ -19,7 +19,7 @@ _FIELD: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 StimulusName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
 
 
-class Anchors(Model):
+class Anchors(StrictModel):
     """The two numbers of a stimulus, as they are written in its prompts."""
 
     low: int | float
@@ -32,7 +32,7 @@ class Anchors(Model):
         return self
 
 
-class Stimuli(Model):
+class Stimuli(StrictModel):
     """A family of stimuli that share a template."""
 
     template: str

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from experiments.designs.choice_sets.pairings import ChoiceSet
-from experiments.designs.inputs.experiment_file import Model
+from experiments.designs.inputs.experiment_file import StrictModel
 from experiments.designs.inputs.identity import digest
 from interventions.apply.plan import ProductFacts
 from interventions.yaml.yaml_source import problem_at
@@ -43,7 +43,7 @@ Rating = Annotated[int, Field(ge=0, le=100, strict=True)]
 Reviews = Annotated[int, Field(ge=1, lt=10**9, strict=True)]
 
 
-class Attributes(Model):
+class Attributes(StrictModel):
     """Attributes that are drawn, independently of the product, and the levels that they are drawn from."""
 
     price: tuple[Price, ...] = Field(default=(), max_length=MOST_LEVELS)

@@ -17,7 +17,7 @@ from agents.computer.options import ComputerOptions, misfit
 from environments.launchable import LAUNCHABLE
 from environments.views import Modality
 from experiments.designs.choice_sets.options import Options
-from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.inputs.experiment_file import Limits, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.designs.shop.attributes import Attributes
 from experiments.designs.shop.stopping import Stopping
@@ -31,7 +31,7 @@ _URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
 
 
-class NudgeFactor(Model):
+class NudgeFactor(StrictModel):
     """The treatment: which texts, on which alternative."""
 
     interventions: str
@@ -42,7 +42,7 @@ class NudgeFactor(Model):
     """`none`: a control without the nudge; `each`: every alternative carries it in turn."""
 
 
-class Factors(Model):
+class Factors(StrictModel):
     """What varies between the trials of one choice set."""
 
     nudge: NudgeFactor | None = None
@@ -50,7 +50,7 @@ class Factors(Model):
     """`both`: every set forward and reversed; `listed`: forward only."""
 
 
-class UserProfile(Model):
+class UserProfile(StrictModel):
     """The user whom the agent shops for; in YAML the bare id of a shipped profile will do."""
 
     id: Name
@@ -63,7 +63,7 @@ class UserProfile(Model):
         return {"id": value} if isinstance(value, str) else value
 
 
-class Observed(Model):
+class Observed(StrictModel):
     """The settings of what the agent is shown of the browser beside its tabs and the last error.
 
     In YAML the name of a modality, or a list of several, will do.
@@ -118,7 +118,7 @@ def _check_host(text: str) -> str:
     return text
 
 
-class Live(Model):
+class Live(StrictModel):
     """The rules that keep an agent on a live site from doing harm."""
 
     allow: tuple[Annotated[str, AfterValidator(_check_host)], ...] = ()
@@ -140,7 +140,7 @@ def _check_environment(text: str) -> str:
     return text
 
 
-class Experiment(Model):
+class Experiment(StrictModel):
     """One experiment: the environment, the task, the design, the agents."""
 
     name: Name

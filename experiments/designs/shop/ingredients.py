@@ -19,7 +19,7 @@ from interventions.yaml.sitemap import SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
 
 
-class FormedSets(NamedTuple):
+class ShopSets(NamedTuple):
     """Choice sets, notes on them, and the addresses of products' pages where these are known."""
 
     sets: list[ChoiceSet]
@@ -73,12 +73,12 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     return tuple(known[name] for name in factor.only or known)
 
 
-def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> FormedSets:
+def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> ShopSets:
     """Form the choice sets of an experiment. Raises UserError."""
     options = experiment.options
     if experiment.task == "compare-tabs":
         formed = form_choice_sets(source, options, experiment.seed, site.query)
-        return FormedSets(formed.sets, formed.notes, {} if experiment.says_page else formed.addresses)
+        return ShopSets(formed.sets, formed.notes, {} if experiment.says_page else formed.addresses)
     sets = listed_sets(experiment.task, options, experiment.seed)
     if not sets:
         raise source.error(
@@ -86,10 +86,10 @@ def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> Formed
             f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
     if len(sets) == options.sets:
-        return FormedSets(sets, [], {})
+        return ShopSets(sets, [], {})
     page = "page of a category" if experiment.task == "listing" else "page of results"
     note = f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"
-    return FormedSets(sets, [note], {})
+    return ShopSets(sets, [note], {})
 
 
 def displayed(products: ChoiceSet, match: Sequence[str]) -> Iterator[ProductFacts]:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from pydantic import BaseModel
 
 from environments.shop.catalogue import Catalogue, generate
-from environments.shop.store import Query, Store
+from environments.shop.store import ProductQuery, Store
 from experiments.designs.choice_sets.forming import PAIRINGS
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.pairings import ChoiceSet
@@ -98,13 +98,13 @@ def _store() -> Store:
 
 @cache
 def _on_page(category: str) -> frozenset[str]:
-    return _keys(Query(leaves=(category,), limit=PAGE))
+    return _keys(ProductQuery(leaves=(category,), limit=PAGE))
 
 
 @cache
 def _in_results(category: str) -> frozenset[str]:
-    return _keys(Query(text=category, order="relevance", descending=True, limit=RESULTS))
+    return _keys(ProductQuery(text=category, order="relevance", descending=True, limit=RESULTS))
 
 
-def _keys(query: Query) -> frozenset[str]:
+def _keys(query: ProductQuery) -> frozenset[str]:
     return frozenset(product.key for product in _store().find(query).products)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from agents.simulated.tab_shopper import taste_for
-from agents.simulated.utility import ATTRIBUTES, Alternative, Taste, attributes, choice_probabilities
+from agents.simulated.utility import ATTRIBUTES, DisplayedOption, Taste, attributes, choice_probabilities
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign
@@ -139,7 +139,7 @@ def simulated_trials(
 def _chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:
     """The chance of each option of each trial; trials that look alike are valued once."""
     tastes = {goal: taste_for(goal, taste) for goal in {trial.goal for trial in trials}}
-    known: dict[tuple[str, tuple[Alternative, ...]], Floats] = {}
+    known: dict[tuple[str, tuple[DisplayedOption, ...]], Floats] = {}
     each = []
     for trial in trials:
         shown = (trial.goal, tuple(_alternatives(trial)))
@@ -182,12 +182,12 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
         }
 
 
-def _alternatives(trial: ShopTrial) -> list[Alternative]:
+def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
     """What a simulated shopper sees of a trial in tabs; the last tab is the one seen first."""
     last = len(trial.products) - 1
     cued = trial.nudge is not None and trial.nudge.kind != "placebo"
     return [
-        Alternative(
+        DisplayedOption(
             price=item.price,
             rating=item.rating,
             reviews=item.reviews or 0,

@@ -6,11 +6,11 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from experiments.designs.inputs.experiment_file import Model
+from experiments.designs.inputs.experiment_file import StrictModel
 from interventions.yaml.yaml_source import problem_at
 
 
-class Stopping(Model):
+class Stopping(StrictModel):
     """When an agent's trials are enough."""
 
     rule: Literal["fixed", "anytime-valid"] = "fixed"

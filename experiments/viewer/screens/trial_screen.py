@@ -22,7 +22,7 @@ _FIGURES: Final = ("price", "rating", "reviews")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=]+")
 
 
-class Seen(NamedTuple):
+class SeenForms(NamedTuple):
     """What an agent saw at a step, in the forms in which it can be shown; None: not in this form."""
 
     page: str | None
@@ -44,7 +44,7 @@ class StepShown(NamedTuple):
 
     row: Row
     place: int
-    seen: Seen
+    seen: SeenForms
     view: str
     calls: list[Row]
     looked: list[Row]
@@ -150,22 +150,24 @@ def _at(rows: Sequence[Row], step: Row) -> list[Row]:
     return [each for each in rows if each["step"] == step["step"]]
 
 
-def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> Seen:
+def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> SeenForms:
     """Return what was seen at a step."""
     if step["observation"] is None:
         if trace == "full" and is_guest(record):
-            return Seen(None, None, None, None, "The page was not kept: the proxy had nothing to edit there.")
+            return SeenForms(
+                None, None, None, None, "The page was not kept: the proxy had nothing to edit there."
+            )
         kept = f" (--trace {trace})" if trace != "full" else ""
-        return Seen(None, None, None, None, f"Pages were not kept{kept}.")
+        return SeenForms(None, None, None, None, f"Pages were not kept{kept}.")
     text = kept_text(records, step["observation"])
     if text is None:
-        return Seen(None, None, None, None, "The page of this step was lost; souk db check says more.")
+        return SeenForms(None, None, None, None, "The page of this step was lost; souk db check says more.")
     if record.prompts or (record.questions and record.questions[0]["mode"] in ("text", "logprobs")):
-        return Seen(None, marked_source(text), None, None, "")
+        return SeenForms(None, marked_source(text), None, None, "")
     tree, pictured = _TREE.search(text), _SCREENSHOT.search(text)
     page = _TREE.sub("", _SCREENSHOT.sub("", text))
     edited, acted = [each["after"] for each in record.receipts], acted_on(step["action"])
-    return Seen(
+    return SeenForms(
         frame(page, edited, acted),
         marked_source(page, edited, acted),
         tree[1] if tree else None,

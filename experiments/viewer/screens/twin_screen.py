@@ -20,7 +20,7 @@ MOST_OTHERS: Final = 40
 _SAID: Final = ("page", "thought", "action", "error")
 
 
-class Pair(NamedTuple):
+class TwinStep(NamedTuple):
     """The steps of both trials at one place; None: this one had ended. `differing`: in what they differ."""
 
     left: Row | None
@@ -55,9 +55,9 @@ def twin_screen(
     }
 
 
-def _pairs(records: Records, record: TrialRecord, twin: TrialRecord) -> list[Pair]:
+def _pairs(records: Records, record: TrialRecord, twin: TrialRecord) -> list[TwinStep]:
     return [
-        Pair(left, right, _differing(records, left, right))
+        TwinStep(left, right, _differing(records, left, right))
         for left, right in zip_longest(record.steps, twin.steps)
     ]
 
@@ -90,7 +90,7 @@ def _pages(records: Records, left: Row, right: Row) -> tuple[str, str] | None:
     return before, elsewhere(after, right["url"], left["url"])
 
 
-def _changes(records: Records, pair: Pair) -> list[Any] | str:
+def _changes(records: Records, pair: TwinStep) -> list[Any] | str:
     """How the pages of a pair differ, in hunks; a text where this cannot be shown."""
     if pair.left is None or pair.right is None or "page" not in pair.differing:
         return ""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from starlette.responses import JSONResponse
 
-from agents.base import AgentError, Message, ProviderError
+from agents.base import AgentError, ChatMessage, ProviderError
 from agents.computer.gemini_computer import GeminiComputer
 from agents.computer.options import ComputerOptions
 from agents.providers.gemini import Gemini
@@ -24,7 +24,7 @@ from tests.agents.computer.test_computer import json_data, png
 from tests.agents.conftest import Provider
 
 MODEL = "gemini-computer:gemini-3.5-flash"
-TALK: list[Message] = [
+TALK: list[ChatMessage] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "A or B?"},
     {"role": "assistant", "content": "A"},

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.base import AgentError, Message, ProviderError, Reply
+from agents.base import AgentError, ChatMessage, ProviderError, Reply
 from agents.language_model.agent import ANSWER_RETRIES, LanguageModelShopper
 from agents.language_model.answer import SCHEMA
 from agents.language_model.prompt import PromptTemplates, default_prompt
@@ -118,7 +118,7 @@ async def test_a_page_with_half_characters_can_be_sent(provider, observe) -> Non
     assert "<p>half ?</p>" in provider.requests[0]["messages"][1]["content"]
 
 
-QUESTION: list[Message] = [
+QUESTION: list[ChatMessage] = [
     {"role": "system", "content": "Answer with one letter."},
     {"role": "user", "content": "A or B?"},
 ]
@@ -201,12 +201,12 @@ class Letters:
     name = "letters"
 
     def __init__(self) -> None:
-        self.asked: list[list[Message]] = []
+        self.asked: list[list[ChatMessage]] = []
 
     def count_tokens(self, text: str) -> int:
         return len(text)
 
-    async def ask(self, messages: list[Message], **settings: object) -> Reply:
+    async def ask(self, messages: list[ChatMessage], **settings: object) -> Reply:
         self.asked.append(messages)
         return Reply(GOOD, cut_off=False, call=None)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.base import AgentError, Message, ProviderError, Reply
+from agents.base import AgentError, ChatMessage, ProviderError, Reply
 from agents.providers import BATCHED, batches, close_models, make_model
 from agents.providers.batches import BatchQueue
 from interventions.errors import UserError
@@ -70,7 +70,7 @@ class Asking:
         model = make_model(f"{self._kind}:{BODIES[self._kind][0]}", way=self._queue.conversation(trial))
         replies = []
         for text in texts:
-            question: list[Message] = [{"role": "user", "content": text}]
+            question: list[ChatMessage] = [{"role": "user", "content": text}]
             replies.append(await model.ask(question, temperature=None, max_tokens=20))
         return replies
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agents.base import Message
+from agents.base import ChatMessage
 from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
 
-HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
+HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 OF_OPENAI = {"cached_tokens": 600_000, "cache_write_tokens": 300_000}
 CHAT_USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 100_000, "prompt_tokens_details": OF_OPENAI}
 CHAT = {"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}], "usage": CHAT_USAGE}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.base import AgentError, Message
+from agents.base import AgentError, ChatMessage
 from agents.providers import make_model, problem_of
 from agents.providers.local import LocalModel, _shared
 from interventions.errors import UserError
 
-HELLO: list[Message] = [
+HELLO: list[ChatMessage] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "A or B?"},
 ]

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.responses import Response
 
-from agents.base import ActError, AgentError, Call, Message, ProviderError, Reply
+from agents.base import ActError, AgentError, Call, ChatMessage, ProviderError, Reply
 from agents.providers import make_model, network, rates
 from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.bounded import LONGEST
@@ -31,7 +31,7 @@ from interventions.errors import UserError
 from tests.mutations import as_json, changed, damaged
 from tests.support import listening, size, usual
 
-HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
+HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 MODELS: dict[str, type[NetworkModel]] = {
     kind.provider: kind
     for kind in (OpenAIChat, OpenAIResponses, AnthropicMessages, OllamaChat, CompatibleChat, Gemini)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from agents.base import Message
+from agents.base import ChatMessage
 from agents.providers import make_model
 from agents.providers.pricing import PriceTable, Tokens, cost_of, price_of, price_table
 from interventions.errors import UserError
@@ -77,7 +77,7 @@ async def test_pictures_may_have_a_price_of_their_own(
     shown = [base64.b64encode(picture.getvalue()).decode()]
     for pictures, cost in ((shown * 2, 0.5), ([], 0.0)):
         provider.say("A", usage=(1_000_000, 500_000))
-        asked: Message = {"role": "user", "content": "data", "images": pictures}
+        asked: ChatMessage = {"role": "user", "content": "data", "images": pictures}
         reply = await make_model(f"{provider.kind}:m").ask([asked])
         assert reply.call is not None
         assert reply.call.cost == pytest.approx(2 + cost)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agents.base import Message, ProviderError
+from agents.base import ChatMessage, ProviderError
 from agents.providers import make_model
 from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.pricing import Tokens
@@ -27,7 +27,7 @@ from tests.experiments.running import HOTELS
 from tests.held_provider import held_provider
 from tests.support import size
 
-HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
+HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 NOW = 1_800_000_000.0
 OF_OPENAI = {
     "x-ratelimit-limit-requests": "600",

@@ -2,14 +2,14 @@
 
 import pytest
 
-from agents.base import Message
+from agents.base import ChatMessage
 from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.ollama_chat import OllamaChat
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
 
-HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
-TALK: list[Message] = [
+HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
+TALK: list[ChatMessage] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "A or B?"},
     {"role": "assistant", "content": "B"},
@@ -22,7 +22,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-SEEN: list[Message] = [{"role": "user", "content": "What is this?", "images": [PNG]}]
+SEEN: list[ChatMessage] = [{"role": "user", "content": "What is this?", "images": [PNG]}]
 
 
 @pytest.mark.parametrize("kind", [OpenAIChat, CompatibleChat])
@@ -175,7 +175,7 @@ async def test_ollama(provider) -> None:
 async def test_ollama_is_given_room_for_the_prompt_the_answer_and_the_image(provider) -> None:
     provider.say("B")
     provider.say("B")
-    page: list[Message] = [{"role": "user", "content": "<p>word</p> " * 4_000, "images": [PNG]}]
+    page: list[ChatMessage] = [{"role": "user", "content": "<p>word</p> " * 4_000, "images": [PNG]}]
     await OllamaChat("gpt-oss:20b").ask(page, temperature=None)
     (sent,) = provider.requests
     assert "think" not in sent

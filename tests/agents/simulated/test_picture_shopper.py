@@ -11,15 +11,15 @@ from agents.simulated.nudges import Nudge
 from agents.simulated.picture_shopper import PictureShopper
 from agents.simulated.readers.picture_page import button_in, option_groups, read_picture
 from agents.simulated.readers.tree_page import as_html
-from agents.simulated.tab_shopper import ShopperProfile, Sight, shipped_profile
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, choose
+from agents.simulated.tab_shopper import Eyesight, ShopperProfile, shipped_profile
+from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, choose
 from environments.actions import EVERY, parse_action
 from environments.drawn import Drawn
 from environments.observation import Observation, Tab
 from tests.support import size
 
 NUDGE = Nudge("Praised by everybody", 1, "social")
-SEEN = Sight(smallest=11, contrast=2.5)
+SEEN = Eyesight(smallest=11, contrast=2.5)
 
 
 def text(
@@ -98,7 +98,7 @@ async def test_what_its_eyes_cannot_read_does_not_move_it(nudge: Drawn, is_read:
 
 async def test_below_the_fold_it_reads_only_if_it_scrolls() -> None:
     for scrolls in (0, 1):
-        shopper = PictureShopper(Taste(nudge=100), Sight(scrolls=scrolls), seed=1, nudges=(NUDGE,))
+        shopper = PictureShopper(Taste(nudge=100), Eyesight(scrolls=scrolls), seed=1, nudges=(NUDGE,))
         top, below = product("Lamp", "$20.00"), (text(NUDGE.text, 300),)
         first = await shopper.act(look([top], 0))
         assert first.action.name == ("scroll_at" if scrolls else "mouse_click")
@@ -112,8 +112,8 @@ async def test_its_choices_follow_from_its_taste() -> None:
     taste = Taste(log_price=-5, rating=1, nudge=0.6, position=0.4)
     pages = [product("Lamp", "$20.00", text(NUDGE.text, 220)), product("Light", "$19.00")]
     seen = [
-        Alternative(price=20, rating=86, reviews=12, cue=1, viewed_first=False),
-        Alternative(price=19, rating=86, reviews=12, cue=0, viewed_first=True),
+        DisplayedOption(price=20, rating=86, reviews=12, cue=1, viewed_first=False),
+        DisplayedOption(price=19, rating=86, reviews=12, cue=0, viewed_first=True),
     ]
     count = size(400, 4000)
     taken = [
@@ -130,13 +130,13 @@ async def test_required_options_are_picked_and_the_button_is_looked_for() -> Non
     words = [text(said, y, x=40) for said, y in zip("SMLRG", (298, 323, 348, 428, 453), strict=True)]
     groups = option_groups([*radios, *words])
     assert [[each.text for each in group] for group in groups] == [["S", "M", "L"], ["R", "G"]]
-    shopper = PictureShopper(Taste(), Sight(), seed=1)
+    shopper = PictureShopper(Taste(), Eyesight(), seed=1)
     above, below = (text("Lamp", 194, letters=26), *radios, *words), product("Lamp", "$20.00")
     taken = [(await shopper.act(look([above], 0))).action for _ in range(3)]
     assert [each.args[:2] for each in taken[:2]] == [(26.0, 306.0), (26.0, 436.0)]
     assert taken[2].name == "scroll_at"
     assert (await shopper.act(look([below], 0))).action.args[:2] == (779.0, 396.0)
-    lost = PictureShopper(Taste(), Sight(), seed=1)
+    lost = PictureShopper(Taste(), Eyesight(), seed=1)
     assert [(await lost.act(look([()], 0))).action.name for _ in range(13)][-1] == "give_up"
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare
 
-from agents.base import AgentError, Message
+from agents.base import AgentError, ChatMessage
 from agents.registry import make_respondent
 from agents.simulated.readers.card_text import card_probabilities
 from agents.simulated.respondent import REFUSAL, SimulatedRespondent
@@ -41,9 +41,9 @@ def ask(profile: ShopperProfile, texts: list[str], seed: int) -> str:
     return SimulatedRespondent(profile, seed=seed).reply(texts)
 
 
-def said(*texts: str) -> list[Message]:
+def said(*texts: str) -> list[ChatMessage]:
     """A conversation: a system message, then questions with an answer in between."""
-    messages: list[Message] = [{"role": "system", "content": "Your number is 987-65-4395."}]
+    messages: list[ChatMessage] = [{"role": "system", "content": "Your number is 987-65-4395."}]
     for text in texts:
         messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "B"}]
     return messages[:-1]

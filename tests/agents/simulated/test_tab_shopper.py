@@ -15,7 +15,7 @@ from agents.simulated.tab_shopper import (
     shipped_profile,
     shipped_taste,
 )
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
+from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, draw
 from environments.actions import ACTIONS
 from environments.observation import Observation, Tab
 from interventions.errors import UserError
@@ -93,9 +93,9 @@ async def test_choices_are_the_predicted_draws_and_as_frequent_as_their_probabil
     ]
     nudges = [Nudge("a newer version of this product", -1), Nudge("a limited edition", 1)]
     alternatives = [
-        Alternative(18.0, 75.0, 40, cue=-1),
-        Alternative(20.0, None, 0, cue=1),
-        Alternative(21.0, 85.0, 12, viewed_first=True),
+        DisplayedOption(18.0, 75.0, 40, cue=-1),
+        DisplayedOption(20.0, None, 0, cue=1),
+        DisplayedOption(21.0, 85.0, 12, viewed_first=True),
     ]
     probabilities = choice_probabilities(shipped_taste(taste), alternatives)
     counts = [0, 0, 0]

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.simulated.tab_shopper import shipped
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, choose, draw, source_for
+from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, choose, draw, source_for
 
 DATA = Path(__file__).parents[4] / "shared/data/abxlab"
-PLAIN = Alternative(price=20.0, rating=80.0, reviews=12)
+PLAIN = DisplayedOption(price=20.0, rating=80.0, reviews=12)
 
 tastes = st.builds(Taste, **{
     name: st.floats(-50, 50) for name in ("log_price", "rating", "log_reviews", "position", "nudge")
 })  # fmt: skip
 alternatives = st.builds(
-    Alternative,
+    DisplayedOption,
     price=st.none() | st.floats(0, 1e9),
     rating=st.none() | st.floats(0, 100),
     reviews=st.integers(0, 10**9),
@@ -35,33 +35,33 @@ def _logit(difference: float) -> float:
 @pytest.mark.parametrize(
     ("taste", "better", "difference"),
     [
-        (Taste(log_price=-5), Alternative(10.0, 80.0, 12), 5 * math.log(2)),
-        (Taste(rating=1.5), Alternative(20.0, 90.0, 12), 1.5),
-        (Taste(log_reviews=0.5), Alternative(20.0, 80.0, 25), 0.5 * math.log(2)),
-        (Taste(position=0.7), Alternative(20.0, 80.0, 12, viewed_first=True), 0.7),
-        (Taste(nudge=0.6), Alternative(20.0, 80.0, 12, cue=1), 0.6),
-        (Taste(nudge=0.6), Alternative(20.0, 80.0, 12, cue=-1), -0.6),
-        (Taste(brand={"Arvo": 0.9}), Alternative(20.0, 80.0, 12, brand="ARVO"), 0.9),
-        (Taste(cancellation=0.8), Alternative(20.0, 80.0, 12, cancellation=True), 0.8),
-        (Taste(breakfast=0.3), Alternative(20.0, 80.0, 12, breakfast=True), 0.3),
-        (Taste(bed=0.2), Alternative(20.0, 80.0, 12, bed=3), 0.6),
+        (Taste(log_price=-5), DisplayedOption(10.0, 80.0, 12), 5 * math.log(2)),
+        (Taste(rating=1.5), DisplayedOption(20.0, 90.0, 12), 1.5),
+        (Taste(log_reviews=0.5), DisplayedOption(20.0, 80.0, 25), 0.5 * math.log(2)),
+        (Taste(position=0.7), DisplayedOption(20.0, 80.0, 12, viewed_first=True), 0.7),
+        (Taste(nudge=0.6), DisplayedOption(20.0, 80.0, 12, cue=1), 0.6),
+        (Taste(nudge=0.6), DisplayedOption(20.0, 80.0, 12, cue=-1), -0.6),
+        (Taste(brand={"Arvo": 0.9}), DisplayedOption(20.0, 80.0, 12, brand="ARVO"), 0.9),
+        (Taste(cancellation=0.8), DisplayedOption(20.0, 80.0, 12, cancellation=True), 0.8),
+        (Taste(breakfast=0.3), DisplayedOption(20.0, 80.0, 12, breakfast=True), 0.3),
+        (Taste(bed=0.2), DisplayedOption(20.0, 80.0, 12, bed=3), 0.6),
     ],
 )
 def test_each_weight_acts_in_its_documented_unit(
-    taste: Taste, better: Alternative, difference: float
+    taste: Taste, better: DisplayedOption, difference: float
 ) -> None:
     assert choice_probabilities(taste, [better, PLAIN])[0] == pytest.approx(_logit(difference))
 
 
 def test_stars_act_by_their_difference() -> None:
-    pair = [Alternative(20.0, 80.0, 12, stars=5), Alternative(20.0, 80.0, 12, stars=3)]
+    pair = [DisplayedOption(20.0, 80.0, 12, stars=5), DisplayedOption(20.0, 80.0, 12, stars=3)]
     assert choice_probabilities(Taste(stars=0.4), pair)[0] == pytest.approx(_logit(0.8))
     assert choice_probabilities(Taste(stars=0.4), [pair[0], PLAIN])[0] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("others", [1, 2, 7])
 def test_the_locked_take_the_first_with_a_fixed_probability(others: int) -> None:
-    offered = [Alternative(90.0, 10.0, 0, viewed_first=True), *[Alternative(10.0, 90.0, 9)] * others]
+    offered = [DisplayedOption(90.0, 10.0, 0, viewed_first=True), *[DisplayedOption(10.0, 90.0, 9)] * others]
     taste = Taste(log_price=-5, locked=0.9)
     np.testing.assert_allclose(choice_probabilities(taste, offered), [0.9, *[0.1 / others] * others])
     np.testing.assert_allclose(choice_probabilities(taste, offered[:1]), [1])
@@ -70,8 +70,8 @@ def test_the_locked_take_the_first_with_a_fixed_probability(others: int) -> None
 
 def test_what_is_not_displayed_counts_as_the_mean_of_what_is() -> None:
     taste = Taste(log_price=-2, rating=1)
-    shown = [Alternative(10.0, 60.0, 0), Alternative(40.0, 80.0, 0)]
-    hidden, mean = Alternative(None, None, 0), Alternative(20.0, 70.0, 0)
+    shown = [DisplayedOption(10.0, 60.0, 0), DisplayedOption(40.0, 80.0, 0)]
+    hidden, mean = DisplayedOption(None, None, 0), DisplayedOption(20.0, 70.0, 0)
     np.testing.assert_allclose(
         choice_probabilities(taste, [*shown, hidden]), choice_probabilities(taste, [*shown, mean])
     )
@@ -83,7 +83,7 @@ def test_an_empty_choice_set_has_no_probabilities() -> None:
 
 
 @given(tastes, st.lists(alternatives, min_size=1, max_size=5))
-def test_probabilities_are_a_distribution_for_any_page(taste: Taste, offered: list[Alternative]) -> None:
+def test_probabilities_are_a_distribution_for_any_page(taste: Taste, offered: list[DisplayedOption]) -> None:
     probabilities = choice_probabilities(taste, offered)
     assert probabilities.shape == (len(offered),)
     assert (probabilities >= 0).all()
@@ -122,7 +122,7 @@ def test_balanced_reacts_to_everything_in_the_range_of_people_and_models() -> No
             ]  # fmt: skip
             for first, nudged in itertools.product((0, 1), (None, 0, 1)):
                 pair = [
-                    Alternative(*fact, cue=1 if i == nudged else 0, viewed_first=i == first)
+                    DisplayedOption(*fact, cue=1 if i == nudged else 0, viewed_first=i == first)
                     for i, fact in enumerate(facts)
                 ]
                 advantage = np.subtract(*choice_probabilities(taste, pair))
@@ -139,7 +139,7 @@ def test_balanced_reacts_to_everything_in_the_range_of_people_and_models() -> No
 
 
 @given(tastes, st.lists(alternatives, min_size=1, max_size=4), st.floats(0.1, 10))
-def test_noise_is_the_unit_of_the_weights(taste: Taste, shown: list[Alternative], noise: float) -> None:
+def test_noise_is_the_unit_of_the_weights(taste: Taste, shown: list[DisplayedOption], noise: float) -> None:
     scaled = {name: getattr(taste, name) / noise for name in ("log_price", "rating", "log_reviews")}
     scaled |= {"position": taste.position / noise, "nudge": taste.nudge / noise}
     noisy = choice_probabilities(taste.model_copy(update={"noise": noise}), shown)
@@ -147,7 +147,7 @@ def test_noise_is_the_unit_of_the_weights(taste: Taste, shown: list[Alternative]
 
 
 @given(tastes, st.lists(alternatives, min_size=1, max_size=4))
-def test_without_noise_the_best_is_taken(taste: Taste, shown: list[Alternative]) -> None:
+def test_without_noise_the_best_is_taken(taste: Taste, shown: list[DisplayedOption]) -> None:
     found = choice_probabilities(taste.model_copy(update={"noise": 0.0}), shown)
     assert found.sum() == pytest.approx(1)
     usual = choice_probabilities(taste, shown)
@@ -157,7 +157,7 @@ def test_without_noise_the_best_is_taken(taste: Taste, shown: list[Alternative])
 def test_drawn_weights_are_averaged_over() -> None:
     """Against a sum over the grid of a normal distribution, and against the choices of many shoppers."""
     taste = Taste(log_price=-4, rating=1, spread={"log_price": 3, "position": 1.0, "stars": 2})
-    shown = [Alternative(20.0, 80.0, 12), Alternative(22.0, 90.0, 3, viewed_first=True)]
+    shown = [DisplayedOption(20.0, 80.0, 12), DisplayedOption(22.0, 90.0, 3, viewed_first=True)]
     z = np.linspace(-7, 7, 281)
     density = np.exp(-(z**2) / 2)
     price, position = (-4 + 3 * z)[:, None], z[None, :]
@@ -171,7 +171,7 @@ def test_drawn_weights_are_averaged_over() -> None:
 
 
 @given(tastes, st.lists(alternatives, min_size=1, max_size=4), st.integers(0, 2**40))
-def test_what_is_not_asked_for_draws_nothing(taste: Taste, shown: list[Alternative], seed: int) -> None:
+def test_what_is_not_asked_for_draws_nothing(taste: Taste, shown: list[DisplayedOption], seed: int) -> None:
     source = source_for(taste, "a prompt", random.Random(seed))
     expected = draw(choice_probabilities(taste, shown), random.Random(seed).random())
     assert choose(taste, shown, source) == expected

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.conjoint.across import personality
-from analysis.conjoint.cards import POOLED, Cards, chain_family, decile, decile_edges, encode
+from analysis.conjoint.cards import POOLED, ShownOptions, chain_family, decile, decile_edges, encode
 from analysis.conjoint.fits import (
     Fits,
     Spec,
@@ -36,12 +36,12 @@ def expected(public: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def cards(public: Path) -> Cards:
+def cards(public: Path) -> ShownOptions:
     return encode(read_conjoint(public))
 
 
 @pytest.fixture(scope="module")
-def fits(cards: Cards) -> Fits:
+def fits(cards: ShownOptions) -> Fits:
     return fit_models(cards, list(AGENTS))
 
 
@@ -65,7 +65,7 @@ def assert_same(fit: CLogit, reference: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
-def test_every_reference_fit(expected: Any, fits: Fits, cards: Cards, agent: str) -> None:
+def test_every_reference_fit(expected: Any, fits: Fits, cards: ShownOptions, agent: str) -> None:
     reference = expected["models"][agent]["reference"]
     checked = 0
     for model, block, form in (
@@ -92,7 +92,7 @@ def test_every_reference_fit(expected: Any, fits: Fits, cards: Cards, agent: str
     assert checked + 1 + 4 == len(fitted)
 
 
-def test_decile_edges_and_medians(expected: Any, cards: Cards) -> None:
+def test_decile_edges_and_medians(expected: Any, cards: ShownOptions) -> None:
     for name, block in BLOCKS.items():
         prices = cards.prices(block)
         edges = decile_edges(prices)
@@ -102,7 +102,7 @@ def test_decile_edges_and_medians(expected: Any, cards: Cards) -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_every_other_reference_number(expected: Any, fits: Fits, cards: Cards, agent: str) -> None:
+def test_every_other_reference_number(expected: Any, fits: Fits, cards: ShownOptions, agent: str) -> None:
     reference = expected["models"][agent]["reference"]
     verdict = triage(cards).set_index("group").loc[agent]
     assert verdict["estimate"] == pytest.approx(reference["triage"]["first_rate"], abs=1e-12)
@@ -143,7 +143,7 @@ def test_every_other_reference_number(expected: Any, fits: Fits, cards: Cards, a
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_pooling_test_is_the_one_with_interactions(
-    expected: Any, fits: Fits, cards: Cards, agent: str
+    expected: Any, fits: Fits, cards: ShownOptions, agent: str
 ) -> None:
     rows = cards.rows[cards.rows["agent"] == agent]
     terms = regressors(rows, cards.controls, "log", decile_edges(cards.prices(POOLED)))
@@ -191,7 +191,7 @@ def test_the_published_conditional_logits(expected: Any, fits: Fits, agent: str)
     assert log.of("log_price") == pytest.approx((personal["b_logp"], personal["b_logp_se"]), abs=1e-9)
 
 
-def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: Cards) -> None:
+def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: ShownOptions) -> None:
     rows = price_deciles(fits, cards)
     rows = rows[rows["group"] == "gpt-5.4"].set_index("term")
     assert rows.loc["D1", ["estimate", "log_curve", "linear_curve"]].tolist() == [0, 0, 0]

@@ -14,7 +14,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 from analysis.choice.effects import TERMS
-from analysis.estimators.contrasts import Query, Specification, interactions
+from analysis.estimators.contrasts import ContrastQuery, Specification, interactions
 from analysis.estimators.lpm import CANCELS, Contrast, Fit, Model
 
 Simulate = Callable[..., Any]
@@ -57,7 +57,7 @@ def contrast(data: pd.DataFrame, focus: str, order: int = 4, **clusters: str) ->
     made = design(data, order=order)
     codes = {name: data[column].to_numpy() for name, column in clusters.items()}
     fit = Model(made.values(), data["t"].to_numpy()).fit(data["y"].to_numpy(float), codes)
-    return fit.contrast(made.weights(Query(focus, focus, np.zeros(len(data), int), 1))[0])
+    return fit.contrast(made.weights(ContrastQuery(focus, focus, np.zeros(len(data), int), 1))[0])
 
 
 def fitted(x: list[float], y: np.ndarray, trial: np.ndarray, **clusters: Any) -> Contrast:
@@ -151,7 +151,7 @@ def test_the_jackknife_refits_without_each_cluster(data: pd.DataFrame) -> None:
     for half in halves:
         made = design(half, ("viewed_first", "cheaper", "nudged"), 1)
         codes = half["code"].to_numpy()
-        row = made.weights(Query("n", "nudged", np.zeros(len(half), int), 1))[0]
+        row = made.weights(ContrastQuery("n", "nudged", np.zeros(len(half), int), 1))[0]
         fit = Model(made.values(), half["t"].to_numpy()).fit(half["y"].to_numpy(float), {"set": codes})
         found.append(fit.contrast(row))
         moved = {}
@@ -159,7 +159,7 @@ def test_the_jackknife_refits_without_each_cluster(data: pd.DataFrame) -> None:
             rest = half[codes != code]
             made = design(rest, ("viewed_first", "cheaper", "nudged"), 1)
             again = Model(made.values(), rest["t"].to_numpy())
-            row = made.weights(Query("n", "nudged", np.zeros(len(rest), int), 1))[0]
+            row = made.weights(ContrastQuery("n", "nudged", np.zeros(len(rest), int), 1))[0]
             moved[int(code)] = (
                 again.fit(rest["y"].to_numpy(float), {"set": codes[codes != code]}).contrast(row).estimate
             )
@@ -276,7 +276,7 @@ def test_influence_adds_up_to_the_estimate(data: pd.DataFrame) -> None:
     mixed = data.sample(frac=1, random_state=1)
     made = design(mixed)
     model = Model(made.values(), mixed["t"].to_numpy())
-    weights = made.weights(Query("n", "nudged", np.zeros(len(mixed), int), 1))[0]
+    weights = made.weights(ContrastQuery("n", "nudged", np.zeros(len(mixed), int), 1))[0]
     y = mixed["y"].to_numpy(float)
     estimate = model.fit(y, {"cat": mixed["cat"].to_numpy()}).contrast(weights).estimate
     assert model.influence(weights) @ y == pytest.approx(estimate, abs=1e-12)
@@ -326,12 +326,12 @@ def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> N
     fit = Model(made.values(), data["t"].to_numpy()).fit(
         data["y"].to_numpy(float), {"cat": data["cat"].to_numpy()}
     )
-    ours = Query("all", "nudged", np.zeros(len(data), int), 1)
+    ours = ContrastQuery("all", "nudged", np.zeros(len(data), int), 1)
     theirs = marginaleffects.avg_comparisons(model, variables="nudged").to_pandas()
     assert fit.contrast(made.weights(ours)[0]).estimate == pytest.approx(theirs["estimate"].item(), abs=1e-8)
     groups = data["cat"].to_numpy()
     theirs = marginaleffects.avg_comparisons(model, variables="nudged", by="cat").to_pandas()
-    rows = made.weights(Query("cat", "nudged", groups, int(groups.max()) + 1))
+    rows = made.weights(ContrastQuery("cat", "nudged", groups, int(groups.max()) + 1))
     found = [fit.contrast(rows[int(cat)]).estimate for cat in theirs["cat"]]
     assert found == pytest.approx(theirs["estimate"].tolist(), abs=1e-8)
 
@@ -449,7 +449,7 @@ def test_identification(data: pd.DataFrame) -> None:
     def identified(x: pd.DataFrame, focus: str, order: int) -> bool:
         one = np.zeros(len(x), int)
         made = Specification(x, {"all": one}, interactions(list(x), order, "all", one))
-        return Model(made.values(), trial).identifies(made.weights(Query(focus, focus, one, 1))[0])
+        return Model(made.values(), trial).identifies(made.weights(ContrastQuery(focus, focus, one, 1))[0])
 
     x = data[list(TERMS)]
     assert identified(x, "cheaper", 4)

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from agents.simulated.utility import Taste
 from analysis.conjoint import fits as models_of_study
 from analysis.conjoint import full_models as models_of_money
-from analysis.conjoint.cards import FAMILIES, Cards, encode
+from analysis.conjoint.cards import FAMILIES, ShownOptions, encode
 from analysis.conjoint.fits import Fits, few_sets, fit_models
 from analysis.conjoint.full_models import CURVE, PRICE, full_models
 from analysis.conjoint.held_out import held_out
@@ -77,7 +77,7 @@ class CardStudies:
     """
 
     made: SimulatedCards
-    cards: Cards
+    cards: ShownOptions
     place: Ints
 
     @classmethod
@@ -126,7 +126,7 @@ class CardStudies:
         return found
 
 
-def tables(cards: Cards, cov: Covariance) -> dict[str, pd.DataFrame]:
+def tables(cards: ShownOptions, cov: Covariance) -> dict[str, pd.DataFrame]:
     """Return the tables of the analysis that have p values or intervals."""
     fits = fit_models(cards, [AGENT], cov=cov)
     full = full_models(cards, [AGENT], cov)
@@ -177,7 +177,7 @@ def coefficients(fits: Fits) -> pd.DataFrame:
     return pd.DataFrame(parts, columns=["model", "block", "price_form", "brand", "term", *names])
 
 
-def expected(cards: Cards, chance: Floats) -> dict[str, dict[Key, float]]:
+def expected(cards: ShownOptions, chance: Floats) -> dict[str, dict[Key, float]]:
     """Return the estimates that maximise the expected likelihood.
 
     cards: each trial once with each of its options chosen. chance: of each trial.
@@ -234,7 +234,7 @@ def _rounded(value: float) -> float:
     return 0.0 if abs(value) < NOTHING else value
 
 
-def _shares(cards: Cards, chance: Floats, name: str) -> dict[Key, float]:
+def _shares(cards: ShownOptions, chance: Floats, name: str) -> dict[Key, float]:
     """The expected rows of `triage` or `booked`."""
     rows = cards.rows.assign(chance=chance[cards.rows[TRIAL_ID]])
     if name == "triage":

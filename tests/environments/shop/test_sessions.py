@@ -3,7 +3,14 @@ import re
 import pytest
 
 from environments.shop.catalogue import Catalogue
-from environments.shop.sessions import MOST_LINES, MOST_MESSAGES, MOST_QUANTITY, CartFull, Session, Sessions
+from environments.shop.sessions import (
+    MOST_LINES,
+    MOST_MESSAGES,
+    MOST_QUANTITY,
+    CartFull,
+    Sessions,
+    ShopSession,
+)
 
 
 class Clock:
@@ -69,7 +76,7 @@ def test_equal_lines_join(catalogue: Catalogue) -> None:
     product = next(product for product in catalogue.products if product.options)
     option = product.options[0]
     first, second = (((option, value),) for value in option.values[:2])
-    session = Session()
+    session = ShopSession()
     session.add(product, first, 2)
     session.add(product, second, 1)
     session.add(product, first, 3)
@@ -83,7 +90,7 @@ def test_equal_lines_join(catalogue: Catalogue) -> None:
 
 
 def test_carts_and_messages_are_bounded(catalogue: Catalogue) -> None:
-    session = Session()
+    session = ShopSession()
     for product in catalogue.products[:MOST_LINES]:
         session.add(product, (), 1)
     with pytest.raises(CartFull):

@@ -9,7 +9,7 @@ from markupsafe import escape
 from environments.shop import prose
 from environments.shop.catalogue import Catalogue
 from environments.shop.pictures import picture
-from environments.shop.store import Query, Store
+from environments.shop.store import ProductQuery, Store
 
 
 def test_they_are_products_of_their_own(catalogue: Catalogue) -> None:
@@ -26,9 +26,11 @@ def test_they_are_products_of_their_own(catalogue: Catalogue) -> None:
 
 def test_no_listing_and_no_search_finds_them(catalogue: Catalogue) -> None:
     store = Store(catalogue)
-    assert store.find(Query()).paging.total == len(catalogue.products)
+    assert store.find(ProductQuery()).paging.total == len(catalogue.products)
     for product in catalogue.unlisted:
-        found = store.find(Query(text=product.name, order="relevance", descending=True, limit=36)).products
+        found = store.find(
+            ProductQuery(text=product.name, order="relevance", descending=True, limit=36)
+        ).products
         assert product.name not in {other.name for other in found}
         assert store.product(product.id) is product
 

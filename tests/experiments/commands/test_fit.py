@@ -16,7 +16,7 @@ from rich.console import Console
 from agents.simulated.own_profiles import known_as, profile_of
 from agents.simulated.readers.card_text import read_options, to_alternatives
 from agents.simulated.tab_shopper import shipped_taste
-from agents.simulated.utility import ATTRIBUTES, Alternative, Taste, choice_probabilities, draw
+from agents.simulated.utility import ATTRIBUTES, DisplayedOption, Taste, choice_probabilities, draw
 from experiments.designs.loading import load_design, load_shop_design
 from experiments.designs.shop.simulation import simulated_trials
 from experiments.records.queries import trial_rows
@@ -56,7 +56,7 @@ def run(folder: Path, experiment: str, *agents: str, limit: int | None = None) -
     return said
 
 
-def drawn(taste: Taste, shown: list[Alternative], source: random.Random) -> int:
+def drawn(taste: Taste, shown: list[DisplayedOption], source: random.Random) -> int:
     """The choice of a shopper whose weights are drawn first, computed apart."""
     own = {
         name: source.gauss(getattr(taste, name), taste.spread[name])
@@ -179,7 +179,7 @@ def test_a_table_becomes_a_shopper_that_shops(tmp_path: Path) -> None:
     for trial in islice(load_shop_design("nudges", "").trials([agent]), 3):
         rows = table[trial.id].sort_values("position")
         shown = [
-            Alternative(
+            DisplayedOption(
                 row.price,
                 row.rating,
                 int(row.reviews),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from environments.acts import Act, Acts
 from environments.pointer import Hit
-from experiments.episodes.guest_steps import GuestSteps, Opened, Told, guest_steps
+from experiments.episodes.guest_steps import GuestSteps, Opened, PageNotice, guest_steps
 from experiments.records.record import artifact_hash
 from proxy.session import ShownPage
 
@@ -63,13 +63,13 @@ class Guest:
     """Tells of acts as pages do, each in a report of its own; times are in seconds of the trial."""
 
     def __init__(self) -> None:
-        self.told: list[Told] = []
+        self.told: list[PageNotice] = []
         self.opened: list[Opened] = []
 
     def tell(self, at: float, visit: float, act: Act) -> None:
         when = (at + AHEAD) * 1000
         acts = Acts(visit, when, (replace(act, when=when, start=(act.start + AHEAD) * 1000),))
-        self.told.append(Told("http://shop", acts, at))
+        self.told.append(PageNotice("http://shop", acts, at))
 
     def comes(self, at: float, visit: float, path: str, *, came: bool = True, **more: object) -> None:
         if came:
@@ -226,7 +226,7 @@ def test_times_that_cannot_be_are_brought_into_the_trial() -> None:
     guest.comes(1, 0.1, "/a")
     report = guest.told[0]
     late = replace(report.acts.acts[0], kind="scroll", when=9e12, top=5.0)
-    guest.told.append(Told("http://shop", replace(report.acts, acts=(late,)), 2.0))
+    guest.told.append(PageNotice("http://shop", replace(report.acts, acts=(late,)), 2.0))
     rows = guest.steps(end=1.5).rows
     assert [row["action"] for row in rows] == ["scroll(0.0, 5.0)", ""]
     assert all(row["seconds"] >= 0 for row in rows)

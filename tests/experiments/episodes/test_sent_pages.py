@@ -11,7 +11,7 @@ from mitmproxy import http
 from experiments.episodes.card_episode import in_page
 from experiments.episodes.sent_pages import MadeAgain, made_again, sent_pages
 from experiments.records.record import Row
-from interventions.apply.engine import Places
+from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card, NumberAnswer
 from interventions.edits.registry import edit_from_dict
@@ -32,7 +32,7 @@ def planned(*edits: dict[str, object]) -> Plan:
 def shown(session: Session, body: bytes, url: str = URL, kind: str = HTML) -> bytes:
     """What the proxy makes of what the shop has sent."""
     response = http.Response.make(200, body, {"content-type": kind})
-    treat(http.Request.make("GET", url), response, session, Places())
+    treat(http.Request.make("GET", url), response, session, PlaceMemory())
     return response.raw_content or b""
 
 

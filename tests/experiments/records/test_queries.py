@@ -6,8 +6,8 @@ import pytest
 
 from agents.base import Call
 from experiments.records.queries import (
-    Cell,
     Costs,
+    OutcomeCell,
     agents_of,
     answers_of,
     cached_tokens,
@@ -62,9 +62,11 @@ def test_tokens_of_caches_add_up(stored: Records) -> None:
 
 def test_cells_add_up_what_their_trials_took(stored: Records) -> None:
     assert cells(stored, "r-1") == [
-        Cell("a", "control", "choice", 2, tokens_in=2**40 + 2, tokens_out=4, cost=0.75, unknown_costs=0),
-        Cell("a", "nudged", "infra_error", 1, tokens_in=1, tokens_out=0, cost=0.0, unknown_costs=1),
-        Cell("b", "nudged", "agent_limit", 1, tokens_in=5, tokens_out=0, cost=0.0, unknown_costs=1),
+        OutcomeCell(
+            "a", "control", "choice", 2, tokens_in=2**40 + 2, tokens_out=4, cost=0.75, unknown_costs=0
+        ),
+        OutcomeCell("a", "nudged", "infra_error", 1, tokens_in=1, tokens_out=0, cost=0.0, unknown_costs=1),
+        OutcomeCell("b", "nudged", "agent_limit", 1, tokens_in=5, tokens_out=0, cost=0.0, unknown_costs=1),
     ]
 
 

@@ -22,7 +22,7 @@ from experiments.records.check import check_database
 from experiments.records.control import Runner, request_state
 from experiments.records.deletion import delete_run
 from experiments.records.record import artifact_hash
-from experiments.records.salvage import Findings, Salvage
+from experiments.records.salvage import Salvage, SalvageFindings
 from experiments.records.store import Records
 from experiments.records.tidy_tables import tidy_table
 from experiments.records.upkeep import move, repair, vacuum
@@ -114,7 +114,7 @@ LARGE = [
 """Three pages each that are overwritten."""
 
 
-def lost_of(found: Findings) -> set[str]:
+def lost_of(found: SalvageFindings) -> set[str]:
     return {trial for trials in found.damaged.values() for trial in trials}
 
 
@@ -156,7 +156,7 @@ def filled(url: str) -> Iterator[Records]:
     records.close()
 
 
-def whole(url: str) -> Findings:
+def whole(url: str) -> SalvageFindings:
     with Salvage(url) as salvage:
         return salvage.read(quiet)
 

@@ -23,8 +23,8 @@ from experiments.studies.budget import (
     splits,
 )
 from experiments.studies.power import rehearsal, widest
-from experiments.studies.power_results import Contrast, Target
-from experiments.studies.splits import Way, with_keys
+from experiments.studies.power_results import ContrastPower, TestedEffect
+from experiments.studies.splits import TrialSplit, with_keys
 from interventions.errors import UserError
 from tests.support import size
 
@@ -125,9 +125,11 @@ def simulated_splits(draw: st.DrawFn) -> list[Split]:
     found = []
     for number in range(draw(st.integers(1, 6))):
         power, error = draw(st.floats(0, 1)), draw(st.floats(0.1, 30))
-        contrast = Contrast("nudge", 1, 10.0, (Target("these sets", power, 1.0, None),), error=error)
+        contrast = ContrastPower(
+            "nudge", 1, 10.0, (TestedEffect("these sets", power, 1.0, None),), error=error
+        )
         agents = draw(st.sampled_from([("a",), ("a", "b")]))
-        found.append(Split(Way({"sets": number}, {}, 1), agents, 1.0, (contrast,)))
+        found.append(Split(TrialSplit({"sets": number}, {}, 1), agents, 1.0, (contrast,)))
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agents.simulated.own_profiles import profile_of
 from agents.simulated.readers.card_text import read_options, to_alternatives
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, choose
+from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, choose
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import fit_models, headline
 from experiments.designs.cards.design import CardDesign
@@ -44,7 +44,7 @@ def hotels() -> CardDesign:
 
 def chance(taste: Taste, **better: object) -> float:
     """The chance of a hotel that is better in one thing, beside one that is else alike."""
-    own, other = Alternative(**{**ALIKE, **better}), Alternative(**ALIKE)  # type: ignore[arg-type]
+    own, other = DisplayedOption(**{**ALIKE, **better}), DisplayedOption(**ALIKE)  # type: ignore[arg-type]
     return float(choice_probabilities(taste, [own, other])[0])
 
 

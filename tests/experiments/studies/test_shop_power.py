@@ -11,7 +11,7 @@ from analysis.choice.exact_many import MainTests
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import simulated_trials
-from experiments.studies.power_results import Target
+from experiments.studies.power_results import TestedEffect
 from experiments.studies.shop_power import TERMS, Feature, calibrated, power_of
 from interventions.errors import UserError
 from tests.support import size, usual
@@ -70,7 +70,7 @@ def test_the_smallest_effect_is_found_with_a_power_of_four_fifths(about: str) ->
     """Where sets and texts differ: the larger the effect, the further they are apart."""
     own, studies = design("nudges"), size(40, 1_000)
 
-    def nudge(effect: float, seed: int) -> Target:
+    def nudge(effect: float, seed: int) -> TestedEffect:
         taste = calibrated(own, BALANCED, {"nudge": effect}, 0.5)
         found = power_of(own, taste, 600, studies, differ=0.5, seed=seed)
         return next(t for c in found if c.feature == "nudge" for t in c.targets if t.about == about)

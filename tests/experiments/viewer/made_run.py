@@ -15,7 +15,7 @@ from experiments.episodes.sent_pages import sent_pages
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.store import Records
 from experiments.viewer.app import create_app
-from interventions.apply.engine import Places
+from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
@@ -107,7 +107,7 @@ def with_sent_page(base: TrialRecord, extra: str = "") -> TrialRecord:
     url, price = f"{HOST}{KEY}.html", edit_from_dict({"set_price": 5})
     session = Session(Plan((Treatment("cheap", KEY, (price,)),)), load_site_map("onestopmarket"))
     response = http.Response.make(200, product_page(extra=extra), {"content-type": HTML})
-    treat(http.Request.make("GET", url), response, session, Places())
+    treat(http.Request.make("GET", url), response, session, PlaceMemory())
     rows, texts = sent_pages(session)
     return replace(
         base,

@@ -13,7 +13,7 @@ from interventions.apply.consistency import sightings
 from interventions.apply.engine import EditFailed, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
-from interventions.html.numbers import Usage, figures
+from interventions.html.numbers import NumberUsage, figures
 from interventions.yaml.sitemap import SiteMap
 
 URL = "http://shop.test/lamp"
@@ -190,12 +190,12 @@ def test_what_stands_around_a_price_stays(before: str, after: str, price: str) -
     shown = before + price + after
     parsed = LexborHTMLParser(page(escape(shown))).css_first("#price")
     assert parsed is not None
-    found = figures(parsed.text(), Usage())
+    found = figures(parsed.text(), NumberUsage())
     if len(found) != 1:
         return
     new = priced(page(escape(shown)), "23456")
     start, end = found[0].start, found[0].end
     text = parsed.text()
     assert new == text[:start] + found[0].write(Decimal(23456)) + text[end:]
-    (again,) = figures(new, Usage())
+    (again,) = figures(new, NumberUsage())
     assert again.value == 23456

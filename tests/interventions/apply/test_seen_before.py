@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interventions.apply.engine import Places, Rewrite, rewrite
+from interventions.apply.engine import PlaceMemory, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
@@ -20,7 +20,7 @@ EDITS = (
     {"remove": "product.sku"},
 )
 PLAN = Plan((Treatment("the-id", KEY, tuple(edit_from_dict(edit) for edit in EDITS)),))
-PLACES = Places()
+PLACES = PlaceMemory()
 numbers = count()
 
 
@@ -43,7 +43,7 @@ def test_what_one_proxy_has_seen_is_not_known_to_another() -> None:
     url = fresh_url()
     at(url, product_page())
     assert PLACES.marks(url, PLAN)
-    assert Places().marks(url, PLAN) is None
+    assert PlaceMemory().marks(url, PLAN) is None
 
 
 @pytest.mark.slow

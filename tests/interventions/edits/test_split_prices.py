@@ -16,7 +16,7 @@ from interventions.edits.base import Change
 from interventions.edits.in_browser import Element, Spot, Standing, There
 from interventions.edits.registry import edit_from_dict
 from interventions.errors import UserError
-from interventions.html.numbers import Usage, read_figure
+from interventions.html.numbers import NumberUsage, read_figure
 from interventions.yaml.sitemap import SiteMap, load_site_map
 
 URL = "http://shop.test/lamp"
@@ -266,8 +266,8 @@ def test_raised_cents_are_written_in_the_page_s_format(
     done = run(page.encode(), site, str(Decimal(new) / 100))
     assert done.body.decode() == expected
     (receipt,) = done.receipts
-    assert read_figure(receipt.before, Usage(language)) == Decimal(old) / 100
-    assert read_figure(receipt.after, Usage(language)) == Decimal(new) / 100
+    assert read_figure(receipt.before, NumberUsage(language)) == Decimal(old) / 100
+    assert read_figure(receipt.after, NumberUsage(language)) == Decimal(new) / 100
 
 
 @pytest.mark.parametrize(

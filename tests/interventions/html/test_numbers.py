@@ -10,12 +10,19 @@ from babel.numbers import format_currency, get_currency_precision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interventions.html.numbers import UNKNOWN, Usage, figures, machine_figure, rating_out_of, read_figure
+from interventions.html.numbers import (
+    UNKNOWN,
+    NumberUsage,
+    figures,
+    machine_figure,
+    rating_out_of,
+    read_figure,
+)
 from interventions.html.raised import with_decimal_signs
 from tests.support import size
 
 
-def written(old: str, value: str | Decimal, usage: Usage = UNKNOWN) -> str:
+def written(old: str, value: str | Decimal, usage: NumberUsage = UNKNOWN) -> str:
     """A text with another value in place of its one figure."""
     (figure,) = figures(old, usage)
     return old[: figure.start] + figure.write(Decimal(value)) + old[figure.end :]
@@ -84,13 +91,13 @@ def test_reading(text: str, value: str) -> None:
     ],
 )
 def test_a_point_before_three_digits(text: str, language: str, value: str) -> None:
-    assert read_figure(text, Usage(language)) == Decimal(value)
+    assert read_figure(text, NumberUsage(language)) == Decimal(value)
 
 
 def test_the_page_s_currency_counts_where_none_stands_beside_the_figure() -> None:
-    assert read_figure("1.299", Usage("en", "EUR")) == 1299
-    assert written("12,800", "900.5", Usage("ja", "JPY")) == "901"
-    assert written("$12", "900.5", Usage("ja", "JPY")) == "$900.50"
+    assert read_figure("1.299", NumberUsage("en", "EUR")) == 1299
+    assert written("12,800", "900.5", NumberUsage("ja", "JPY")) == "901"
+    assert written("$12", "900.5", NumberUsage("ja", "JPY")) == "$900.50"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,7 @@ def test_writing(old: str, value: str, new: str) -> None:
     ],
 )
 def test_separators_that_are_not_to_be_seen_are_the_language_s(old: str, language: str, new: str) -> None:
-    assert written(old, "1234.5", Usage(language)) == new
+    assert written(old, "1234.5", NumberUsage(language)) == new
 
 
 @pytest.mark.parametrize(("value", "new"), [("5.00", "5"), ("100", "100"), ("1234.50", "1234.5")])
@@ -294,7 +301,7 @@ def test_prices_are_those_of_babel(name: str, currency: str, first: Decimal, sec
     step = Decimal(1).scaleb(-min(2, get_currency_precision(currency)))
     first, second = (price.quantize(step) for price in (first, second))
     old, new = by_babel(first, currency, locale), by_babel(second, currency, locale)
-    usage = Usage(name.replace("_", "-"))
+    usage = NumberUsage(name.replace("_", "-"))
     (figure,) = figures(old, usage)
     assert figure.value == first, old
     assert written(old, second, usage) == new
@@ -308,10 +315,10 @@ CENTS = [currency for currency in CURRENCIES if get_currency_precision(currency)
 @settings(deadline=None, max_examples=size(100, 3_000))
 @given(
     st.sampled_from(LANGUAGES), st.sampled_from(CENTS), st.sampled_from(ZEROS), PRICES, PRICES,
-    st.sampled_from([UNKNOWN, Usage("en"), Usage("de"), Usage("ar", "SAR")]),
+    st.sampled_from([UNKNOWN, NumberUsage("en"), NumberUsage("de"), NumberUsage("ar", "SAR")]),
 )  # fmt: skip
 def test_cents_are_read_in_any_digits_whatever_the_page_says_of_its_language(
-    name: str, currency: str, zero: str, first: Decimal, second: Decimal, usage: Usage
+    name: str, currency: str, zero: str, first: Decimal, second: Decimal, usage: NumberUsage
 ) -> None:
     """Pages often state no language, or the wrong one; the oracle is Babel, and the digits are Unicode's."""
     locale = Locale.parse(name)

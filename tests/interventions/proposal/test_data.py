@@ -9,7 +9,7 @@ import pytest
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_price import SetPrice
-from interventions.proposal.data import Answer, fetched_data
+from interventions.proposal.data import FetchedAnswer, fetched_data
 from interventions.yaml.sitemap import SiteMap
 
 PAGE = "https://shop.example/lamps/harbour-lamp"
@@ -52,7 +52,7 @@ FETCHED["a slug in an inner object"] = ("/shop-api", variants(129900), "/shop-ap
 def test_the_rule_changes_what_was_fetched(name: str) -> None:
     path, fetched, pattern, changed = FETCHED[name]
     url, text = f"https://shop.example{path}", json.dumps(fetched)
-    (found,) = fetched_data([Answer(url, text, PAGE)], SHOWN)
+    (found,) = fetched_data([FetchedAnswer(url, text, PAGE)], SHOWN)
     assert found.rule.url == pattern
     plan = Plan((Treatment("cheap", "lamps/harbour-lamp", (SetPrice(949),)),))
     site = SiteMap(name="proposed", data=(found.rule,))
@@ -62,7 +62,7 @@ def test_the_rule_changes_what_was_fetched(name: str) -> None:
 
 def test_the_id_of_the_request_is_found_in_what_was_fetched() -> None:
     fetched = {"slug": "harbour-lamp", "name": "Harbour Lamp", "price": 1299, "in": {"gid": "gid://7"}}
-    (found,) = fetched_data([Answer("https://shop.example/g", json.dumps([fetched]), PAGE)], SHOWN)
+    (found,) = fetched_data([FetchedAnswer("https://shop.example/g", json.dumps([fetched]), PAGE)], SHOWN)
     assert [place.path for place in found.with_id("gid://7").rule.roles["id"]] == ["$.in.gid"]
     assert found.with_id("gid://8") == found
 
@@ -71,4 +71,4 @@ def test_the_id_of_the_request_is_found_in_what_was_fetched() -> None:
     "text", ["", "no JSON", "[1, 2]", '{"name": "Harbour Lamp"}', '{"name": "Harbour Lamp", "stock": 1299.5}']
 )
 def test_what_holds_no_product_gives_no_rule(text: str) -> None:
-    assert list(fetched_data([Answer("https://shop.example/api", text, PAGE)], SHOWN)) == []
+    assert list(fetched_data([FetchedAnswer("https://shop.example/api", text, PAGE)], SHOWN)) == []

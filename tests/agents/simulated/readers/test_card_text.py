@@ -14,7 +14,7 @@ from agents.simulated.readers.card_text import (
     to_alternative,
 )
 from agents.simulated.tab_shopper import shipped_taste
-from agents.simulated.utility import Alternative, Taste, choice_probabilities
+from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities
 from interventions.cards import card as cards
 
 DATA = Path(__file__).parents[5] / "shared/data/pricebench"
@@ -107,8 +107,8 @@ def test_probabilities_are_those_of_the_alternatives() -> None:
     taste = Taste(log_price=-2, rating=1, log_reviews=0.5, position=1, stars=2, cancellation=1, breakfast=1,
                   bed=1, brand={"Hilton": 3})  # fmt: skip
     expected = [
-        Alternative(250, 84, 1_234, viewed_first=True, stars=4, cancellation=True, bed=3),
-        Alternative(1_099, 91, 88, brand="Hilton", stars=3, cancellation=True, breakfast=True, bed=2),
+        DisplayedOption(250, 84, 1_234, viewed_first=True, stars=4, cancellation=True, bed=3),
+        DisplayedOption(1_099, 91, 88, brand="Hilton", stars=3, cancellation=True, breakfast=True, bed=2),
     ]
     np.testing.assert_allclose(card_probabilities(taste, text), choice_probabilities(taste, expected))
 

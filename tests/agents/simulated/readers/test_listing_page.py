@@ -12,7 +12,7 @@ from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.readers.listing_page import read_cards, search_field
 from agents.simulated.tab_shopper import shipped_profile, shipped_taste, taste_for
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
+from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, draw
 from environments.actions import ACTIONS
 from environments.observation import Observation, Tab
 
@@ -116,9 +116,9 @@ async def test_choices_are_the_predicted_draws_over_the_cards() -> None:
         card("c", "C", 21, bid=50, rating=85),
     )
     alternatives = [
-        Alternative(18, 75, 12, cue=-1, viewed_first=True),
-        Alternative(20, 80, 12, cue=1),
-        Alternative(21, 85, 12),
+        DisplayedOption(18, 75, 12, cue=-1, viewed_first=True),
+        DisplayedOption(20, 80, 12, cue=1),
+        DisplayedOption(21, 85, 12),
     ]
     probabilities = choice_probabilities(taste, alternatives)
     chosen = set()

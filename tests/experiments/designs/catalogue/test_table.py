@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.designs.catalogue.table import Catalogue, key_of, read_catalogue
+from experiments.designs.catalogue.table import CatalogueFile, key_of, read_catalogue
 from interventions.apply.plan import ProductFacts
 from interventions.errors import UserError
 
@@ -14,7 +14,7 @@ PUBLIC = Path(__file__).parents[5] / "shared/data/abxlab/products.csv"
 HEADER = "category,product_name,product_url,price,rating,reviews,has_options\n"
 
 
-def read(folder: Path, text: str) -> Catalogue:
+def read(folder: Path, text: str) -> CatalogueFile:
     path = folder / "products.csv"
     path.write_text(text, encoding="utf-8")
     return read_catalogue(path)

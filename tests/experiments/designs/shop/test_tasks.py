@@ -14,7 +14,7 @@ import yaml
 from agents.base import Agent, Decision
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.tab_shopper import shipped_profile, taste_for
-from agents.simulated.utility import Alternative, choice_probabilities, draw
+from agents.simulated.utility import DisplayedOption, choice_probabilities, draw
 from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -71,7 +71,7 @@ def expected(made: ShopDesign, trial: ShopTrial) -> str:
     """What the shopper has to choose, by its weights, the displayed facts and its seed."""
     first = len(trial.products) - 1 if made.experiment.task == "compare-tabs" else 0
     alternatives = [
-        Alternative(
+        DisplayedOption(
             price=product.price,
             rating=product.rating,
             reviews=product.reviews or 0,
