@@ -2,16 +2,18 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from babel.numbers import format_currency, get_currency_precision
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mitmproxy import http
 
@@ -249,7 +251,8 @@ def carts(draw: st.DrawFn) -> tuple[str, str, list[Line], list[View]]:
     lines = []
     for number in range(draw(st.integers(1, 3))):
         price, pieces = draw(amounts), draw(st.integers(1, 4))
-        off = (price * pieces / 10).quantize(unit, ROUND_HALF_UP) if draw(st.booleans()) else Decimal(0)
+        tenth = (price * pieces / 10).scaleb(-2).quantize(unit, ROUND_HALF_UP).scaleb(2)
+        off = tenth if draw(st.booleans()) else Decimal(0)
         new = draw(st.none() | amounts.filter(lambda new, least=off / pieces: new > least))
         lines.append(Line(f"p{number}", price, pieces, off, new))
     extras = st.just(Decimal(0)) | amounts | amounts.map(lambda amount: -amount)
@@ -264,6 +267,17 @@ def shift(lines: Sequence[Line], view: View) -> Decimal:
     edited = [(line, line.new) for line in lines if line.new is not None]
     before = [line.sum if view.sums else line.price * line.pieces for line, _ in edited]
     return sum((new * line.pieces for line, new in edited), Decimal(0)) - sum(before, Decimal(0))
+
+
+def figures_of(lines: Sequence[Line], view: View) -> set[Decimal]:
+    """What a page shows as the total, or what its lines come to, with the edits."""
+    total = sum((line.sum for line in lines), view.extra) + shift(lines, view)
+    each = [
+        (line.price if line.new is None else line.new) * line.pieces
+        - line.off * (view.sums and line.new is None)
+        for line in lines
+    ]
+    return {total} if not view.lines else {total, sum(each, Decimal(0))}
 
 
 @pytest.mark.slow
@@ -320,6 +334,11 @@ def test_generated_carts_disagree_exactly_where_an_edit_did_not_reach(
             shown.page(path, html(view))
         if view.total or (view.lines and not view.data):
             shifts[HOST + path] = shift(lines, view)
+    # Pages of which only some are edited can show the same figures by chance, and then agree.
+    by_shift = defaultdict(set)
+    for view in views:
+        by_shift[shift(lines, view)] |= figures_of(lines, view)
+    assume(all(a.isdisjoint(b) for a, b in combinations(by_shift.values(), 2)))
     told = shown.told
     assert all(line.startswith("the cart: total is ") for line in told), told
     for line in told:
