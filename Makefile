@@ -21,13 +21,9 @@ test check: export OMP_NUM_THREADS := 1
 # Playwright's program, which is started hundreds of times, is compiled once.
 test check: export NODE_COMPILE_CACHE := $(CURDIR)/.pytest_cache/node
 
-# Tests wait as well as compute, so there are more workers than cores; each takes up to 2 GB with its browsers.
-WORKERS = $(shell awk '/MemAvailable/ { n = int($$2 / 2000000) } END { print (n < 3 ? 3 : n > 4 ? 4 : n) }' \
-	/proc/meminfo 2>/dev/null || echo 3)
-
 test: setup  ## everything that must hold
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint small-torch
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not containers" tests
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 thorough: export SOUK_THOROUGH := 1
 thorough: test  ## the same tests with several times as many trials, studies and generated cases
