@@ -50,6 +50,7 @@ async def shop(seed: int = 0, port: int = 0, say: Say = logger.warning) -> Async
     url = await _ready(process)
     keeping = asyncio.create_task(_keep(process, seed, url, say))
     try:
+        await asyncio.sleep(0)  # a task that is cancelled before it begins would not end the process
         yield url
     finally:
         keeping.cancel()

@@ -11,6 +11,7 @@ import pytest
 
 from environments.shop.server import shop
 from interventions.errors import UserError
+from tests.support import own_processes
 
 ROOT = Path(__file__).parents[3]
 
@@ -120,3 +121,12 @@ async def test_it_ends_when_its_parent_is_killed() -> None:
     async with asyncio.timeout(20):
         while not await is_gone(url):
             pass
+
+
+async def test_it_is_ended_where_the_block_fails_at_once() -> None:
+    """Before anything else could run."""
+    others = own_processes("environments.shop")
+    with pytest.raises(RuntimeError, match="full disk"):
+        async with shop():
+            raise RuntimeError("full disk")
+    assert own_processes("environments.shop") == others
