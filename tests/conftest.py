@@ -18,7 +18,7 @@ from tests.support import THOROUGH, size
 
 # The same cases at each time, so that a change is told by what it changes; `make thorough` draws new ones.
 hypothesis.settings.register_profile(
-    "souk", deadline=None, max_examples=size(15, 100), derandomize=not THOROUGH
+    "souk", deadline=None, max_examples=size(10, 100), derandomize=not THOROUGH
 )
 hypothesis.settings.load_profile("souk")
 
