@@ -8,7 +8,7 @@ from environments.browser import run_browsers
 from proxy.server import Proxy, Slot, run_proxy
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 async def proxy(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Proxy]:
     ca_dir: Path = tmp_path_factory.mktemp("ca")
     async with run_proxy(ca_dir) as proxy:
