@@ -28,7 +28,6 @@ from environments.browser import SECRET, VIEWPORT, find_browser, flags
 from environments.episode import (
     ACTION_TIMEOUT_MS,
     LOAD_TIMEOUT_MS,
-    MAX_WAY,
     STAYING,
     Look,
     first_line,
@@ -58,6 +57,7 @@ from environments.through_proxy import (
     past_proxy,
 )
 from environments.views import View
+from environments.ways import Ways
 from interventions.edits.in_browser import Standing
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
@@ -233,12 +233,12 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         """Whether the last text was no action at all."""
         self.stood: tuple[Standing | None, Standing | None] = None, None
         """What stood on the page before the last observation and after it."""
-        self._ways: dict[Page, dict[str, None]] = {}
+        self._ways = Ways()
 
     @property
     def way(self) -> tuple[str, ...]:
         """Where the active tab has been since the agent itself last went elsewhere in it (`Look.way`)."""
-        return tuple(self._ways.get(self.page, ()))
+        return self._ways.of(self.page)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -251,9 +251,10 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         with launched_with(self._flags), talking_in(Unseen if unseen else Chat):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
-        self._ways = {
-            page: dict.fromkeys((self.task.urls[tab], page.url)) for page, tab in self.task.started.items()
-        }
+        self._ways = Ways()
+        for page, tab in self.task.started.items():
+            self._ways.add(page, self.task.urls[tab])
+            self._ways.add(page, page.url)
         self.context.on("request", self._asked)
         self.context.on("page", self._opened)
         for page in self.context.pages:
@@ -314,26 +315,21 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
     def _asked(self, request: Request) -> None:
         if is_departure(request, self.page):
             self._leave()
-            self._go_on(self.page, request.url)
+            self._ways.add(self.page, request.url)
 
     def _moved(self, frame: Frame) -> None:
         """Where scripts draw the pages, an agent leaves one without a request for another."""
         if self.task.drawn and frame == self.page.main_frame:
             self._leave()
         if frame == frame.page.main_frame:
-            self._go_on(frame.page, frame.url)
+            self._ways.add(frame.page, frame.url)
 
     def _leave(self) -> None:
         """Note that the agent itself goes to another page; where that page leads on to is no doing of its."""
         if self._may_leave:
             self._may_leave = False
             self.task.started.pop(self.page, None)
-            self._ways.pop(self.page, None)
-
-    def _go_on(self, page: Page, url: str) -> None:
-        way = self._ways.setdefault(page, {})
-        if len(way) < MAX_WAY:
-            way[url] = None
+            self._ways.forget(self.page)
 
     def _perform(self, action: Action) -> None:
         page: Page = self.page

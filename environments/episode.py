@@ -23,6 +23,7 @@ from environments.stops import Stop
 from environments.through_proxy import MARK, BrowserFailure, is_shown_document
 from environments.time_limit import NOBODY, Silent, time_limit
 from environments.views import View
+from environments.ways import Ways
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap
 
@@ -46,9 +47,6 @@ ANSWER_SECONDS: Final = 2.0
 
 LOOK_SECONDS: Final = 30.0
 """The longest time in which a page is read; one whose script never ends cannot be."""
-
-MAX_WAY: Final = 100
-"""The most addresses that are kept of a tab's way; a page may give itself any number of them."""
 
 MAX_TABS: Final = 20
 """The most open tabs; further tabs are closed as they open.
@@ -108,7 +106,7 @@ class Episode:
         self._wanted = replace(wanted, spots=tuple(dict.fromkeys(spots)))
         self._started: dict[Page, int] = {}
         self._may_leave = False
-        self._ways: dict[Page, dict[str, None]] = {}
+        self._ways = Ways()
         self._pages: list[Page] = []
         self._closing: set[asyncio.Task[None]] = set()
         self._titles: dict[Page, str] = {}
@@ -230,7 +228,7 @@ class Episode:
             seen.said,
             self._started.get(self._active),
             seen.standing,
-            way=tuple(self._ways.get(self._active, ())),
+            way=self._ways.of(self._active),
         )
 
     async def act(self, action: Action) -> str:
@@ -405,25 +403,20 @@ class Episode:
         if self._site and self._site.drawn and frame == self._active.main_frame:
             self._leave()
         if frame == frame.page.main_frame:
-            self._go_on(frame.page, frame.url)
+            self._ways.add(frame.page, frame.url)
 
     def _leave(self) -> None:
         """Note that the agent itself goes to another page; where that page leads on to is no doing of its."""
         if self._may_leave:
             self._may_leave = False
             self._started.pop(self._active, None)
-            self._ways.pop(self._active, None)
-
-    def _go_on(self, page: Page, url: str) -> None:
-        way = self._ways.setdefault(page, {})
-        if len(way) < MAX_WAY:
-            way[url] = None
+            self._ways.forget(self._active)
 
     def _closed(self, page: Page) -> None:
         self._pages.remove(page)
         self._titles.pop(page, None)
         self._pointers.pop(page, None)
-        self._ways.pop(page, None)
+        self._ways.forget(page)
         if page is self._active and self._pages:
             self._active = self._pages[-1]
 
@@ -437,7 +430,7 @@ class Episode:
     def _asked(self, request: Request) -> None:
         if is_departure(request, self._active):
             self._leave()
-            self._go_on(self._active, request.url)
+            self._ways.add(self._active, request.url)
 
 
 def accumulate_frames(bid: str) -> list[str]:

@@ -16,7 +16,8 @@ import pytest
 
 from tests.support import THOROUGH, size
 
-# The same cases at each time, so that a change is told by what it changes; `make thorough` draws new ones.
+# The same cases at each time, as far as the same modules are loaded: constants in them are tried too.
+# `make thorough` draws new ones.
 hypothesis.settings.register_profile(
     "souk", deadline=None, max_examples=size(10, 100), derandomize=not THOROUGH
 )

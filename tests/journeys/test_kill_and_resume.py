@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -145,7 +144,8 @@ def test_ctrl_c_again_ends_at_once_with_one_line(tmp_path: Path, short_folder: P
             ready = list(tmp_path.glob("t.db-runs/**/ca")) if when == "while trials run" else err.read_text()
             if ready:
                 break
-            time.sleep(0.02)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.02)
         while process.poll() is None:
             process.send_signal(signal.SIGINT)  # as a key that is held repeats, whatever the command is doing
             with suppress(subprocess.TimeoutExpired):
