@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def stop_all(process: int) -> dict[int, str]:
         found = below(process)
     for child, command in found.items():
         if "watchdog" not in command:
-            os.kill(child, signal.SIGSTOP)
+            with suppress(ProcessLookupError):  # and one that was seen may have gone with its page
+                os.kill(child, signal.SIGSTOP)
     return found
 
 
