@@ -45,6 +45,11 @@ FLAGS = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-partial-raster",  # the edges of what is drawn again in part depend on when it is
 )
+WITHOUT_PICTURES = (
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,"
+    "imagesEnabled=false"
+)
+"""The switch that loads no pictures; it replaces Playwright's own of this name, whose settings come first."""
 DRIVER_ENDED = "Connection closed while reading from the driver"
 """What Playwright says where its process has ended, also where nobody waits for an answer."""
 UNWANTED_FLAGS = ("--disable-ipc-flooding-protection",)
@@ -80,21 +85,22 @@ def find_browser(playwright: Playwright) -> Path | None:
     )
 
 
-def flags(spki: str | None) -> list[str]:
+def flags(spki: str | None, *, pictures: bool = True) -> list[str]:
     """Return the browser's switches.
 
     A browser that is given the key of a proxy's authority (`spki`) can reach the network only through
-    proxies.
+    proxies. Without `pictures` it loads none.
     """
-    return [*FLAGS, *((f"--ignore-certificate-errors-spki-list={spki}", *DEAD_END) if spki else ())]
+    own = FLAGS if pictures else (*FLAGS, WITHOUT_PICTURES)
+    return [*own, *((f"--ignore-certificate-errors-spki-list={spki}", *DEAD_END) if spki else ())]
 
 
 class BrowserPool:
     """One Chromium that is launched again when it has died; each episode gets a context of its own."""
 
-    def __init__(self, spki: str | None, trusted: Sequence[str] = ()) -> None:
+    def __init__(self, spki: str | None, trusted: Sequence[str] = (), *, pictures: bool = True) -> None:
         self._pulse: Pulse | None = None
-        self._flags = flags(spki)
+        self._flags = flags(spki, pictures=pictures)
         if trusted:
             self._flags.append(f"--ignore-certificate-errors-spki-list={','.join(trusted)}")
         self._playwright: Playwright | None = None
@@ -219,15 +225,17 @@ async def _new_context(browser: Browser, proxy_url: str | None) -> BrowserContex
 
 
 @asynccontextmanager
-async def run_browsers(spki: str | None = None, *, trusted: Sequence[str] = ()) -> AsyncIterator[BrowserPool]:
+async def run_browsers(
+    spki: str | None = None, *, trusted: Sequence[str] = (), pictures: bool = True
+) -> AsyncIterator[BrowserPool]:
     """Run one Chromium.
 
     `spki` is the key of the proxy's certificate authority (base64 SHA-256): certificates that it signed are
     accepted, and only those, so that HTTPS keeps its meaning and its cache. With it, contexts reach nothing
     but the proxy that each is given. Without a proxy, `trusted` are the keys of shops' own certificates that
-    are accepted besides those that public authorities have signed.
+    are accepted besides those that public authorities have signed. Without `pictures` it loads none.
     """
-    pool = BrowserPool(spki, trusted)
+    pool = BrowserPool(spki, trusted, pictures=pictures)
     asyncio.get_running_loop().set_exception_handler(_note)
     try:
         yield pool

@@ -58,13 +58,15 @@ async def open_testbed(
     say: Callable[[str], None] = logger.warning,
     guests: "Guests | None" = None,
     cores: int | None = None,
+    *,
+    pictures: bool = True,
 ) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
     With `base_url`, the address of a shop that runs already (it ends with a slash), none is started. Its
     certificate may be one of the authorities in the file `upstream_ca`. `say` is told where a shop that was
     started has to be started again. `guests` are subjects with browsers of their own. `cores`: how many
-    processors episodes may keep busy, by default all.
+    processors episodes may keep busy, by default all. Without `pictures` the browser loads none.
     """
     from proxy.server import run_proxy  # noqa: PLC0415 - half a second that trials without pages need not wait
 
@@ -72,7 +74,7 @@ async def open_testbed(
         shop(say=say) if base_url is None else nullcontext(base_url) as shop_url,
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
         run_proxy(folder / "ca", upstream_ca=upstream_ca, guests=guests) as proxy,
-        run_browsers(proxy.spki) as browsers,
+        run_browsers(proxy.spki, pictures=pictures) as browsers,
         open_turns(cores) as turns,
     ):
         yield Testbed(shop_url, shop_watch, proxy, browsers, turns)

@@ -56,6 +56,8 @@ class Setup:
     """Whether what models are asked goes in batches."""
     cores: int | None = None
     """How many processors of its machine a worker may keep busy; None: all."""
+    pictures: bool = True
+    """Whether the browser loads the shop's pictures."""
 
     @property
     def is_text(self) -> bool:
@@ -130,7 +132,13 @@ async def open_executor(
             programs = ProgramGuests()
             async with (
                 open_testbed(
-                    setup.folder, setup.base_url, setup.upstream_ca, say, programs.guests, setup.cores
+                    setup.folder,
+                    setup.base_url,
+                    setup.upstream_ca,
+                    say,
+                    programs.guests,
+                    setup.cores,
+                    pictures=setup.pictures,
                 ) as testbed,
                 open_programs(
                     setup.design, testbed, programs, setup.programs, setup.observe or "page"
@@ -141,7 +149,12 @@ async def open_executor(
                 )
         else:
             async with open_testbed(
-                setup.folder, setup.base_url, setup.upstream_ca, say, cores=setup.cores
+                setup.folder,
+                setup.base_url,
+                setup.upstream_ca,
+                say,
+                cores=setup.cores,
+                pictures=setup.pictures,
             ) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -47,8 +48,12 @@ class Workers:
             programs=self.slots or self.cores_each if any(map(is_command, agents)) else 0,
             in_batches=self.in_batches,
         )
-        slots = self.slots_each(agents, is_text=setup.is_text)
-        return replace(setup, slots=slots, cores=self.cores_each)
+        return replace(
+            setup,
+            slots=self.slots_each(agents, is_text=setup.is_text),
+            cores=self.cores_each,
+            pictures=setup.is_text or needs_pictures(design, agents),
+        )
 
     @property
     def cores_each(self) -> int:
@@ -70,6 +75,18 @@ class Workers:
                 f"--slots {self.slots}: a browser has at most {MOST_IN_A_BROWSER} episodes at once, as each "
                 "takes some 60 MB and its share of the cores; add --workers, or --mode text for cards"
             )
+
+
+def needs_pictures(design: AnyDesign, agents: Iterable[str]) -> bool:
+    """Return whether a page is another one for these agents without its shop's pictures.
+
+    In the embedded shop each picture has its size, so that without them only what is drawn is another. What
+    else a shop's pages do with their pictures nobody knows.
+    """
+    if design.base_url is not None:
+        return True
+    blocks = (islice(design.trials([agent]), design.block_size(agent)) for agent in agents)
+    return any(design.view(trial).screenshot for block in blocks for trial in block)
 
 
 @asynccontextmanager

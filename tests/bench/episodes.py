@@ -13,6 +13,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
+from experiments.executors.workers import needs_pictures
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from tests.bench.result import Result
@@ -90,7 +91,7 @@ async def souk(design: ShopDesign, warm_up: list[ShopTrial], trials: list[ShopTr
     with tempfile.TemporaryDirectory() as folder:
         records = Records(f"sqlite:///{folder}/souk.db")
         records.begin_run(design.run_id, design.experiment.name, design.facts([]))
-        async with open_testbed(Path(folder)) as testbed:
+        async with open_testbed(Path(folder), pictures=needs_pictures(design, [AGENT])) as testbed:
             runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
             await run_trials(runner, design, records, warm_up)
             began = time.perf_counter()

@@ -22,6 +22,7 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
+from experiments.executors.workers import needs_pictures
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from tests.bench.result import Result
@@ -126,7 +127,7 @@ async def souk(
         os.environ["COMPATIBLE_BASE_URL"] = url
         records = Records(f"sqlite:///{folder}/souk.db")
         records.begin_run(design.run_id, design.experiment.name, design.facts([]))
-        async with open_testbed(Path(folder)) as testbed:
+        async with open_testbed(Path(folder), pictures=needs_pictures(design, [AGENT])) as testbed:
             runner = CountedTrials(design, testbed.base_url)
             looking = asyncio.create_task(_look_again(runner))
             await run_trials(BrowserExecutor(runner, testbed, slots), design, records, trials, finished)

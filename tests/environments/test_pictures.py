@@ -4,6 +4,7 @@
 
 import io
 import json
+import random
 import re
 from collections.abc import AsyncIterator
 from typing import Any
@@ -26,6 +27,9 @@ from interventions.yaml.sitemap import SiteMap
 from tests.support import pages, size
 
 in_browser = pytest.mark.browser
+
+WALK = 12
+"""The steps of a walk through the shop."""
 
 NEVER_STILL = """<!doctype html><title>Lamp</title><style>
 @keyframes turn { to { transform: rotate(1turn) } } @keyframes come { from { opacity: 0 } }
@@ -124,6 +128,43 @@ async def test_a_page_that_has_changed_gives_the_bytes_of_one_that_is_drawn_anew
                 assert "You added" in added.html or product.options, product.key
                 await context.pages[0].evaluate(DRAWN_ANEW)
                 assert (await seen(episode)).screenshot == added.screenshot, product.key
+
+
+# What the browser itself has asked of pictures, and got.
+PICTURES = """() => [
+  performance.getEntriesByType("resource").filter((each) => /\\.(svg|png|jpg|webp)/.test(each.name)).length,
+  [...document.images].filter((each) => each.naturalWidth).length,
+]"""
+
+
+async def walk(browsers: BrowserPool, url: str, view: View, seed: int) -> tuple[list[Observation], int]:
+    """What a walk through the shop shows whose steps are drawn from what is seen, and the pictures it loads."""
+    chance, shown, loaded = random.Random(seed), [], 0
+    async with browsers.context(None) as context:
+        episode = await opened(context, url, view)
+        for _ in range(WALK):
+            shown.append(await seen(episode))
+            loaded += sum([sum(await page.evaluate(PICTURES)) for page in context.pages])
+            marks = re.findall(
+                r'\bbid="(\d+)"|^\s*\[(\d+)\]', f"{shown[-1].html}\n{shown[-1].tree}", re.MULTILINE
+            )
+            action = Action("scroll", (0.0, 400.0))
+            if marks and chance.random() < 0.7:
+                action = Action("click", (next(filter(None, chance.choice(marks))),))
+            await episode.act(action)
+    return shown, loaded
+
+
+@in_browser
+@pytest.mark.parametrize("name", ["html", "tree"])
+async def test_who_reads_the_shop_sees_the_same_without_its_pictures(
+    browsers: BrowserPool, name: Any
+) -> None:
+    async with shop() as url, run_browsers(pictures=False) as blind:
+        for seed in range(size(3, 60)):
+            shown, loaded = await walk(browsers, url, VIEWS[name], seed)
+            assert loaded
+            assert await walk(blind, url, VIEWS[name], seed) == (shown, 0)
 
 
 @in_browser

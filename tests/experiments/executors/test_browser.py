@@ -3,13 +3,19 @@
 import asyncio
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import Response
 
 from agents.base import ProviderError, Reply
+from environments.shop.app import create_app
+from environments.shop.catalogue import generate
 from experiments.designs.loading import load_design
 from experiments.executors import text as text_runner
 from experiments.executors.browser import default_slots
@@ -25,6 +31,7 @@ from experiments.runs.coordinator import Coordinator
 from experiments.runs.outages import Outages
 from interventions.errors import UserError
 from tests.experiments.running import HOTELS, run_trials
+from tests.support import serve
 
 
 @pytest.fixture
@@ -177,6 +184,49 @@ def test_programs_are_as_many_as_cores_also_beside_models(
     assert Workers(2).setup(design, tmp_path, both).programs == 1
     assert Workers(slots=5).setup(design, tmp_path, both).programs == 5
     assert Workers().setup(design, tmp_path, both[:1]).programs == 0
+
+
+@pytest.mark.parametrize(
+    ("experiment", "agents", "pictures"),
+    [
+        ("nudges", ["simulated:balanced", "openai:small"], False),
+        ("nudges", ["simulated:balanced", "openai-computer:gpt-5.5"], True),
+        ("modality", ["simulated:balanced"], True),
+        ("hotels", ["simulated:balanced"], False),
+    ],
+)
+def test_pictures_are_loaded_where_somebody_looks(
+    experiment: str, agents: list[str], pictures: bool, tmp_path: Path
+) -> None:
+    design = load_design(experiment)
+    assert Workers().setup(design, tmp_path, agents).pictures == pictures
+    design.base_url = "https://shop.example/"
+    assert Workers().setup(design, tmp_path, agents).pictures, "the pages of others may need their pictures"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("pictures", [True, False])
+async def test_the_browser_of_a_run_loads_pictures_as_its_setup_says(
+    pictures: bool, tmp_path: Path, records: Records
+) -> None:
+    design = load_design("nudges")
+    trials = list(islice(design.trials(["simulated:balanced"]), 1))
+    paths: list[str] = []
+
+    class Counted(BaseHTTPMiddleware):
+        async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+            paths.append(request.url.path)
+            return await call_next(request)
+
+    app = create_app(generate(0))
+    app.add_middleware(Counted)
+    async with serve(app) as url:
+        setup = Setup(design, tmp_path, url, 1, pictures=pictures)
+        async with open_executor(setup) as executor:
+            await run_trials(executor, design, records, trials)
+    assert records.outcomes(design.run_id) == {"choice": 1}
+    assert any("/media/" in path for path in paths) == pictures
+    assert any(path.endswith(".css") for path in paths)
 
 
 @pytest.mark.slow
