@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 READY := $(HOME)/.cache/souk/agents
 
-.PHONY: demo test thorough check lint bench validity storefronts agents containers faults setup small-torch local lock clean
+.PHONY: demo test run-tests thorough check lint bench validity storefronts agents containers faults setup small-torch local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
@@ -16,13 +16,15 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 unexport PYTHONDONTWRITEBYTECODE
 
 # The tests' own processes fill two cores; further threads would wait for each other.
-test check: export OMP_NUM_THREADS := 1
+test run-tests check: export OMP_NUM_THREADS := 1
 
 # Playwright's program, which is started hundreds of times, is compiled once.
-test check: export NODE_COMPILE_CACHE := $(CURDIR)/.pytest_cache/node
+test run-tests check: export NODE_COMPILE_CACHE := $(CURDIR)/.pytest_cache/node
 
 test: setup  ## everything that must hold
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint small-torch
+	@$(MAKE) --no-print-directory --jobs 2 lint run-tests
+
+run-tests: small-torch
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 thorough: export SOUK_THOROUGH := 1

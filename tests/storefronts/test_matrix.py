@@ -25,7 +25,7 @@ from tests.storefronts.shops import running
 from tests.storefronts.steps import STEPS, Shop, run
 from tests.support import THOROUGH, size
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.first]
 
 FAILING: dict[str, dict[str, str]] = {}
 """What a page of each shop does not show, and why; as soon as it does, it is to be taken out here."""
