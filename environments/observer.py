@@ -63,8 +63,7 @@ def observer_code(site: SiteMap) -> str:
     return (
         "document.currentScript?.remove();"
         'Object.defineProperty(self, "soukObserver", '
-        # The inner brackets tell the browser that it will be called, and is to be compiled at once.
-        f"{{ configurable: true, value: ((told) => ({_FUNCTION})(told, {roles})) }})"
+        f"{{ configurable: true, value: (told) => ({_FUNCTION})(told, {roles}) }})"
     )
 
 

@@ -20,7 +20,7 @@ _LOOKED_UP: Final = (
     "unicode", "unicodeSets", "next", "return", "toJSON",
 )  # fmt: skip
 """The names of properties that JavaScript itself looks up."""
-_PROPERTY: Final = re.compile(r"""[.{,"'`]\s*(?!(?:const|for|if|let|new|null|true|while)\b)([a-zA-Z_]\w*)""")
+_PROPERTY: Final = re.compile(r"""[.{,"'`]\s*([a-zA-Z_]\w*)""")
 """What may be a property's name: after a point, in a pattern or an object, or alone in quotes."""
 _LEFT_OUT = re.compile(r"(?m)^ *(?://.*\n?|\n)?| +//.*$")
 """Comments and indentation."""
