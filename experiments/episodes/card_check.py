@@ -100,7 +100,7 @@ class CardCheck:
         if not changes and (proof.intervention, proof.edit, proof.product) not in self._in_data:
             return Verdict("it has no receipt")
         try:
-            return edit.stands(There(done.site, met.card.standing), changes)
+            return edit.stands(There(done.site, met.card.standing, met.sight.url), changes)
         except NotRead:
             return None
 

@@ -245,7 +245,9 @@ def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: Sight) -> Ve
     if sight.standing is None or proof not in done.changes:
         return None
     try:
-        asked = [edit.stands(There(done.site, each), done.changes[proof]) for each in sight.standings]
+        asked = [
+            edit.stands(There(done.site, each, sight.url), done.changes[proof]) for each in sight.standings
+        ]
     except NotRead:
         return None
     found = [each for each in asked if each]

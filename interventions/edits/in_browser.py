@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
+from urllib.parse import urljoin
 
 from interventions.yaml.sitemap import Place, SiteMap
 
@@ -29,6 +30,10 @@ class Spot:
     css: str
     attribute: str | None = None
     part: str | None = None
+
+
+PICTURES: Final = Spot("img", "src")
+"""All pictures of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +138,19 @@ class Verdict:
 
 
 class There:
-    """The places of a product's own page in a browser, by role. Raises NotRead."""
+    """The places of a product's own page in a browser, by role. Raises NotRead.
 
-    def __init__(self, site: SiteMap, standing: Standing) -> None:
-        self._site, self._found = site, standing.found
+    url: the page's address.
+    """
+
+    def __init__(self, site: SiteMap, standing: Standing, url: str = "") -> None:
+        self._site, self._found, self._url = site, standing.found, url
+
+    def pictures_from(self, address: str) -> tuple[Element, ...]:
+        """Return the page's pictures from an address, which may be relative. They are read at `PICTURES`."""
+        wanted = urljoin(self._url, address)
+        found = self._found.get(PICTURES) or ()
+        return tuple(each for each in found if each.text and urljoin(self._url, each.text) == wanted)
 
     def at(self, place: Place, attribute: str | None) -> tuple[Element, ...]:
         """Return the elements of a place."""

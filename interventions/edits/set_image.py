@@ -1,6 +1,6 @@
 """set_image: another picture of a product."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated
 from urllib.parse import urljoin, urlsplit
@@ -8,8 +8,8 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import AfterValidator, RootModel
 
 from interventions.edits.base import Change, Edit, Showing
-from interventions.edits.in_browser import There, Verdict
-from interventions.yaml.sitemap import Place
+from interventions.edits.in_browser import PICTURES, Spot, There, Verdict
+from interventions.yaml.sitemap import Place, SiteMap
 from interventions.yaml.variables import VARIABLE
 
 _OTHERS = ("srcset", "data-src", "data-srcset")
@@ -40,13 +40,22 @@ class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], 
     def attribute(self, place: Place) -> str | None:
         return place.attribute or "src"
 
+    def spots(self, site: SiteMap) -> Iterator[Spot]:
+        yield from super().spots(site)
+        yield PICTURES
+
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
         (place, *_) = there.places("product.image")
         elements = there.at(place, self.attribute(place))
-        if not elements or any(element.text != self.root for element in elements):
-            return Verdict(f"product.image shows {[element.text for element in elements]}")
+        if elements:
+            others = [element.text for element in elements if element.text != self.root]
+        else:  # scripts may have put a gallery in the picture's place, as Magento's do
+            elements = there.pictures_from(self.root)
+            others = [each.text for change in done for each in there.pictures_from(change.before)]
+        if others or not elements:
+            return Verdict(f"product.image shows {others}")
         # Without pictures the reader is given none.
-        given = any(element.given in (None, self.root) for element in elements)
+        given = any(element.given in (None, element.text) for element in elements)
         return Verdict(given=given, at=elements)
 
     def apply(self, showing: Showing) -> Change:

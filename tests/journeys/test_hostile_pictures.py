@@ -51,6 +51,7 @@ body {{ margin: 8px; background: white; font: 16px sans-serif; height: 2600px }}
 PLAIN = "<img id=photo src=/old.png width=60 height=60 alt=Lamp>"
 HIDINGS = [style for style in HIDING if style != "filter: invert(1)"]  # it is the same picture
 # `t` is the picture.
+GALLERY = "const c = new Image(60, 60); c.src = t.src; t.replaceWith(c)"
 ATTACKS = {
     "undo": "t.src = '/old.png'; await t.decode()",
     "another source": "t.srcset = '/old.png 1x, /old.png 2x'; await t.decode()",
@@ -64,11 +65,15 @@ ATTACKS = {
     "cover through": "document.body.insertAdjacentHTML('beforeend', '<div style=\"position:fixed;inset:0;background:white;pointer-events:none\"></div>')",
     "beside": "const c = new Image(60, 60); c.src = '/old.png'; t.after(c); await c.decode()",
     "behind": "document.querySelector('#bas').style.cssText = 'background: url(/old.png); height: 60px'; const c = new Image(); c.src = '/old.png'; await c.decode()",
+    "hide in a gallery": f"{GALLERY}; c.style.cssText = 'HIDING'",
+    "a gallery with the old one": f"{GALLERY}; const d = new Image(60, 60); d.src = '/old.png'; c.after(d); await d.decode()",
+    "a gallery of the old one": f"{GALLERY}; c.src = '/old.png'; await c.decode()",
     "below": "document.querySelector('#fiche').style.marginTop = '1500px'",
     "harmless": "t.style.cssText += ';HARMLESS'",
     "nothing": "",
 }
 HONEST = {
+    "a gallery of scripts": {"script": f"const t = document.querySelector('#photo'); {GALLERY}"},
     "plain": {},
     "lazy": {"picture": "<img id=photo loading=lazy src=/old.png width=60 height=60 alt=Lamp>"},
     "lazy by a script": {
