@@ -48,10 +48,11 @@ class Sight:
 def is_told(verdict: Verdict, sight: Sight) -> bool:
     """Return whether the accessibility tree has what an edit made, where its reader was given the tree alone.
 
-    It leaves out what is hidden from assistive technology.
+    It leaves out what is hidden from assistive technology, and has texts in the letters in which they are
+    drawn: capital ones, where a style says so.
     """
-    texts = [each.given for each in verdict.at if each.given]
-    return not sight.as_tree or not texts or any(holds(_told(sight.html), text) for text in texts)
+    texts = [each.given.casefold() for each in verdict.at if each.given]
+    return not sight.as_tree or not texts or any(holds(_told(sight.html).casefold(), text) for text in texts)
 
 
 def _told(tree: str) -> str:

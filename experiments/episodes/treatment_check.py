@@ -232,10 +232,17 @@ def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
 
 
 def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, ReceiptKey]]:
-    """The edits that a product's own page has to show."""
-    for treatment in (*plan.by_product.get(key, ()), *plan.everywhere):
+    """The edits that a product's own page has to show.
+
+    Where one takes an element out, none for all products can change it.
+    """
+    own = plan.by_product.get(key, ())
+    removed = {edit.root for treatment in own for edit in treatment.edits if isinstance(edit, Remove)}
+    for treatment in (*own, *plan.everywhere):
         if not treatment.pages or "product" in treatment.pages:
             for edit in treatment.edits:
+                if edit.roles()[0] in removed and treatment.product is None:
+                    continue
                 if shows_on_own_page(edit, site):
                     yield edit, ReceiptKey(treatment.intervention, edit.kind(), edit.roles()[0], key)
 

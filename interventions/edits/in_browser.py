@@ -167,6 +167,15 @@ class There:
         place = self._site.role(role)[0]
         return self.at(place, attribute or place.attribute)
 
+    def beside(self, role: str) -> tuple[Inserted, ...]:
+        """Return what edits may have put beside the elements of a role; nothing where these were not read."""
+        return tuple(
+            inserted
+            for place in self._site.role(role)[:1]
+            for element in self._found.get(Spot(place.css, place.attribute)) or ()
+            for inserted in element.beside
+        )
+
     def places(self, role: str) -> tuple[Place, ...]:
         """Return the places of a role."""
         return self._site.role(role)

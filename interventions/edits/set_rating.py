@@ -1,12 +1,23 @@
 """set_rating: another rating, wherever the product shows one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, figure_stands, filled
+from interventions.edits.base import (
+    FIGURE_SCHEMA,
+    Change,
+    Edit,
+    Showing,
+    figure,
+    figure_stands,
+    filled,
+    tolerance_at,
+    value_at,
+)
 from interventions.edits.in_browser import There, Verdict
 
 Rating = Annotated[
@@ -32,7 +43,20 @@ class SetRating(Edit, RootModel[Rating], frozen=True):
         return {"rating": filled(self.root)}
 
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
-        return figure_stands(there, "product.rating", filled(self.root), done)
+        rating = filled(self.root)
+        verdict = figure_stands(there, "product.rating", rating, done)
+        if verdict.problem or verdict.given:
+            return verdict
+        # In a picture stars have no words; what `show_rating_text` has written beside them says the same.
+        place = there.places("product.rating")[0]
+        words = place.model_copy(update={"attribute": None, "part": None})
+        written = tuple(
+            each
+            for each in there.beside("product.stars")
+            if (shown := value_at(words, each.given, spaced=True)) is not None
+            and abs(shown - rating) <= tolerance_at(place)
+        )
+        return replace(verdict, given=True, at=written) if written else verdict
 
     def apply(self, showing: Showing) -> Change:
         return showing.write("product.rating", filled(self.root))
