@@ -335,8 +335,9 @@
       const address = isDrawn ? text : element.currentSrc;
       return { text: address, given: !picture ? null : told.why ? "" : address, ...told };
     }
-    const given = !ATTRIBUTES.includes(attribute) ? null : isSeen(element) && !onlyPicture ? text : "";
-    return { text, given, ...told };
+    // In a picture nobody reads attributes; a link there is what can be seen of it.
+    const isGiven = isSeen(element) && (!onlyPicture || attribute === "href" && !told.why);
+    return { text, given: !ATTRIBUTES.includes(attribute) ? null : isGiven ? text : "", ...told };
   };
 
   // What style sheets write before and after an element, and as its mark in a list: no text of the page.

@@ -7,10 +7,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from environments.shop.catalogue import generate
-from environments.views import VIEWS
+from environments.views import VIEWS, Modality
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
 from interventions.edits.registry import EDITS
 from interventions.yaml.yaml_source import parse_yaml
@@ -36,6 +36,8 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "set_attribute": [{"set_attribute": {"role": "product.title", "name": "title", "value": "Loved"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
+PICTURE: Final = "/media/catalog/product/cache/1240a4684403b160e6597a653a88f56c/B/0/B0Q0ZOZAIV.0.svg"
+"""That of another product."""
 ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "swap"}
 """They need a card, a product with options, a list, or words of one product."""
 USUAL: Final = {
@@ -58,39 +60,54 @@ async def testbed(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tup
         yield opened, await opened.proxy.open_slot()
 
 
-@pytest.mark.parametrize("modality", VIEWS)
-@pytest.mark.parametrize("kind", CASES)
-async def test_an_honest_page_counts(
-    kind: str, modality: str, testbed: tuple[Testbed, Slot], tmp_path: Path
-) -> None:
-    if not THOROUGH and (kind, modality) not in USUAL:
-        pytest.skip("make thorough tries it")
+async def carried_out(
+    testbed: tuple[Testbed, Slot], folder: Path, kind: str, modality: str, task: str
+) -> Trajectory:
+    """The first trial of an experiment in which a product carries edits of a kind."""
     opened, slot = testbed
-    other = generate(0).products[-1]
-    picture = f"/media/catalog/product/cache/1240a4684403b160e6597a653a88f56c/B/0/{other.sku}.0.svg"
     edits = [
-        {name: picture if given == "PICTURE" else given}
+        {name: PICTURE if given == "PICTURE" else given}
         for each in CASES[kind]
         for name, given in each.items()
     ]
     nudge = {"id": "edited", "kind": "nudge", "family": "any", "direction": 1, "edits": edits}
-    (tmp_path / "edited.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
+    (folder / "edited.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
     experiment = {
         "name": "edited",
-        "task": "compare-tabs",
+        "task": task,
         "goal": "Add the best product to the cart.",
         "options": {"pairing": "price-adjacent", "set_size": 2, "sets": 1},
         "observation": modality,
         "factors": {"nudge": {"interventions": "edited.yaml", "on": ["each"]}},
     }
-    design = ShopDesign(parse_yaml(yaml.safe_dump(experiment), str(tmp_path / "x.yaml")))
+    design = ShopDesign(parse_yaml(yaml.safe_dump(experiment), str(folder / "x.yaml")))
     episodes = ShopTrialRunner(design, opened.base_url)
     trial = next(design.trials([AGENT]))
     session = slot.session = episodes.session(trial)
     async with opened.browsers.context(slot.url) as context:
-        trajectory = await episodes.episode(trial, episodes.agent(trial), context, session)
+        return await episodes.episode(trial, episodes.agent(trial), context, session)
+
+
+@pytest.mark.parametrize("modality", VIEWS)
+@pytest.mark.parametrize("kind", CASES)
+async def test_an_honest_page_counts(
+    kind: str, modality: Modality, testbed: tuple[Testbed, Slot], tmp_path: Path
+) -> None:
+    if not THOROUGH and (kind, modality) not in USUAL:
+        pytest.skip("make thorough tries it")
+    trajectory = await carried_out(testbed, tmp_path, kind, modality, "compare-tabs")
     view = VIEWS[modality]
     if kind == "set_attribute" and not view.html and not view.tree:  # on the screen only under a pointer
         assert (trajectory.outcome, "not shown" in trajectory.reason) == ("treatment_failed", True)
     else:
         assert trajectory.outcome == "choice", trajectory.reason
+
+
+@pytest.mark.parametrize("modality", VIEWS)
+async def test_an_honest_list_counts(
+    modality: Modality, testbed: tuple[Testbed, Slot], tmp_path: Path
+) -> None:
+    if not THOROUGH and modality != "screenshot":
+        pytest.skip("make thorough tries it")
+    trajectory = await carried_out(testbed, tmp_path, "badge", modality, "listing")
+    assert trajectory.outcome == "choice", trajectory.reason
