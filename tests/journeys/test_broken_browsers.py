@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pytest
@@ -94,7 +95,8 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
 
 def kill(processes: set[int]) -> None:
     for process in processes:
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it was on its way out
+            os.kill(process, signal.SIGKILL)
 
 
 async def crash(context: BrowserContext) -> None:

@@ -71,8 +71,9 @@ async def test_the_trial_is_repeated_and_ends_as_ever(
 
     def stop() -> None:
         for each in PROCESSES[process]() if not stopped else ():
-            os.kill(each, signal.SIGSTOP)
-            stopped.add(each)
+            with suppress(ProcessLookupError):  # it was on its way out
+                os.kill(each, signal.SIGSTOP)
+                stopped.add(each)
 
     def stop_at(request: Request) -> None:
         if request.method == "POST":
