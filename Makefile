@@ -25,7 +25,7 @@ test: setup  ## everything that must hold
 	@$(MAKE) --no-print-directory --jobs 2 lint run-tests
 
 run-tests: small-torch
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 thorough: export SOUK_THOROUGH := 1
 thorough: test  ## the same tests with several times as many trials, studies and generated cases
