@@ -47,6 +47,8 @@ from proxy.session import AllowList, Session
 from tests.experiments.command_line import forked_souk, left_after, processes_with, program
 from tests.support import STOPS, Answer, listening, pages, serve
 
+pytestmark = pytest.mark.first  # else it ends alone, after all others
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 SITE = load_site_map("onestopmarket")
