@@ -236,15 +236,19 @@ def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Receip
 
     Where one takes an element out, none for all products can change it.
     """
-    own = plan.by_product.get(key, ())
-    removed = {edit.root for treatment in own for edit in treatment.edits if isinstance(edit, Remove)}
-    for treatment in (*own, *plan.everywhere):
-        if not treatment.pages or "product" in treatment.pages:
-            for edit in treatment.edits:
-                if edit.roles()[0] in removed and treatment.product is None:
-                    continue
-                if shows_on_own_page(edit, site):
-                    yield edit, ReceiptKey(treatment.intervention, edit.kind(), edit.roles()[0], key)
+    treatments = [
+        treatment
+        for treatment in (*plan.by_product.get(key, ()), *plan.everywhere)
+        if not treatment.pages or "product" in treatment.pages
+    ]
+    own = [edit for treatment in treatments if treatment.product for edit in treatment.edits]
+    removed = {edit.root for edit in own if isinstance(edit, Remove)}
+    for treatment in treatments:
+        for edit in treatment.edits:
+            if treatment.product is None and edit.roles()[0] in removed:
+                continue
+            if shows_on_own_page(edit, site):
+                yield edit, ReceiptKey(treatment.intervention, edit.kind(), edit.roles()[0], key)
 
 
 def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: Sight) -> Verdict | None:
