@@ -13,7 +13,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"),
 ]
-SECONDS = 8
+SECONDS = 30
+"""Of a trial: enough where much else runs, as each that does not hang has to end before."""
 
 
 def test_each_trial_once_with_a_true_outcome() -> None:

@@ -31,7 +31,7 @@ goal: Add the best product to the cart.
 options: {sets: 8}
 factors:
   nudge: {interventions: nudges, only: [best-seller]}
-limits: {seconds: 8}
+limits: {seconds: 30}
 """
 DB = ("--db", "sqlite:///t.db")
 
@@ -83,7 +83,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["command:{} {}/playwright_script.py", "kept:{} {}/playwright_kept.py"])
 def test_the_scripts_of_the_docs(name: str, tmp_path: Path) -> None:
     docs = Path(__file__).parents[3] / "docs" / "agents"
-    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 8", "seconds: 120"))
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 30", "seconds: 120"))
     agent, slots = name.format(sys.executable, docs), ("--slots", "1")
     forked_souk("run", "e.yaml", "--agent", agent, *DB, "--limit", "2", *slots, cwd=tmp_path)
     assert rows(tmp_path, "SELECT DISTINCT outcome FROM trials") == [{"outcome": "choice"}]
@@ -136,7 +136,7 @@ else:
 @pytest.mark.browser
 @pytest.mark.slow
 def test_no_program_reaches_the_trial_of_another(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 8", "seconds: 60"))
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 30", "seconds: 60"))
     (tmp_path / "intruder.py").write_text(INTRUDER)
     name = f"command:{sys.executable} intruder.py"
     ended = forked_souk("run", "e.yaml", "--agent", name, *DB, "--limit", "2", "--slots", "2", cwd=tmp_path)
@@ -187,7 +187,7 @@ for line in sys.stdin:
     if number in (1, 2, 5):
         buy(told)
     elif number == 4:
-        time.sleep(60)
+        time.sleep(600)
     elif number == 6:
         sys.exit(0)
     print(json.dumps({"usage": {"model": "m", "tokens_in": number, "tokens_out": 1, "cost": None}}))
@@ -208,7 +208,7 @@ def test_a_program_that_is_kept(tmp_path: Path) -> None:
         ("choice", ""),
         ("choice", ""),
         ("no_choice", "the program was done without a choice"),
-        ("agent_limit", "8 seconds have passed"),
+        ("agent_limit", "30 seconds have passed"),
         ("choice", ""),
         ("agent_error", 'the program ended with status 0: {"done": "another trial"}'),
         ("no_choice", "the program was done without a choice"),
@@ -270,7 +270,9 @@ def test_a_program_that_reads_sees_pages_and_no_pictures(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_programs_past_the_proxy_are_told_of_once(tmp_path: Path) -> None:
     (tmp_path / "idle.py").write_text("import signal\nsignal.pause()\n")
-    ended = run(tmp_path, f"command:{sys.executable} {tmp_path}/idle.py", "--limit", "2")
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 30", "seconds: 5"))
+    name = f"command:{sys.executable} {tmp_path}/idle.py"
+    ended = forked_souk("run", "e.yaml", "--agent", name, *DB, "--limit", "2", cwd=tmp_path, env=SETTINGS)
     assert rows(tmp_path, "SELECT outcome FROM trials") == 2 * [{"outcome": "agent_limit"}]
     assert ended.err.count("No page of the shop has come through the proxy yet. Open http://shop.souk") == 1
 
