@@ -2,6 +2,7 @@
 
 import random
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 from playwright.async_api import Page
@@ -18,7 +19,10 @@ pytestmark = pytest.mark.browser
 __all__ = ["stage"]
 
 ROWS, ALL = 8, 48
-EDITS = [{"insert_text": {"after": "product.title", "text": NUDGE, "style": "badge"}}, {"set_price": 949}]
+EDITS: list[dict[str, Any]] = [
+    {"insert_text": {"after": "product.title", "text": NUDGE, "style": "badge"}},
+    {"set_price": 949},
+]
 
 # Among the products are two that cost what the treated one is said to cost; with eight rows one of them comes
 # to stand in the row of the treated one.
@@ -48,8 +52,10 @@ READ = """() => [...document.querySelectorAll("li")].map((row) =>
   [row.querySelector("a").pathname.split("/").pop(), row.innerText.replace(/\\s+/g, " ")])"""
 
 
-async def begin(stage: Stage, stack: AsyncExitStack, url: str, address: str) -> tuple[Page, Session]:
-    file = experiment(stage.folder, address, SITE, EDITS)
+async def begin(
+    stage: Stage, stack: AsyncExitStack, url: str, address: str, edits: list[dict[str, Any]] = EDITS
+) -> tuple[Page, Session]:
+    file = experiment(stage.folder, address, SITE, edits)
     made = ShopDesign(parse_yaml(file.read_text(), str(file)))
     trial = next(each for each in made.trials(made.experiment.agents) if each.carrier == "harbour-lamp")
     slot = await stage.proxy.open_slot()
@@ -97,6 +103,30 @@ async def test_what_is_written_into_an_insertion_fails(stage: Stage) -> None:
         page, session = await begin(stage, stack, address, address)
         assert not session.failures
         await page.evaluate("() => { show(8); }")
+        (failure,) = session.failures
+        assert "have written into what an edit has put in" in failure
+
+
+COUNTDOWN = [{"countdown": {"text": "Only {time} left"}}]
+CLOCK = "document.querySelector('[data-seconds]')"
+ANOTHER = f"""() => {{ const {{ parentNode: all }} = {CLOCK};
+  WHERE.append("for ever"); }}"""
+
+
+async def test_a_clock_of_ours_goes_on(stage: Stage) -> None:
+    async with serve(DrawnShop().app()) as address, AsyncExitStack() as stack:
+        page, session = await begin(stage, stack, f"{address}lamps/harbour-lamp", address, COUNTDOWN)
+        for shown in ("15:00", "14:59"):
+            await page.wait_for_function(f"(shown) => {CLOCK}.textContent < shown", arg=shown)
+        assert (await page.locator("main").inner_text()).startswith("Harbour Lamp\nOnly 14:5")
+        assert not session.failures
+
+
+@pytest.mark.parametrize("where", ["all", "all.querySelector('[data-seconds]')"])
+async def test_what_others_write_into_a_clock_fails(where: str, stage: Stage) -> None:
+    async with serve(DrawnShop().app()) as address, AsyncExitStack() as stack:
+        page, session = await begin(stage, stack, f"{address}lamps/harbour-lamp", address, COUNTDOWN)
+        await page.evaluate(ANOTHER.replace("WHERE", where))
         (failure,) = session.failures
         assert "have written into what an edit has put in" in failure
 
