@@ -35,8 +35,20 @@
   const roots = rootsFrom(document);
   // Not `document.title`: a form, a picture or a frame may have this name.
   const title = () => Reflect.get(Document.prototype, "title", document);
+  // Browsers do not know `:lexbor-contains("text")`, so the elements that hold such a text are named one by one.
+  const pathTo = (element) => {
+    const { parentElement: parent } = element;
+    return parent ? `${pathTo(parent)} > :nth-child(${[...parent.children].indexOf(element) + 1})` : ":root";
+  };
+  const holding = (fits) => {
+    const found = new Set(), walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) if (fits(walker.currentNode.data)) found.add(walker.currentNode.parentElement);
+    return [...found].map(pathTo).join() || ":not(*)";
+  };
+  const named = (css) => css.replace(/:lexbor-contains\(\s*(["'])(.*?)\1\s*(i?)\s*\)/g, (written, quote, text, inAnyCase) =>
+    `:is(${holding((data) => data.includes(text) || inAnyCase && data.toLowerCase().includes(text.toLowerCase()))})`);
   const query = memo((css) => {
-    try { return roots.flatMap((root) => [...root.querySelectorAll(css)]); } catch { return null; }
+    try { return roots.flatMap((root) => [...root.querySelectorAll(named(css))]); } catch { return null; }
   });
 
   const intersect = (a, b) => ({

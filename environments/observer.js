@@ -90,7 +90,7 @@
         }
       }
     }
-    const isWhole = drawn.every((css) => query(css)?.length);
+    const isWhole = drawn.every((css) => query(css)?.length !== 0); // null: the browser does not know the selector
     if (!isWhole) page = "";
     return { __proto__: null, found: found(places), cards: cardsOf(cards, held),
       own: ownTexts ? its.own.join("\n") : "", pictures: [...its.pictures], drawn: isWhole };

@@ -13,12 +13,14 @@ from interventions.yaml.sitemap import SiteMap
 
 STANDS: Final = source_of("still.js")
 
-# A page without scripts is as it came.
+# A page without scripts is as it came. What only other readers know (`:lexbor-contains`) is not waited for.
 DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
   const roots = (root) => [root, ...[...root.querySelectorAll("*")].filter((each) => each.shadowRoot)
     .flatMap((each) => roots(each.shadowRoot))];
   const all = roots(document);
-  const has = (css) => all.some((root) => root.querySelector(css));
+  const has = (css) => {
+    try { return all.some((root) => root.querySelector(css)); } catch { return css !== product; }
+  };
   const isDrawn = !document.scripts.length ||
     known.some(has) && !(product && has(product) && !parts.every(has));
   if (isDrawn) done(true);

@@ -90,7 +90,7 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         done = f"replaced {sent['replaced']}" if sent["replaced"] else "written into what an edit has put in"
         session.note_failure(f"{url}: the page's scripts have {done}")
         return FAILED
-    product, came, earlier = session.product_at(url), urljoin(base, sent["came"]), session.earlier_names()
+    product, came, earlier = session.product_at(url), urljoin(base, sent["came"]), session.earlier()
     try:
         result = rewrite(
             body,

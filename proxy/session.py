@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 from typing import Literal
@@ -14,6 +15,7 @@ from interventions.apply.engine import NONE_EARLIER, Receipt, Rewrite, planned_o
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
+from interventions.edits.base import Earlier
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
@@ -144,7 +146,7 @@ class SentPage:
     known: Mapping[str, str]
     came: str | None = None
     """Of a page as drawn: the address at which it came."""
-    earlier: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    earlier: Mapping[str, Earlier] = field(default_factory=dict)
     hash_after: str
     """The hash of what was made of it, as its receipts have it."""
     step: int
@@ -211,6 +213,8 @@ class Session:
     """The receipts of pages as drawn, without hashes: those of a page that is drawn again are not new."""
     sent: list[SentPage] = field(default_factory=list)
     """What the shop has sent of the pages that have receipts, in order."""
+    prices: dict[str, Decimal] = field(default_factory=dict)
+    """By product, the price that edits of data have replaced first."""
     step: int = 0
     """The first step at which what comes now can be seen, as far as the episode counts."""
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
@@ -339,11 +343,12 @@ class Session:
         body: bytes,
         result: Rewrite,
         came: str | None = None,
-        earlier: Mapping[str, frozenset[str]] = NONE_EARLIER,
+        earlier: Mapping[str, Earlier] = NONE_EARLIER,
     ) -> None:
         """Keep what a page was made of that has receipts; see `SentPage`."""
         if self.ended or not result.receipts:
             return
+        self.prices = {**result.prices, **self.prices}
         if len(self.sent) >= MOST_PAGES or self._sent_bytes >= MOST_BYTES:
             return
         self._sent_bytes += len(body)
@@ -394,12 +399,13 @@ class Session:
         self.drawn |= plain.keys()
         return bool(new)
 
-    def earlier_names(self) -> dict[str, frozenset[str]]:
-        """Return, by product, its names that edits of data have replaced."""
-        found: dict[str, frozenset[str]] = {}
+    def earlier(self) -> dict[str, Earlier]:
+        """Return, by product, what edits of data have replaced."""
+        found = {product: Earlier(price=price) for product, price in self.prices.items()}
         for each in self.receipts:
             if each.role == "data.name" and each.before != each.after:
-                found[each.product] = found.get(each.product, frozenset()) | {each.before}
+                known = found.get(each.product, Earlier())
+                found[each.product] = replace(known, names=known.names | {each.before})
         return found
 
     def note_failure(self, reason: str) -> None:

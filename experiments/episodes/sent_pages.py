@@ -6,6 +6,7 @@ it makes the same again. So it is proof, or the record says why it cannot be mad
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from experiments.records.record import Row, artifact_hash
 from interventions.apply.engine import EditFailed, page_hash, rewrite
 from interventions.apply.plan import Plan
+from interventions.edits.base import Earlier
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap
@@ -75,13 +77,13 @@ def made_again(row: Row, artifact: Callable[[str], str | None]) -> MadeAgain:
             known=told["known"],
             came=told.get("came"),
             partly="came" in told,
-            earlier={key: frozenset(names) for key, names in told.get("earlier", {}).items()},
+            earlier=_earlier(told),
         )
         codec, _ = charset.detect(sent, told["content_type"])
         before, after = (each.decode(codec, "replace") for each in (sent, result.body))
     except (EditFailed, CannotEdit) as error:
         return MadeAgain(url, body, None, str(error))
-    except (ValidationError, UserError, ValueError, LookupError, TypeError, AttributeError):
+    except (ValidationError, UserError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError):
         return MadeAgain(url, body, None, "this version of Souk cannot read what was planned")
     if page_hash(result.body, url) != row["page_hash_after"]:
         return MadeAgain(url, before, None, "this version of Souk makes another page of it")
@@ -105,8 +107,19 @@ def _given(page: "SentPage", coding: str) -> str:
     }
     if page.came is not None:
         told["came"] = page.came
-        told["earlier"] = {key: sorted(names) for key, names in page.earlier.items()}
+        told["earlier"] = {key: sorted(each.names) for key, each in page.earlier.items() if each.names}
+        prices = {key: str(each.price) for key, each in page.earlier.items() if each.price is not None}
+        if prices:
+            told["earlier_prices"] = prices
     return json.dumps(told, sort_keys=True, separators=(",", ":"))
+
+
+def _earlier(told: dict[str, Any]) -> dict[str, Earlier]:
+    names, prices = told.get("earlier", {}), told.get("earlier_prices", {})
+    return {
+        key: Earlier(frozenset(names.get(key, ())), Decimal(prices[key]) if key in prices else None)
+        for key in {*names, *prices}
+    }
 
 
 @lru_cache(maxsize=8)

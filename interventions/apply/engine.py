@@ -4,6 +4,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
 from interventions.apply.plan import Plan, Treatment
 from interventions.apply.product_json import Document
-from interventions.edits.base import Change, Edit, Showing
+from interventions.edits.base import Change, Earlier, Edit, Showing
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
@@ -64,7 +65,8 @@ class Rewrite:
 
     `page_type` is empty when the page was not looked at, and `data` for an answer in JSON. `product` is the
     key, on a product's own page; `inline` is what a content security policy may forbid. `lacks` is the first
-    edit that could not be made, where the others were wanted all the same.
+    edit that could not be made, where the others were wanted all the same. `prices`: by product, the price
+    that an edit of data has replaced.
     """
 
     body: bytes
@@ -73,6 +75,7 @@ class Rewrite:
     receipts: tuple[Receipt, ...]
     inline: Inline = field(default_factory=Inline)
     lacks: "EditFailed | None" = None
+    prices: Mapping[str, Decimal] = field(default_factory=dict)
 
 
 class EditFailed(Exception):
@@ -91,7 +94,7 @@ class OtherPage(EditFailed):
         self.product = product
 
 
-NONE_EARLIER: Final[Mapping[str, frozenset[str]]] = {}
+NONE_EARLIER: Final[Mapping[str, Earlier]] = {}
 
 
 @one_page()
@@ -106,7 +109,7 @@ def rewrite(
     places: "PlaceMemory | None" = None,
     came: str | None = None,
     partly: bool = False,
-    earlier: Mapping[str, frozenset[str]] = NONE_EARLIER,
+    earlier: Mapping[str, Earlier] = NONE_EARLIER,
 ) -> Rewrite:
     """Return the page, or the answer in JSON, with the plan's edits made, and a receipt of each edit.
 
@@ -116,7 +119,7 @@ def rewrite(
     Where scripts draw a site's pages (`drawn`), edits are made in the page as it is sent to the browser only
     in data. The others are made in the page as its scripts have drawn it: `came` is the address at which that
     page came; `url` is its address now. `partly`: of a page that is not complete yet, the edits that can be
-    made are. `earlier`: by product, its names that edits of data have replaced.
+    made are. `earlier`: what edits of data have replaced, by product.
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data only those of the
     products that are there. A body that the plan does not concern is returned as the same object. Raises
@@ -189,13 +192,14 @@ class _Rewriting:
         site: SiteMap,
         known: Mapping[str, str],
         came: str | None,
-        earlier: Mapping[str, frozenset[str]],
+        earlier: Mapping[str, Earlier],
         *,
         partly: bool,
     ) -> None:
         self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
         self.earlier, self.partly = earlier, partly
         self.lacks: EditFailed | None = None
+        self.prices: dict[str, Decimal] = {}
         self.current: Owner = ("", "", "")
         self.done: list[tuple[Owner, str, Change]] = []
 
@@ -242,7 +246,9 @@ class _Rewriting:
         page.connects.add("'self'")
         page.scripts |= {edit.script for t in self.plan.treatments for edit in t.edits} - {""}
         body = page.finish()
-        return Rewrite(body, view.page_type, None, self.receipts("data", body), page.inline)
+        return Rewrite(
+            body, view.page_type, None, self.receipts("data", body), page.inline, prices=self.prices
+        )
 
     def run_data(self, content_type: str) -> Rewrite:
         """Raises CannotEdit."""
@@ -255,7 +261,7 @@ class _Rewriting:
         for data in self.site.data_at(self.url):
             self.write_data(document, data, "data", None)
         body = document.text().encode(codec) if document.changed else self.body
-        return Rewrite(body, "data", None, self.receipts("data", body))
+        return Rewrite(body, "data", None, self.receipts("data", body), prices=self.prices)
 
     def begin(self, treatment: Treatment, edit: Edit, role: str) -> Owner:
         self.current = (treatment.intervention, edit.kind(), role)
@@ -288,6 +294,8 @@ class _Rewriting:
                 for part, value in edit.values().items():
                     if entry.has(part):
                         self.begin(treatment, edit, f"data.{part}")
+                        if part == "price" and (old := next(entry.figures(part), None)):
+                            self.prices.setdefault(key, old[0])
                         texts = entry.write(part, value)
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
 

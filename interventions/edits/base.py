@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from functools import lru_cache, partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -65,18 +65,30 @@ class Target:
         return self.place.attribute
 
 
+_CELLS: Final = frozenset(["td", "th"])
+_IN_CELLS: Final[Mapping[Where, Where]] = {"before": "prepend", "after": "append"}
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What edits of data have replaced of a product: its names, and its price in currency units."""
+
+    names: frozenset[str] = frozenset()
+    price: Decimal | None = None
+
+
 @dataclass(frozen=True)
 class Showing:
     """Where a product shows: on its own page (`group` product), in a card (item) or a cart row (row).
 
-    The group `page` is the page as a whole. `earlier`: names of the product that edits of data have replaced.
+    The group `page` is the page as a whole.
     """
 
     page: Page
     site: SiteMap
     group: str
     root: LexborNode | None = None
-    earlier: frozenset[str] = frozenset()
+    earlier: Earlier = Earlier()
 
     def role(self, name: str) -> str:
         """Return the role's name here: `product.title` is `item.title` in a card.
@@ -264,7 +276,7 @@ class Showing:
         matches = 1
         for target in (*others, *(t for t in self.all(role) if t.place != first.place)):
             value = self.value(target)
-            old = next((each for each in (before, *self.earlier) if each and each in value), "")
+            old = next((each for each in (before, *self.earlier.names) if each and each in value), "")
             if before == after and after in value:  # here too the page's data have carried the text
                 matches += 1
             elif old:
@@ -280,7 +292,12 @@ class Showing:
     def insert(
         self, node: LexborNode, where: Where, markup: str, *, style: str = "", script: str = ""
     ) -> None:
-        """Put an element beside or into a node; `style` and `script` are its inline style and script."""
+        """Put an element beside or into a node; `style` and `script` are its inline style and script.
+
+        A cell of a table has nothing beside it: what would stand there stands in it.
+        """
+        if node.tag in _CELLS:
+            where = _IN_CELLS.get(where, where)
         self.page.styles |= {style} - {""}
         self.page.scripts |= {script} - {""}
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
@@ -415,7 +432,7 @@ def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change
 
 def _whole_figures(there: There, role: str) -> Iterator[tuple[Place, Element, Element | None]]:
     """The elements of a role; a price in two elements is one, with its cents."""
-    elements = list(there.all(role))
+    elements = [(place, element.alone()) for place, element in there.all(role)]
     cents = iter([element for place, element in elements if place.part == "fraction"])
     for place, element in elements:
         if place.part != "fraction":

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 from urllib.parse import urljoin
@@ -91,6 +91,15 @@ class Element:
     on_screen: OnScreen = NOWHERE
     bid: str = ""
     in_list: int = 0
+
+    def alone(self) -> "Element":
+        """Return the element without what edits have put inside."""
+        text, given = self.text, self.given
+        for each in self.beside:
+            if each.where == "inside":
+                text = text.replace(each.text, "", 1)
+                given = given and given.replace(each.given, "", 1)
+        return replace(self, text=as_read(text), given=given and as_read(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +202,13 @@ def as_read(text: str) -> str:
 
 
 def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool], text: str) -> Verdict:
-    """Check that a text for which `fits` holds is the whole text of an element where an edit put it."""
-    found = [each for element in there.main(role) for each in element.beside if each.where == where]
+    """Check that a text for which `fits` holds is the whole text of an element where an edit put it.
+
+    What stands beside a cell of a table stands in it.
+    """
+    found = [
+        each for element in there.main(role) for each in element.beside if each.where in (where, "inside")
+    ]
     standing = [each for each in found if fits(each.text)]
     if not standing:
         return Verdict(f"{text!r} does not stand {where} {role}")

@@ -49,11 +49,13 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
             raise CannotEdit("the price stands in two elements; the map's first place has to hold all of it")
         raw = showing.original(target)
         shown = one_line(raw)
-        if self.was is None:
-            if showing.value(target) in (shown, one_line(showing.page.raw(target.node, target.attribute))):
-                raise CannotEdit("the price is the shop's own; write was, or set_price before this edit")
+        written = (shown, one_line(showing.page.raw(target.node, target.attribute)))
+        if self.was is None and showing.value(target) not in written:
             return shown
+        price = showing.earlier.price if self.was is None else filled(self.was)
+        if price is None:
+            raise CannotEdit("the price is the shop's own; write was, or set_price before this edit")
         found = figures(raw, showing.page.usage)
         if len(found) != 1:
             raise CannotEdit(f'the text "{shown}" does not hold exactly one figure')
-        return one_line(raw[: found[0].start] + found[0].write(filled(self.was)) + raw[found[0].end :])
+        return one_line(raw[: found[0].start] + found[0].write(price) + raw[found[0].end :])

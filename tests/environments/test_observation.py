@@ -2,14 +2,17 @@
 
 import io
 import json
+import random
 import re
 from collections.abc import AsyncIterator
 from html import unescape
+from itertools import count
 from typing import Literal
 
 import pytest
 from PIL import Image
 from playwright.async_api import BrowserContext
+from selectolax.lexbor import LexborHTMLParser
 
 from environments.actions import Action
 from environments.browser import VIEWPORT, BrowserPool, run_browsers
@@ -19,7 +22,7 @@ from environments.observe import Wanted, observe
 from environments.shop.server import shop
 from environments.views import View
 from interventions.edits.in_browser import Spot
-from tests.support import pages
+from tests.support import pages, size
 
 pytestmark = [pytest.mark.browser]
 
@@ -259,6 +262,40 @@ async def test_whatever_a_form_calls_its_fields_the_page_is_read_alike(context: 
             )
     plain = seen["/plain"]
     assert {path: each for path, each in seen.items() if each != plain} == {}
+
+
+HOLDING = (
+    'td:lexbor-contains("Price")',
+    'td:lexbor-contains("Price") + td',
+    'tr:has(> th:lexbor-contains("Price")) > td',
+    'b:lexbor-contains( "a, (b) > c" ), i',
+    'tr:lexbor-contains("Price") > :not(th:lexbor-contains("Size"))',
+    "td:lexbor-contains('PRICE' i)",
+    ':lexbor-contains("nowhere")',
+)
+"""Selectors that the site map's own reader knows, and browsers do not."""
+
+
+def table(chance: random.Random) -> str:
+    words = ("Price", "Pri<b>ce</b>", "price", "Size", "<i>a, (b)</i> &gt; c", "<b>a, (b) &gt; c</b>", "")
+    number, rows = count(), []
+    for _ in range(chance.randint(1, 5)):
+        kinds = chance.choices(("td", "th"), k=chance.randint(1, 4))
+        cells = (f'<{kind} id="c{next(number)}">{chance.choice(words)}</{kind}>' for kind in kinds)
+        rows.append(f'<tr id="r{next(number)}">{"".join(cells)}</tr>')
+    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+async def test_elements_that_hold_a_text_are_those_of_the_site_map(context: BrowserContext) -> None:
+    page, chance = await context.new_page(), random.Random(0)
+    for _ in range(size(10, 300)):
+        html = f"<!doctype html><title>T</title>{table(chance)}{table(chance)}"
+        await page.set_content(html)
+        wanted = Wanted(tuple(Spot(css, "id") for css in HOLDING))
+        found = (await observe(page, View(), (), wanted)).standing.found
+        for css in HOLDING:
+            own = [node.attributes.get("id") or "" for node in LexborHTMLParser(html).css(css)]
+            assert [each.text for each in found[Spot(css, "id")] or ()] == own, (css, html)
 
 
 RAISED = {

@@ -212,3 +212,24 @@ async def test_a_part_that_never_comes_is_waited_for_once(
         await episode.act(Action("scroll", (0.0, 1.0)))
         monkeypatch.setattr(settling, "SETTLE_SECONDS", 3_600)
         assert await episode.act(Action("scroll", (0.0, 1.0))) == ""
+
+
+@pytest.mark.parametrize(
+    ("known", "product", "parts", "is_drawn"),
+    [
+        (["main"], "main", ["h1"], True),
+        (["main"], "main", ["h1", "h2"], False),
+        (["ul"], "main", [], False),
+        (["main"], "main", ['h1:lexbor-contains("Lamp")'], True),
+        (["main"], "main", ['h1:lexbor-contains("Lamp")', "h2"], False),
+        (["ul", 'h1:lexbor-contains("Lamp")'], "main", ["h1"], True),
+    ],
+)
+async def test_what_a_browser_cannot_look_for_is_not_waited_for(
+    known: list[str], product: str, parts: list[str], is_drawn: bool, browsers: BrowserPool
+) -> None:
+    async with browsers.context(None) as context:
+        page = await context.new_page()
+        await page.set_content("<main><h1>Lamp</h1></main><script></script>")
+        wanted = {"known": known, "product": product, "parts": parts}
+        assert await page.evaluate(settling.DRAWN, wanted) is is_drawn

@@ -61,9 +61,12 @@ def read_picture(views: Sequence[Sequence[Drawn]]) -> ProductPage:
 
 
 def button_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
-    """Return the middle of the button that puts a product into the cart; None where none can be seen."""
-    found = (each for each in drawn if each.kind == "button" and fills_cart(each.text))
-    return next((each.centre for each in found), None)
+    """Return the middle of what puts a product into the cart, a button before a link.
+
+    None where none can be seen.
+    """
+    found = [each for each in drawn if each.kind in {"button", "link"} and fills_cart(each.text)]
+    return next((each.centre for each in sorted(found, key=lambda each: each.kind)), None)
 
 
 def option_groups(drawn: Sequence[Drawn]) -> list[list[Choosable]]:

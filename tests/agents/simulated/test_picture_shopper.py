@@ -76,6 +76,9 @@ def test_the_button_is_found_by_its_label(label: str) -> None:
     others = [text("Checkout", 10, kind="button"), text(label, 200)]
     assert button_in([*others, text(label, 386, kind="button", x=679)]) == (779, 396)
     assert button_in(others) is None
+    link = text(label, 100, kind="link", x=100)
+    assert button_in([*others, link]) == link.centre
+    assert button_in([*others, link, text(label, 386, kind="button", x=679)]) == (779, 396)
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,15 @@ async def test_where_data_carry_the_name_the_tab_shows_it_too_or_the_trial_fails
     assert outcome == ("choice" if mapped else "treatment_failed"), reason
 
 
+async def test_the_price_that_data_have_lost_can_be_struck(stage: Stage) -> None:
+    edits: list[dict[str, Any]] = [{"set_price": 949}, {"strike_price": {}}]
+    outcome, reason, glances, session = await run(stage, DrawnShop(), site=SITE | {"data": DATA}, edits=edits)
+    assert outcome == "choice", reason
+    assert "data.price" in {each.role for each in session.receipts}
+    for glance in glances:
+        assert ("$949.00was $1,299.00" in glance.text) == (glance.product == "harbour-lamp"), glance.text
+
+
 async def test_edits_come_and_go_with_the_product_that_the_page_shows(stage: Stage) -> None:
     """From the carrier's page to the other's and back, without another page from the shop."""
     shop = DrawnShop("shell", headers={"content-security-policy": "default-src 'self' 'unsafe-inline'"})

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.async_api import BrowserContext, async_playwright
@@ -57,12 +58,18 @@ class Place:
         return self.dispenser[0].welcome()
 
     async def trial(
-        self, folder: Path, kind: str, *, carrier: str | None = "harbour-lamp", observe: Observe = "page"
+        self,
+        folder: Path,
+        kind: str,
+        *,
+        carrier: str | None = "harbour-lamp",
+        observe: Observe = "page",
+        site: dict[str, Any] = SITE,
     ) -> tuple[TrialRecord, list[Glance]]:
         """One trial of a guest that opens both products and buys the first; what the reader saw."""
         self.shop.kind = kind
         self.ended.clear()
-        file = experiment(folder, self.address, SITE, EDITS)
+        file = experiment(folder, self.address, site, EDITS)
         made = ShopDesign(parse_yaml(file.read_text(), str(file)))
         trial = next(each for each in made.trials(["tester"]) if each.carrier == carrier)
         self.dispenser[:] = [
@@ -128,6 +135,13 @@ async def test_a_choice_counts_only_where_the_edits_were_seen(
             assert not any(old in shown for old in ("$1,299.00", "In stock", STORY)), shown
         made = {(each["edit"], each["product"]) for each in record.receipts if each["intervention"]}
         assert made == {(name, "harbour-lamp") for edit in EDITS for name in edit}
+
+
+async def test_a_place_may_be_known_by_a_text_that_it_holds(place: Place, tmp_path: Path) -> None:
+    roles = SITE["roles"] | {"product.title": 'h1:lexbor-contains("Lamp")'}
+    record, glances = await place.trial(tmp_path, next(iter(KINDS)), site=SITE | {"roles": roles})
+    assert record.trial.outcome == "choice", record.trial.reason
+    assert [NUDGE in glance.text for glance in glances] == [False, True]
 
 
 async def test_the_command_gives_trials_in_a_shop_that_scripts_draw(tmp_path: Path) -> None:

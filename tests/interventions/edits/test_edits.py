@@ -274,6 +274,23 @@ def test_the_old_price_is_the_shops_own_unless_another_is_named() -> None:
     assert "does not hold exactly one figure" in reason(of_a_range, {"strike_price": {"was": 30}})
 
 
+def test_what_belongs_beside_a_cell_of_a_table_stands_in_it() -> None:
+    cell = SITE.role("product.price")[0].model_copy(update={"css": "td.cost"})
+    site = SITE.model_copy(update={"roles": SITE.roles | {"product.price": (cell,)}})
+    body = product_page(
+        extra="<table><tr><th>Price</th><td class=cost>$19.99</td><td>In stock</td></tr></table>"
+    )
+    edits = (
+        {"set_price": 9.5},
+        {"strike_price": {}},
+        {"insert_text": {"before": "product.price", "text": "Only"}},
+    )
+    treatment = Treatment("the-id", KEY, tuple(edit_from_dict(edit) for edit in edits))
+    plan = Plan((treatment,))
+    after = rewrite(body, content_type=HTML, url=f"{HOST}page", plan=plan, site=site).body
+    assert texts(after, "table tr > *") == ["Price", "Only$9.50was $19.99", "In stock"]
+
+
 def test_a_struck_price_in_the_cart_changes_no_total() -> None:
     after = run(CART, {"set_price": 10}, {"strike_price": {}}).body
     assert texts(after, "td.subtotal span.price") == ["$20.00", "$1,000.00"]
