@@ -122,7 +122,7 @@ async def test_a_program_that_stands_still_as_it_starts_is_ended_and_started_aga
     monkeypatch.setenv(variable, str(stop))
     async with run_browsers() as browsers:
         with monkeypatch.context() as patched, pytest.raises(PlaywrightError):
-            patched.setattr(pulse, "START_SECONDS", 3)
+            patched.setattr(pulse, "START_SECONDS", 10)
             await browsers.browser()
         stopped = int((tmp_path / "process").read_text())
         assert stopped not in own_processes(str(stop))
