@@ -83,8 +83,8 @@ class Look:
     way: tuple[str, ...] = ()
 
 
-async def _title(page: Page) -> str:
-    """The title of a page; empty where for two seconds others are on their way in its place."""
+async def title_of(page: Page) -> str:
+    """Return the title of a page; empty where for two seconds others are on their way in its place."""
     for _ in range(40):
         title = await page.title()
         if not re.match(r"Loading https?://", title):  # what Playwright says meanwhile
@@ -177,7 +177,7 @@ class Episode:
             # What pages opened is last.
             self._pages.sort(key=lambda page: self._started.get(page, len(pages)))
             for page in pages:
-                self._titles[page] = await _title(page)
+                self._titles[page] = await title_of(page)
         await self._focus(pages[-1])
         await self._settle()
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from environments import settling
 from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
-from environments.episode import Episode
+from environments.episode import Episode, title_of
 from environments.views import View
 from tests.support import serve, size
 
@@ -212,6 +212,30 @@ async def test_a_part_that_never_comes_is_waited_for_once(
         await episode.act(Action("scroll", (0.0, 1.0)))
         monkeypatch.setattr(settling, "SETTLE_SECONDS", 3_600)
         assert await episode.act(Action("scroll", (0.0, 1.0))) == ""
+
+
+async def test_a_tab_on_its_way_has_no_title_of_playwrights(browsers: BrowserPool) -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def answer(request: Request) -> Response:
+        if request.url.path != "/":
+            asked.set()
+            await go_on.wait()
+        return HTMLResponse(f"<title>Page {request.url.path}</title>")
+
+    async with (
+        serve(Starlette(routes=[Route("/{path:path}", answer)])) as url,
+        browsers.context(None) as context,
+    ):
+        page = await context.new_page()
+        await page.goto(url)
+        await page.evaluate("setTimeout(() => { location.href = '/next' })")
+        await asked.wait()
+        reading = asyncio.create_task(title_of(page))
+        for _ in range(2):  # it has asked first
+            assert (await page.title()).startswith("Loading http")
+        go_on.set()
+        assert await reading == "Page /next"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -152,10 +152,12 @@ def experiment(
     page: str = "",
     url: str = "/KEY.html",
     keyed: bool = True,
+    pages: Sequence[str] = (),
     **more: Any,
 ) -> Path:
     """The files of an experiment in the shop, whose one nudge makes these edits.
 
+    pages: the types of pages on which it makes them; none: all.
     url, keyed: what the catalogue says of where products are, and whether it has a column `key`.
     """
     rows = [
@@ -170,6 +172,7 @@ def experiment(
         "kind": "nudge",
         "family": "social proof",
         "direction": 1,
+        **({"pages": [*pages]} if pages else {}),
         "edits": edits or [{"insert_text": {"after": "product.title", "text": NUDGE}}],
     }
     (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))

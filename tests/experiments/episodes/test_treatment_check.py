@@ -337,6 +337,25 @@ async def test_what_a_script_puts_back_fails_the_trial(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.browser
+async def test_what_is_taken_out_of_lists_has_to_stand_on_a_products_page(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    """A text beside the stars is there in every condition, unless an edit takes them out there."""
+    card = '<li class="product-item"><a class="product-item-link" href="/{0}.html">{0}</a>{1}</li>'
+    stars = '<div class="rating-summary"><div class="rating-result" title="80%"></div></div>'
+    shop.extra = f"<ol>{''.join(card.format(key, stars) for key in shop.names)}</ol>"
+    for pages in ((), ["product"], ["listing"]):
+        how: dict[str, Any] = {"edits": edit("remove", "product.stars"), "pages": pages}
+        trajectory, _, trial = await carry_out(place, tmp_path, **how)
+        assert trajectory.outcome == "choice", trajectory.reason
+    taken = "document.querySelector('main .product-rating-details').remove();"
+    shop.script = f"if ('KEY' === '{trial.carrier}') {{ {taken} }}"
+    trajectory, _, _ = await carry_out(place, tmp_path, **how)
+    assert trajectory.outcome == "treatment_failed"
+    assert "does not stand after product.stars on harbour-desk-lamp" in trajectory.reason
+
+
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 SPRINKLED = f"""
 const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
