@@ -78,11 +78,14 @@
     return area === 0 ? 1 : ((shown.right - shown.left) * (shown.bottom - shown.top)) / area;
   };
 
+  // In a picture an attribute is seen only where it is drawn.
+  const isRead = (element, name) => !onlyPicture || name === "placeholder" || name === "alt" && !element.naturalWidth;
   const attributes = (element) => {
     let text = "";
     for (const name of ATTRIBUTES) {
       const value = element.getAttribute(name);
-      if (value !== null && value !== "") text += ` ${name}="${escape(note(squeeze(value)))}"`;
+      if (value === null || value === "") continue;
+      text += ` ${name}="${escape(isRead(element, name) ? note(squeeze(value)) : squeeze(value))}"`;
     }
     if (element.tagName === "INPUT" || element.tagName === "TEXTAREA") {
       if (element.type === "checkbox" || element.type === "radio") {

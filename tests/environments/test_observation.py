@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 from playwright.async_api import BrowserContext
 from selectolax.lexbor import LexborHTMLParser
+from starlette.responses import Response
 
 from environments.actions import Action
 from environments.browser import VIEWPORT, BrowserPool, run_browsers
@@ -296,6 +297,23 @@ async def test_elements_that_hold_a_text_are_those_of_the_site_map(context: Brow
         for css in HOLDING:
             own = [node.attributes.get("id") or "" for node in LexborHTMLParser(html).css(css)]
             assert [each.text for each in found[Spot(css, "id")] or ()] == own, (css, html)
+
+
+ATTRIBUTED = """<p title="of a paragraph">words</p><input placeholder="in a field" title="of a field">
+<img src="/picture.svg" alt="of a picture" width=40 height=40>
+<img src="/none.png" alt="of none" width=90 height=40>"""
+
+
+async def test_in_a_picture_attributes_are_read_where_they_are_drawn(context: BrowserContext) -> None:
+    page = await context.new_page()
+    svg = Response('<svg xmlns="http://www.w3.org/2000/svg"/>', media_type="image/svg+xml")
+    async with pages({"/": ATTRIBUTED, "/picture.svg": svg}) as url:
+        await page.goto(url)
+        read = await observe(page, View(screenshot=True), (), Wanted(own=True))
+        drawn = await observe(page, View(screenshot=True, html=False), (), Wanted(own=True))
+    everything = {"words", "of a paragraph", "in a field", "of a field", "of a picture", "of none"}
+    assert set(read.standing.own.split("\n")) - {""} == everything
+    assert set(drawn.standing.own.split("\n")) - {""} == {"words", "in a field", "of none"}
 
 
 RAISED = {
