@@ -141,6 +141,15 @@ class _Search:
         for node, _ in self.scan.innermost(lambda text: text == name):
             if called(node, "breadcrumb", 6) and (crumb := self.selector(node)):
                 yield Place(css=crumb)
+        yield from islice(self._in_attributes(name), 8)
+
+    def _in_attributes(self, name: str) -> Iterator[Place]:
+        """Where an attribute that readers are given says the name."""
+        for attribute in ("alt", "aria-label", "title"):
+            for node in self.scan.tree.css(f"body [{attribute}]"):
+                says = name in (node.attributes.get(attribute) or "") and self.in_main(node)
+                if says and (css := self.selector(node)):
+                    yield Place(css=css, attribute=attribute)
 
     def price(self) -> FoundRole | None:
         scored = sorted(self._price_candidates(), key=lambda item: -item[0])

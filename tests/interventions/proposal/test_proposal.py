@@ -103,6 +103,21 @@ def test_a_map_like_the_one_written_by_hand() -> None:
     assert site.role("product.stock")
 
 
+def test_a_name_is_found_in_what_readers_of_html_are_given() -> None:
+    page = """<main><h1>Oak Lamp</h1><img class=photo src=a.png alt="Oak Lamp"><img class=other alt="Elm Lamp">
+        <button class=more aria-label="One more Oak Lamp">+</button><p class=now>$3.74</p><button>Buy</button></main>
+        <footer><img class=ad alt="Oak Lamp"></footer>"""
+    places = next(
+        r.places
+        for r in propose("test", Capture(f"{HOST}/lamp", page), None).roles
+        if r.role == "product.name"
+    )
+    assert [(place.css, place.attribute) for place in places[1:]] == [
+        ("img.photo", "alt"),
+        ("button.more", "aria-label"),
+    ]
+
+
 def test_data_of_a_script_are_found_by_what_the_page_shows() -> None:
     page = """<title>Tin Whistle</title><body class="product-page"><h1>Tin Whistle</h1><p class="price">$18.50</p>
 <script>window.state = {"shop": "The Reed", "items": [{"title": "Tin Whistle", "cost": {"amount": 18.5, "text": "$18.50"}}]};</script>"""
