@@ -5,5 +5,7 @@
   delete self.soukObserver;
   if (observe) return observe(told);
   document.currentScript?.remove();
+  // A page that a script has fetched brings this once more; the page into which it was put is observed.
+  if (!document.dispatchEvent(new CustomEvent(told.path, { cancelable: true }))) return;
   if (told.key && self === top) navigator.sendBeacon(told.path, told.key + JSON.stringify({ absent: true }));
 }

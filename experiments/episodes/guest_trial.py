@@ -99,7 +99,7 @@ class GuestTrial:
     _acts: int = 0
     """How many acts that are."""
     _looks: list[Sight] = field(default_factory=list)
-    """What the observer has reported from products' own pages, in order."""
+    """What the observer has reported, in order."""
     _looked: list[float] = field(default_factory=list)
     """When each of these reports came, in seconds from the trial's start."""
     _last: dict[float, Sight] = field(default_factory=dict)
@@ -186,11 +186,13 @@ class GuestTrial:
             self.session.note_failure(f"{url}: {error}")
             return
         product = self._product(url, came)
-        (self._undrawn.discard if report.drawn else self._undrawn.add)(product)
+        # Only a page of an option has to have what scripts draw there.
+        lacks = not report.drawn and product in {each.key for each in self.definition.products}
+        (self._undrawn.add if lacks else self._undrawn.discard)(product)
         html = self._sent().get(product, "")
         sight = Sight(product, html, report.standing, url, scroll=report.scroll)
         self._last[report.visit] = sight
-        if product and report.drawn:
+        if not lacks:
             self._looks.append(sight)
             self._looked.append(self.start.seconds)
         if len(self._looks) > MAX_REPORTS or self._reported > MAX_REPORT_BYTES:

@@ -158,12 +158,12 @@ def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
     """Return how many trials to run at once.
 
     These are as many as cores when agents answer at once or are programs, which have browsers of their own.
-    For a model they are so many that the cores have work while it takes some seconds for each answer, within
-    the memory that is free.
+    For a model they are as many as the memory that is free has room for, up to what a browser can have: when
+    an answer comes soon, fewer begin, as each waits until the cores are free.
     """
     all_cores = os.cpu_count() or 1
     cores = cores or all_cores
     if all(is_simulated(agent) or is_command(agent) for agent in agents):
         return cores
     room = int(psutil.virtual_memory().available) * cores // (all_cores * BYTES_OF_EPISODE)
-    return min(max(room, 4 * cores), 16 * cores, MOST_IN_A_BROWSER)
+    return min(max(room, 4 * cores), MOST_IN_A_BROWSER)

@@ -40,7 +40,10 @@ try:
     from mcp.server.fastmcp.exceptions import ToolError
     from mcp.types import ContentBlock, ImageContent, TextContent
 except ImportError as error:
-    raise UserError(f"souk mcp needs the package mcp ({error.name} is missing); pip install mcp") from None
+    raise UserError(
+        f"souk mcp needs the package mcp, from 1.23 on and below 2 ({error.name} is missing); "
+        "pip install 'mcp>=1.23,<2'"
+    ) from None
 
 INSTRUCTIONS: Final = (
     "You are given tasks in a shop, one at a time. Call next_trial, do what its goal says with act, "

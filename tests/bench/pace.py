@@ -72,8 +72,9 @@ async def run() -> Result:
     rate, memory, steps, _ = paced[PAUSES[0]]
     return Result(
         what=f"episodes per minute with {IN_FLIGHT} slots and answers of {PAUSES[0]:g} s",
-        against="the same machine with an agent that answers at once (in brackets: a bare Playwright loop)",
-        figure=f"{rate / own:.2f} of it ({rate / alone:.2f}), {memory:.0f} MB for each episode in flight",
+        against="the same machine with an agent that answers at once (in brackets: that one against a bare "
+        "Playwright loop)",
+        figure=f"{rate / own:.2f} of it ({own / alone:.2f}), {memory:.0f} MB for each episode in flight",
         goal=f"{GOAL_SHARE:g} ({GOAL_SHARE:g}), under {GOAL_MEMORY} MB",
         reached=rate >= GOAL_SHARE * own and own >= GOAL_SHARE * alone and memory < GOAL_MEMORY,
         times=(

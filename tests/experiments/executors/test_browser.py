@@ -146,7 +146,7 @@ async def test_an_answer_ends_an_outage_at_once() -> None:
     assert not outages.lasts("openai:a")
 
 
-@pytest.mark.parametrize(("free", "slots"), [(64, 32), (2.5, 25), (0.1, 8)])
+@pytest.mark.parametrize(("free", "slots"), [(64, 64), (2.5, 25), (0.1, 8)])
 def test_slots_follow_the_cores_the_memory_and_what_agents_wait_for(
     free: float, slots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 import pytest
 from playwright.async_api import BrowserContext, Page
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from environments.browser import BrowserPool, run_browsers
 from environments.shop.server import shop as embedded_shop
@@ -48,9 +49,11 @@ Visit = Callable[[Page, list[str]], Awaitable[None]]
 @dataclass
 class PolicyShop(ForeignShop):
     policy: str = ""
+    home: str = ""
 
     async def answer(self, request: Request) -> Response:
-        answer = await super().answer(request)
+        at_home = request.url.path == "/"
+        answer = HTMLResponse(self.home) if at_home else await super().answer(request)
         if self.policy:
             answer.headers["content-security-policy"] = self.policy
         return answer
@@ -114,6 +117,12 @@ async def at_leisure(page: Page, urls: list[str]) -> None:
     for url in reversed(urls):
         async with page.expect_request(f"**{SEEN}"):
             await page.goto(url)
+
+
+async def home_first(page: Page, urls: list[str]) -> None:
+    async with page.expect_request(f"**{SEEN}"):
+        await page.goto(urljoin(urls[0], "/"))
+    await both(page, urls)
 
 
 async def only_the_first(page: Page, urls: list[str]) -> None:
@@ -219,6 +228,19 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "script": f"document.querySelectorAll('li .price').forEach((each) => {{ {DEAR} }})",
         },
         'shows "$19.99" in the item of',
+    ),
+    "the old price in a card of the home page": (
+        {
+            "edits": CHEAPER,
+            "visit": home_first,
+            "home": f"<title>Home</title>{PRICED}<script>document.querySelectorAll('li .price').forEach("
+            f"(each) => {{ {DEAR} }})</script>",
+        },
+        'shows "$19.99" in the item of',
+    ),
+    "the home page": (
+        {"edits": CHEAPER, "visit": home_first, "home": f"<title>Home</title>{PRICED}"},
+        "",
     ),
     "a list": ({"edits": [{"reorder": {"rank": 1}}], "extra": LIST}, ""),
     "the old price hidden": (
