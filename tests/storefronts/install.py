@@ -119,6 +119,7 @@ def _version(name: str) -> str:
 
 
 def main() -> None:
+    failed = 0
     for name in sys.argv[1:] or STOREFRONTS:
         if name not in STOREFRONTS:
             raise SystemExit(f"error: no storefront {name!r}; there are: {', '.join(STOREFRONTS)}")
@@ -127,10 +128,12 @@ def main() -> None:
         try:
             install(name)
         except CannotInstall as error:
-            raise SystemExit(f"error: {error}") from None
-        print(
-            f"{name}: {'is' if there else f'installed in {time.monotonic() - start:.0f} s'} in {folder(name)}"
-        )
+            print(f"error: {error}", file=sys.stderr)
+            failed = 1
+        else:
+            took = f"installed in {time.monotonic() - start:.0f} s"
+            print(f"{name}: {'is' if there else took} in {folder(name)}")
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -124,10 +124,12 @@ async def _wrong(page: Page, old: str, *texts: str) -> str:
     return ""
 
 
-async def shown(found: Locator) -> bool:
+async def shown(found: Locator, patience_ms: float = 2_000) -> bool:
     """Whether it is there and can be seen, at the latest after a while."""
+    if not patience_ms:
+        return await found.filter(visible=True).count() > 0
     try:
-        await found.filter(visible=True).first.wait_for(timeout=2_000)
+        await found.filter(visible=True).first.wait_for(timeout=patience_ms)
     except Error:
         return False
     return True

@@ -1,6 +1,7 @@
 """Try every shop by the same steps: `python -m tests.storefronts.matrix [NAME ...] [--step STEP]`.
 
 Writes what came out into `docs/storefronts.md`, the rows of the shops that were tried; `--step` prints only.
+Ends with status 1 where a step has failed, or a shop was not tried.
 """
 
 import argparse
@@ -98,18 +99,22 @@ def main() -> None:
     for name in arguments.name:
         if name not in known:
             raise SystemExit(f"error: no storefront {name!r}; there are: {', '.join(known)}")
-    rows = {}
+    rows, untried = {}, []
     for name in arguments.name or known:
         case = known[name]
         try:
             if not case.is_hand_written and not is_installed(name):
                 install(name)
         except CannotInstall as error:
-            print(f"{name}: cannot be installed: {error}", flush=True)
+            print(f"{name}: not tried: {error}", flush=True)
+            untried.append(name)
             continue
         rows[name] = asyncio.run(attempt(case, arguments.step or list(STEPS)))
     if not arguments.step:
         PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
+    failed = [name for name, row in rows.items() if not all(right for _, _, right in row.values())]
+    if failed or untried:
+        raise SystemExit(f"failed: {', '.join(failed) or 'none'}; not tried: {', '.join(untried) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from playwright.async_api import Browser, BrowserContext
 from interventions.yaml.sitemap import load_site_map
 from tests.experiments.certificates import certificates
 from tests.experiments.command_line import environment, program
-from tests.storefronts.cases import Case
-from tests.storefronts.look import buy, faults
+from tests.storefronts.cases import NUDGE, Case
+from tests.storefronts.look import buy, faults, shown
 
 PATIENCE_S = 400.0
 JSON = {"accept": "application/json"}
@@ -105,23 +105,36 @@ async def run(shop: Shop) -> str:
     with closing(sqlite3.connect(shop.folder / "run.db")) as records:
         ended = Counter(outcome for (outcome,) in records.execute("SELECT outcome FROM trials"))
         (receipts,) = records.execute("SELECT count(*) FROM receipts").fetchone()
-        reasons = [
-            reason
-            for (reason,) in records.execute(
-                "SELECT reason FROM trials WHERE outcome != 'choice' AND reason != ''"
-            )
-        ]
-    told = ", ".join(f"{count} {outcome}" for outcome, count in ended.most_common())
-    if set(ended) != {"choice"}:
-        raise Failed(f"{told}: {(reasons or ['no reason'])[0]}")
+    told = _told(shop.folder / "run.db", ended)
     if not receipts or "Nudged" not in done:
         raise Failed(f"{told}, {receipts} receipts, and no table of effects")
     return f"{told}, {receipts} receipts"
 
 
+def _told(db: Path, ended: Counter[str]) -> str:
+    """How trials have ended. Raises Failed unless all are choices, and each nudge of them has a receipt."""
+    told = ", ".join(f"{count} {outcome}" for outcome, count in ended.most_common())
+    with closing(sqlite3.connect(db)) as records:
+        if set(ended) != {"choice"}:
+            query = "SELECT reason FROM trials WHERE outcome != 'choice' AND reason != ''"
+            (reason,) = records.execute(query).fetchone() or ("no reason",)
+            raise Failed(f"{told}: {reason}")
+        bare = records.execute(
+            "SELECT nudge FROM trials WHERE condition = 'nudged' AND NOT EXISTS "
+            "(SELECT * FROM receipts WHERE trial = trials.trial AND intervention = trials.nudge)"
+        ).fetchall()
+    if bare:
+        raise Failed(f"{told}; without a receipt: {', '.join(nudge for (nudge,) in bare)}")
+    return told
+
+
 async def guest(shop: Shop) -> str:
-    """`souk proxy serve --experiment`, and a plain Playwright script that buys the first product."""
-    outcomes = []
+    """`souk proxy serve --experiment`, and a plain Playwright script that buys the first product.
+
+    Fails also where it has seen a nudge in a trial for which none was planned, or none where it was.
+    """
+    outcomes: Counter[str] = Counter()
+    seen: dict[str, bool] = {}
     command = ("--experiment", "experiment.yaml", "--as", "guest", "--db", "sqlite:///guest.db")
     async with served(shop, *command) as (url, _):
         for _ in range(4):
@@ -130,23 +143,20 @@ async def guest(shop: Shop) -> str:
                 page = await browser.new_page()
                 for address in reversed(trial["urls"]):
                     await page.goto(address, wait_until="networkidle")
+                    sees = await shown(page.get_by_text(NUDGE), patience_ms=0)
+                    seen[trial["trial"]] = seen.get(trial["trial"], False) or sees
                 try:
                     await buy(page, shop.case)
                 finally:
                     trial = await _ended(browser)
                 if not trial["outcome"]:
                     await browser.request.post("http://souk.test/.souk/end", headers=JSON)
-                outcomes.append(trial["outcome"] or "no outcome")
+                outcomes[trial["outcome"] or "no outcome"] += 1
+    told = _told(shop.folder / "guest.db", outcomes)
     with closing(sqlite3.connect(shop.folder / "guest.db")) as records:
-        reasons = [
-            reason
-            for (reason,) in records.execute(
-                "SELECT reason FROM trials WHERE outcome != 'choice' AND reason != ''"
-            )
-        ]
-    told = ", ".join(f"{count} {outcome}" for outcome, count in Counter(outcomes).most_common())
-    if set(outcomes) != {"choice"}:
-        raise Failed(f"{told}: {(reasons or ['no reason'])[0]}")
+        planned = dict(records.execute("SELECT trial, condition = 'nudged' AND nudge = 'text' FROM trials"))
+    if wrong := [trial for trial in seen if seen[trial] != planned[trial]]:
+        raise Failed(f"{told}; of {len(wrong)} the nudge was seen otherwise than planned")
     return told
 
 
