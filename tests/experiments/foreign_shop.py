@@ -136,12 +136,12 @@ class Buyer:
         self.seen: list[str] = []
 
     async def act(self, observation: Observation) -> Decision:
-        self.seen.append(observation.html)
+        self.seen.append(observation.html or observation.tree)
         if self._actions:
             return Decision("", "", self._actions.pop(0))
-        found = re.search(r'<button bid="(\w+)"[^>]*>Add to Cart', observation.html)
-        assert found, observation.html
-        return Decision("", "", Action("click", (found[1],)))
+        found = re.search(r'<button bid="(\w+)"[^>]*>Add to Cart|"Add to Cart" \[bid=(\w+)', self.seen[-1])
+        assert found, self.seen[-1]
+        return Decision("", "", Action("click", (found[1] or found[2],)))
 
 
 def experiment(

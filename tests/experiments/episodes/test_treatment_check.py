@@ -356,6 +356,20 @@ async def test_what_is_taken_out_of_lists_has_to_stand_on_a_products_page(
     assert "does not stand after product.stars on harbour-desk-lamp" in trajectory.reason
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize(("modality", "outcome"), [("html", "choice"), ("tree", "treatment_failed")])
+async def test_what_assistive_technology_is_not_told_is_not_in_the_tree(
+    modality: str, outcome: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    trajectory, _, _ = await carry_out(place, tmp_path, observation=modality)
+    assert trajectory.outcome == "choice", trajectory.reason
+    hidden = ".forEach((each) => each.setAttribute('aria-hidden', 'true'));"
+    shop.script = TAKEN.replace(".forEach((each) => each.remove());", hidden)
+    trajectory, _, _ = await carry_out(place, tmp_path, observation=modality)
+    assert trajectory.outcome == outcome, trajectory.reason
+    assert modality == "html" or "the agent was not shown" in trajectory.reason
+
+
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 SPRINKLED = f"""
 const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
