@@ -7,10 +7,12 @@ is passed on. Everything that no edit can touch is streamed through.
 """
 
 import ipaddress
+import json
 import logging
 import re
 import time
 from collections.abc import Callable
+from typing import Final
 
 from mitmproxy import http
 from mitmproxy.connection import Address
@@ -50,6 +52,10 @@ UNKNOWN = frozenset({"unknown/unknown", "application/unknown", "*/*"})
 """Content types that browsers treat like a missing one."""
 EMPTY_PAGE = b"\n"
 READING = ("GET", "HEAD")
+QUERY: Final = re.compile(r"(?:[\s,\ufeff]|#[^\n\r]*)*(?:query\b|fragment\b|\{)")
+"""How a GraphQL document begins that holds no mutation, where that word is nowhere in it."""
+MOST_QUERY: Final = 2**18
+"""The bytes of a request up to which it is looked for a GraphQL query."""
 """Methods that change nothing at the shop. Pages may ask in this way for what comes when it comes."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
 ASSETS = ("script", "style")
@@ -118,7 +124,7 @@ class Rewriter:
                 return
             if is_document_request(request) or request.method not in READING:
                 session.asked[flow.id] = time.monotonic()
-            if request.method not in READING and not request.path.startswith(OWN):
+            if may_change(request) and not request.path.startswith(OWN):
                 session.changing.add(flow.id)
                 session.changes += 1
             flow.metadata[CHANGES] = session.changes
@@ -253,6 +259,22 @@ def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> h
     headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
     flow.response = http.Response.make(status, error_page(title, explanation), headers)
     return flow.response
+
+
+def may_change(request: http.Request) -> bool:
+    """Return whether a request may change the cart: none that only reads, and no GraphQL query."""
+    if request.method in READING:
+        return False
+    body = request.get_content(strict=False) or b""
+    if len(body) > MOST_QUERY or b"mutation" in body or b'"query"' not in body:
+        return True
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        return True
+    operations = sent if isinstance(sent, list) else [sent]
+    asked = [each.get("query") if isinstance(each, dict) else None for each in operations]
+    return not asked or not all(isinstance(query, str) and QUERY.match(query) for query in asked)
 
 
 def ask_for_whole_pages(request: http.Request, session: Session) -> None:

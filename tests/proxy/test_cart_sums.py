@@ -25,7 +25,7 @@ from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import SiteMap, load_site_map
-from proxy.addon import treat
+from proxy.addon import may_change, treat
 from proxy.server import Slot
 from proxy.session import AllowList, Session, ShownPage
 from tests.support import size
@@ -198,6 +198,31 @@ def test_a_cart_in_which_something_was_changed_may_show_other_sums() -> None:
     shown.session.changes += 1
     shown.page("checkout", "<b class=total>$80.00</b>")
     assert shown.told == []
+
+
+@pytest.mark.parametrize(
+    ("method", "sent", "changes"),
+    [
+        ("GET", "", False),
+        ("POST", "sku=1", True),
+        ("POST", '{"query": "query Cart { cart { total } }"}', False),
+        (
+            "POST",
+            '{"operationName": "Cart", "query": "# the cart\\n, { cart { total } }", "variables": {}}',
+            False,
+        ),
+        ("POST", '[{"query": "fragment F on Cart { total } query { cart { ...F } }"}]', False),
+        ("POST", '{"query": "mutation { add(sku: 1) { total } }"}', True),
+        ("POST", '{"query": "query A { a } mutation B { add(sku: 1) }", "operationName": "B"}', True),
+        ("POST", '[{"query": "{ a }"}, {"id": "stored"}]', True),
+        ("POST", '{"query": "subscription { cart { total } }"}', True),
+        ("POST", '{"query": {"query": "{"}}', True),
+        ("POST", '{"query": "lamps"', True),
+        ("POST", "[]", True),
+    ],
+)
+def test_a_graphql_query_changes_no_cart(method: str, sent: str, changes: bool) -> None:
+    assert may_change(http.Request.make(method, HOST, sent)) == changes
 
 
 def test_sums_in_pages_that_came_while_the_cart_was_changed_are_not_compared() -> None:
