@@ -24,7 +24,7 @@ IDS = {
     "sensitivity-rating": ("sensitivity-rating-507044a2", "51fdcbf54732"),
     "sensitivity": ("sensitivity-f42166c0", "5c7373b71251"),
     "trios": ("trios-ec7f4b73", "6ccc0e8ef898"),
-    "visual": ("visual-58313a80", "ccc3d9d32e83"),
+    "visual": ("visual-5c0271fc", "88e52f0f4b30"),
     "wtp": ("wtp-5f81d129", "5354443750b0"),
 }
 """Of each shipped experiment the run's id, and a digest of the ids of its first forty trials."""
