@@ -2,7 +2,7 @@
 
 A script of the shop undoes, hides, covers, doubles or moves an edit, at once or when something happens. The
 oracle knows neither the engine nor its marks (`screen`); of a trial without pictures it is what the observation says.
-Each edit has three attacks, and twenty-five with `make thorough`.
+Some edits have two attacks each; with `make thorough` all of them have twenty-five.
 """
 
 # ruff: noqa: E501 - scripts and markup stand as they run
