@@ -106,8 +106,8 @@ async def run() -> Result:
         notes=(
             "As for a guest, the browser loads the script once and keeps it; the time of the first page, on "
             "which it is compiled, is in the median's list like any other.",
-            f"The goal of {GOAL_BYTES:,} bytes is for what stands in each page; the code is larger, and comes "
-            "once for each browser.",
+            f"The goal of {GOAL_BYTES:,} bytes is for what stands in each page; the code is larger, and "
+            "comes once for each browser.",
             "The HTML takes no layout and no styles; the observer asks for both.",
             "With `--observe viewport` each text that was not in view yet is measured again at each look.",
         ),
