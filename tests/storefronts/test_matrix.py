@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import yaml
 from playwright.async_api import Browser
 
 from environments.browser import run_browsers
@@ -17,12 +18,12 @@ from interventions.files.schema import load_interventions
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import Proxy
 from proxy.session import AllowList, Session
-from tests.storefronts.cases import cases
+from tests.storefronts.cases import cases, write
 from tests.storefronts.install import CannotInstall, install, is_installed
 from tests.storefronts.look import SUMS, VIEWS, faults
 from tests.storefronts.matrix import hide_addresses, written
 from tests.storefronts.shops import running
-from tests.storefronts.steps import STEPS, Shop, run
+from tests.storefronts.steps import STEPS, Shop, map_it, run
 from tests.support import THOROUGH, size
 
 pytestmark = [pytest.mark.browser, pytest.mark.first]
@@ -84,6 +85,21 @@ async def test_an_experiment_from_trials_to_effects(browser: Browser, tmp_path: 
         case.write_files(tmp_path, base)
         shop = Shop(case, base, tmp_path, browser, trials=size(6, 14))
         assert f"{shop.trials} choice" in await run(shop)
+
+
+@pytest.mark.skipif(not THOROUGH, reason="takes half a minute")
+@pytest.mark.parametrize("name", ["german", "query-addresses", "oscar"])
+async def test_from_a_proposed_map_as_it_is_to_effects(name: str, browser: Browser, tmp_path: Path) -> None:
+    case = cases()[name]
+    if not case.is_hand_written and not is_installed(name):
+        pytest.skip(f"{name} is not installed")
+    async with running(name) as base:
+        case.write_files(tmp_path, base)
+        shop = Shop(case, base, tmp_path, browser)
+        await map_it(shop)
+        file = tmp_path / "experiment.yaml"
+        write(file, yaml.safe_load(file.read_text()) | {"site": str(tmp_path / "proposed.yaml")})
+        assert "14 choice" in await run(shop)
 
 
 def test_rows_of_the_table_are_written_anew_one_by_one() -> None:
