@@ -40,8 +40,8 @@ CHEAPER = {
 PRICES = {"id": "cheap", "kind": "nudge", "family": "price", "direction": 1, "edits": [{"set_price": 3.21}]}
 
 
-FOREIGN = "german"
-"""A shop of tests/storefronts whose pages are not the embedded shop's."""
+FOREIGN = ("german", "drawn-by-scripts")
+"""Shops of tests/storefronts whose pages are not the embedded shop's; the second's are drawn by scripts."""
 
 
 async def run() -> Result:
@@ -55,11 +55,12 @@ async def run() -> Result:
         cheaper = load_shop_design(f"{folder}/e.yaml", AGENT)
         name = "another price, whose old value may stand nowhere"
         taken["embedded"].append((name, *await measured(cheaper)))
-        async with running(FOREIGN) as base:
-            cases()[FOREIGN].write_files(Path(folder), base)
-            foreign = load_shop_design(f"{folder}/experiment.yaml", AGENT)
-            name = f"a text, a price and a number of reviews in the hand-written shop `{FOREIGN}`"
-            taken["foreign"].append((name, *await measured(foreign, base)))
+        for shop in FOREIGN:
+            async with running(shop) as base:
+                cases()[shop].write_files(Path(folder), base)
+                foreign = load_shop_design(f"{folder}/experiment.yaml", AGENT)
+                name = f"a text, a price and a number of reviews in the hand-written shop `{shop}`"
+                taken["foreign"].append((name, *await measured(foreign, base)))
         cards = ShopDesign(experiment_source("listing"))
         taken["cards"].append(("`listing`: nudges on the cards of a list", *await measured(cards)))
     dearest = {part: max(share for *_, share in shares) for part, shares in taken.items()}
@@ -80,7 +81,7 @@ async def run() -> Result:
             for name, whole, without, share in shares
         ),
         how=(
-            f"Episodes by `{AGENT}` in the embedded shop, in a foreign one, and on lists of the embedded "
+            f"Episodes by `{AGENT}` in the embedded shop, in foreign ones, and on lists of the embedded "
             f"shop, whose cards carry the edits: {EPISODES} in a row with the checks and the same "
             f"{EPISODES} without them, in turn, {BLOCKS} times each; the medians, of times and "
             "of what the checks took of each two blocks that followed each other. Without the checks a look "
