@@ -211,7 +211,7 @@ def treat(
 
     `cart`: how often the cart may have changed before (see `ShownPage`).
     """
-    body = whole_body(request, response)
+    body, moved = whole_body(request, response), session.moved_at(cart)
     try:
         result = rewrite(
             body,
@@ -221,6 +221,7 @@ def treat(
             site=session.site,
             known=session.known,
             places=places,
+            moved=moved,
         )
     except OtherPage as failure:
         if session.awaited is None or not is_document_request(request):
@@ -231,10 +232,11 @@ def treat(
         return
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
-    session.note_page(
-        ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
-    )
-    session.note_sent(request.url, content_type(response), body, result)
+    page = ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
+    session.note_page(page)
+    session.note_sent(request.url, content_type(response), body, result, moved=moved)
+    if any(receipt.role.startswith("row.") for receipt in result.receipts):
+        session.moved = (cart, page.moved_by(session.site))
     headers = response.headers
     if result.inline and (policies := headers.get_all(CSP)):
         headers.set_all(CSP, [allow(policy, result.inline) for policy in policies])

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
 from interventions.apply.plan import Plan, Treatment
 from interventions.apply.product_json import Document
-from interventions.edits.base import Change, Earlier, Edit, Showing
+from interventions.edits.base import Change, Earlier, Edit, Showing, Target, figures_at
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
@@ -25,6 +25,9 @@ from interventions.html.splices import Owner
 from interventions.yaml.limited import one_page
 from interventions.yaml.sitemap import Data, SiteMap, product_key
 
+TOTAL: Final = "cart.total"
+HEADED: Final = ("product", "listing")
+"""The types of pages on which a total stands for the cart in a header, and not below lines of it."""
 _MAX_TEXT = 200
 _FEW = 20
 """How often a literal is marked on a page without cards: its reviews may repeat what stands above them."""
@@ -95,6 +98,7 @@ class OtherPage(EditFailed):
 
 
 NONE_EARLIER: Final[Mapping[str, Earlier]] = {}
+NOTHING: Final = Decimal(0)
 
 
 @one_page()
@@ -110,6 +114,7 @@ def rewrite(
     came: str | None = None,
     partly: bool = False,
     earlier: Mapping[str, Earlier] = NONE_EARLIER,
+    moved: Decimal = NOTHING,
 ) -> Rewrite:
     """Return the page, or the answer in JSON, with the plan's edits made, and a receipt of each edit.
 
@@ -119,7 +124,8 @@ def rewrite(
     Where scripts draw a site's pages (`drawn`), edits are made in the page as it is sent to the browser only
     in data. The others are made in the page as its scripts have drawn it: `came` is the address at which that
     page came; `url` is its address now. `partly`: of a page that is not complete yet, the edits that can be
-    made are. `earlier`: what edits of data have replaced, by product.
+    made are. `earlier`: what edits of data have replaced, by product. `moved`: by how much the
+    totals of the cart are to be moved on a product's page or a listing without its lines (see `moved_by`).
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data only those of the
     products that are there. A body that the plan does not concern is returned as the same object. Raises
@@ -128,7 +134,7 @@ def rewrite(
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
         return untouched
-    task = _Rewriting(body, url, plan, site, known, came, earlier, partly=partly)
+    task = _Rewriting(body, url, plan, site, known, came, earlier, moved, partly=partly)
     places = places or PlaceMemory()
     try:
         if is_json(content_type):
@@ -193,11 +199,12 @@ class _Rewriting:
         known: Mapping[str, str],
         came: str | None,
         earlier: Mapping[str, Earlier],
+        moved: Decimal,
         *,
         partly: bool,
     ) -> None:
         self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
-        self.earlier, self.partly = earlier, partly
+        self.earlier, self.moved, self.partly = earlier, moved, partly
         self.lacks: EditFailed | None = None
         self.prices: dict[str, Decimal] = {}
         self.current: Owner = ("", "", "")
@@ -229,7 +236,8 @@ class _Rewriting:
                     self.done.append((page.owner, key, change))
         if self.plan.writes_values and self.came is None:
             self.write_embedded(view)
-        if not self.done:
+        moved = page_type in HEADED and self.came is None and self.move_totals(page)
+        if not (self.done or moved):
             return Rewrite(self.body, page_type, product, (), lacks=self.lacks)
         body = page.finish()
         receipts = self.receipts(page_type, body)
@@ -298,6 +306,20 @@ class _Rewriting:
                             self.prices.setdefault(key, old[0])
                         texts = entry.write(part, value)
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
+
+    def move_totals(self, page: Page) -> bool:
+        """Move the totals on a page that has none of the cart's lines; return whether there are any."""
+        if not self.moved or any(page.has(place.css) for place in self.site.role("row")):
+            return False
+        showing, found = Showing(page, self.site, "page"), False
+        for place in self.site.role(TOTAL):
+            for node in page.find(place.css):
+                target = Target(node, place)
+                if showing.number(target, TOTAL) is not None:
+                    figures = partial(figures_at, place, usage=showing.usage(TOTAL, target))
+                    page.shift(node, self.moved, figures)
+                    found = True
+        return found
 
     def check_address(self) -> None:
         """Raises OtherPage when a planned product's address shows something else than a product's page."""

@@ -8,7 +8,9 @@ from typing import Final, NamedTuple
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document, ProductObject
 from interventions.edits.base import Showing, Target, figures_at
+from interventions.errors import CannotEdit
 from interventions.html.currencies import minor_units
+from interventions.html.page import Page
 from interventions.yaml.sitemap import Data, SiteMap
 
 ROW: Final = "row"
@@ -105,6 +107,21 @@ def sums_on_page(view: MappedPage) -> CartSums:
         for data in embedded.rules:
             _add_data(found, embedded.document, data, view.site, view.page.url, view.product)
     return found
+
+
+def moved_by(sent: Page, shown: Page, site: SiteMap) -> Decimal:
+    """Return by how much edits have moved the totals on a page of a cart with its lines.
+
+    0 where they have not moved all totals alike, or the page cannot be read.
+    """
+    try:
+        before, after = (sums_on_page(MappedPage(page, site)) for page in (sent, shown))
+    except CannotEdit:
+        return Decimal(0)
+    if not before.lines or before.places != after.places:
+        return Decimal(0)
+    moved = {new.value - old.value for old, new in zip(before.totals, after.totals, strict=True)}
+    return moved.pop() if len(moved) == 1 else Decimal(0)
 
 
 def sums_in_answer(document: Document, url: str, site: SiteMap) -> CartSums:

@@ -103,6 +103,23 @@ def test_a_checkout_that_keeps_the_old_sum_is_told() -> None:
     )
 
 
+def test_a_total_in_a_header_follows_the_cart_until_that_may_have_changed() -> None:
+    shown = cheaper(lamp=949)
+    vase = "<header>Cart: <b class=total>{}</b></header><main><h1>Vase</h1><p class=price>$10.00</p></main>"
+    before = vase.format("$2,598.00")
+    assert shown.page("vase", before) == before, "nothing is known of the cart yet"
+    shown.page("cart", CART.format("$1,299.00", 2, "$2,598.00", "$2,598.00"))
+    assert shown.page("vase", before) == vase.format("$1,898.00")
+    assert shown.page("vase", vase.format("$2,603.00")) == vase.format("$1,903.00")
+    checkout = "<p>Total <b class=total>$2,598.00</b></p>"
+    assert shown.page("checkout", checkout) == checkout, (
+        "it may have lines of the cart that the map does not know"
+    )
+    assert len([each for each in shown.told if "checkout" in each]) == 1
+    shown.session.changes += 1
+    assert shown.page("vase", before) == before
+
+
 def test_the_sum_of_a_line_is_held_against_the_price_of_a_piece() -> None:
     shown = cheaper(lamp=949)
     shown.page("lamp", "<main><h1>Lamp</h1><p class=price>$1,299.00</p></main>")
