@@ -38,6 +38,7 @@ from interventions.errors import UserError
 try:
     from mcp.server.fastmcp import Context, FastMCP
     from mcp.server.fastmcp.exceptions import ToolError
+    from mcp.server.transport_security import TransportSecuritySettings
     from mcp.types import ContentBlock, ImageContent, TextContent
 except ImportError as error:
     raise UserError(
@@ -49,6 +50,9 @@ INSTRUCTIONS: Final = (
     "You are given tasks in a shop, one at a time. Call next_trial, do what its goal says with act, "
     "and call next_trial again when the trial has ended."
 )
+
+_OWN_NAMES: Final = TransportSecuritySettings(allowed_hosts=[f"{HOST}:*", "localhost:*"])
+"""Any other name is one that was made to lead here; whoever names an origin is a page in a browser."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +107,9 @@ async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
 
 def make_server(reception: Reception, port: int = 0) -> "FastMCP[Any]":
     """Return a server with the four tools; each session of it is a subject."""
-    server: FastMCP[Any] = FastMCP("souk", INSTRUCTIONS, host=HOST, port=port, log_level="ERROR")
+    server: FastMCP[Any] = FastMCP(
+        "souk", INSTRUCTIONS, host=HOST, port=port, log_level="ERROR", transport_security=_OWN_NAMES
+    )
     subjects: WeakKeyDictionary[object, Subject] = WeakKeyDictionary()
 
     def subject(context: "Context[Any, Any, Any]") -> Subject:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -24,7 +25,7 @@ from experiments.subjects.mcp_server import Offer, make_server, open_reception
 from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS, HostAgent, Reception, Subject
 from tests.experiments.command_line import environment, program
 from tests.journeys.test_computer_agent import button_in
-from tests.support import size
+from tests.support import serve, size
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.usefixtures("one_driver")]
 
@@ -80,23 +81,54 @@ def arguments(*more: str) -> list[str]:
     return ["mcp", "--experiment", "e.yaml", "--as", "tester", "--db", "sqlite:///t.db", *more]
 
 
-async def test_standard_input_and_output(tmp_path: Path) -> None:
+def host_server(folder: Path) -> StdioServerParameters:
+    """`souk mcp`, for a host that starts its servers itself."""
+    return StdioServerParameters(command=program(), args=arguments(), cwd=folder, env=environment({}))
+
+
+async def test_standard_input_and_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that goes away leaves its trial to the next one."""
+    monkeypatch.setattr(
+        "mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 60
+    )  # its end is not killed under load
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
-    server = StdioServerParameters(
-        command=program(),
-        args=arguments(),
-        cwd=tmp_path,
-        env=environment({}),
-    )
-    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+    claimed, stored = "SELECT trial FROM claims", "SELECT trial FROM trials"
+    async with stdio_client(host_server(tmp_path)) as streams, ClientSession(*streams) as session:
         await session.initialize()
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         assert set(tools) == {"next_trial", "observe", "act", "give_up"}
         assert "click(bid: str)" in str(tools["act"].description)
-        for _ in range(2):
-            assert "This trial has ended: choice." in await buy(session)
+        await call(session, "next_trial")
+        left = rows(tmp_path, claimed)
+    assert (len(left), rows(tmp_path, claimed), rows(tmp_path, stored)) == (1, [], [])
+    async with stdio_client(host_server(tmp_path)) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        assert "This trial has ended: choice." in await buy(session)
+        assert rows(tmp_path, stored) == left
+        assert "This trial has ended: choice." in await buy(session)
+    assert rows(tmp_path, claimed) == []
     assert rows(tmp_path, "SELECT outcome, steps FROM trials") == [("choice", 1)] * 2
     assert rows(tmp_path, "SELECT DISTINCT thought FROM steps WHERE step = 0") == [("this one",)]
+
+
+async def test_the_trial_of_a_session_that_is_dropped_ends_with_its_time(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 120", "seconds: 5"))
+    offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")
+    async with open_reception(offer) as reception:
+        server = make_server(reception)
+        app = server.streamable_http_app()
+        async with server.session_manager.run(), serve(app) as url:
+            async with (
+                streamablehttp_client(f"{url}mcp") as (reading, writing, _),
+                ClientSession(reading, writing) as session,
+            ):
+                await session.initialize()
+                await call(session, "next_trial")
+            (trial,) = reception._running
+            record = await trial
+    assert (record.trial.outcome, record.trial.reason) == ("agent_limit", "5 seconds have passed")
+    assert rows(tmp_path, "SELECT trial, outcome FROM trials") == [(record.trial.trial, "agent_limit")]
+    assert rows(tmp_path, "SELECT trial FROM claims") == []
 
 
 @contextmanager
@@ -114,8 +146,29 @@ def served(folder: Path) -> Iterator[str]:
         process.wait(30)
 
 
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "page", "version": "1"},
+    },
+}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+STRANGE = [
+    ("Accept-Language", "en", 200),  # the request is what a host sends
+    ("Host", "shop.example", 421),
+    ("Host", "127.0.0.1.shop.example:80", 421),
+    ("Origin", "http://shop.example", 403),
+    ("Origin", "http://127.0.0.1:80", 403),
+    ("Origin", "null", 403),
+]
+
+
 async def test_streamable_http(tmp_path: Path) -> None:
-    """Two hosts at the same time have trials of their own."""
+    """Two hosts at the same time have trials of their own; a page in a browser has none."""
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
 
     async def host(url: str) -> str:
@@ -127,6 +180,10 @@ async def test_streamable_http(tmp_path: Path) -> None:
             return await buy(session)
 
     with served(tmp_path) as url:
+        async with httpx.AsyncClient() as strange:
+            for header, value, status in STRANGE:
+                said = await strange.post(url, json=HELLO, headers={**ACCEPT, header: value})
+                assert said.status_code == status, said.text
         for ended in await asyncio.gather(host(url), host(url)):
             assert "This trial has ended: choice." in ended
     assert rows(tmp_path, "SELECT outcome FROM trials") == [("choice",)] * 2
