@@ -367,7 +367,7 @@ class Episode:
             hits = [await hit_at(page, *at, self._site) for at in acted]
             self.hits = tuple(hits)
             problem = await point(page, action)
-            if points and not problem:
+            if points and acted and not problem:
                 self._pointers[page] = points[-1]
             return problem
 

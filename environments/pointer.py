@@ -61,9 +61,12 @@ def roles_of(site: SiteMap) -> Iterator[tuple[str, str]]:
 def acted_at(action: Action, pointer: tuple[float, float]) -> tuple[tuple[float, float], ...]:
     """Return the points at which an action does something: of a drag its start and its end.
 
-    pointer: where the pointer is, at which buttons are pressed and released. Raises ActionError.
+    pointer: where the pointer is, at which buttons are pressed and released. A side button goes back or
+    forward, and does nothing at a point. Raises ActionError.
     """
     points = points_at(action)
+    if action.name == "mouse_click" and EVERY[action.name].complete(action.args)[2] in SIDE_BUTTONS:
+        return ()
     if action.name in ("mouse_down", "mouse_up"):
         return (pointer,)
     return (points[0], points[-1]) if len(points) > 1 else points

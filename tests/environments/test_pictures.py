@@ -245,6 +245,10 @@ async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None
         after = await act("mouse_click(110, 505)")
         assert after.arrived
         assert after.tabs[0].title == "Next"
+        title = (await act("mouse_click(300, 250, 'back')")).tabs[0].title
+        assert (title, episode.hits) == ("Desk", ()), "nothing is pressed where the pointer is"
+        await act("mouse_down()")
+        assert [(each.x, each.y) for each in episode.hits] == [(110, 505)]
 
 
 @in_browser
