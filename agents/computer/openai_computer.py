@@ -27,7 +27,7 @@ from agents.computer.agent import (
 )
 from agents.providers.model import THINKING, Named, Request, TextAnswer
 from agents.providers.network import Failure
-from agents.providers.openai_chat import connect, data_url
+from agents.providers.openai_chat import cache_key, connect, data_url
 from agents.providers.openai_responses import ResponseUsage
 from agents.providers.sdk import receive
 from environments.actions import Action
@@ -132,7 +132,8 @@ class OpenAIComputer(ComputerModel):
 
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
+        key = cache_key(self._service, request["input"][0])  # of this conversation: it begins with a picture
+        body = await receive(openai, client.responses.with_raw_response.create(**request, **key), _Response)
         if isinstance(body, Failure):
             return body
         if body.status not in ("completed", "incomplete"):

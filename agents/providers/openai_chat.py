@@ -1,5 +1,7 @@
 """Chat completions, of OpenAI and of any server that speaks the same protocol."""
 
+import hashlib
+import json
 import re
 from typing import Annotated, Any
 
@@ -14,6 +16,7 @@ from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
+from agents.providers.settings import Service
 
 
 class OpenAIChat(NetworkModel, LanguageModel):
@@ -44,7 +47,8 @@ class OpenAIChat(NetworkModel, LanguageModel):
 
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        sent = client.chat.completions.with_raw_response.create(**request)
+        key = cache_key(self._service, request["messages"][0])
+        sent = client.chat.completions.with_raw_response.create(**request, **key)
         body = await receive(openai, sent, Completion)
         return body if isinstance(body, Failure) else body.answer
 
@@ -71,6 +75,17 @@ def connect(base_url: str, key: str) -> AsyncOpenAI:
     """Return a client that neither retries, nor times out, nor follows redirects."""
     http = openai.DefaultAsyncHttpxClient(**client_options())
     return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None, http_client=http)
+
+
+def cache_key(service: Service, beginning: Request) -> Request:
+    """Return what a request has besides, so that it comes to where OpenAI keeps prompts that begin so.
+
+    Empty for other servers, which may refuse what they do not know.
+    """
+    if service.base_url.rstrip("/") != service.url:
+        return {}
+    digest = hashlib.sha256(json.dumps(beginning, sort_keys=True).encode()).hexdigest()
+    return {"prompt_cache_key": digest[:32]}
 
 
 def reasons(model: str) -> bool:

@@ -10,7 +10,7 @@ from agents.base import ChatMessage
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
-from agents.providers.openai_chat import Cached, connect, counted, data_url, reasons
+from agents.providers.openai_chat import Cached, cache_key, connect, counted, data_url, reasons
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
 
@@ -49,7 +49,8 @@ class OpenAIResponses(NetworkModel, LanguageModel):
 
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
+        key = cache_key(self._service, request["input"][0])
+        body = await receive(openai, client.responses.with_raw_response.create(**request, **key), _Response)
         return body if isinstance(body, Failure) else body.answer
 
     def batches(self, client: AsyncOpenAI) -> OpenAIBatches:

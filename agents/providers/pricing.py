@@ -52,6 +52,10 @@ class Price(BaseModel):
         parts = (plain * self.input, tokens.cached * cached, tokens.stored * stored)
         return (sum(parts) + tokens.written * self.output) / 1e6 + images * self.image
 
+    def saved(self, cached: int) -> float:
+        """Return how much less tokens cost that came from the provider's cache than other input, in USD."""
+        return self.of(Tokens(cached, 0)) - self.of(Tokens(cached, 0, cached))
+
 
 class PriceTable(BaseModel):
     """A file of prices; `as_of` is the month in which they were published.

@@ -96,7 +96,8 @@ def _one(one: "RunStatus") -> "RenderableType":
     lines = [f"{one.run}, started {one.started_at}: {STATES[one.state]}"]
     flow = f", {one.running} running, {pace} per minute, {left} left" if pace else ""
     lines.append(f"{_trials(one)} trials{flow}")
-    cached = f" ({one.tokens_cached:,} from the provider's cache)" if one.tokens_cached else ""
+    saved = f", which saved {one.saved:.4f} USD" if one.saved else ""
+    cached = f" ({one.tokens_cached:,} from the provider's cache{saved})" if one.tokens_cached else ""
     tokens = f"{one.tokens_in:,} tokens in{cached}, {one.tokens_out:,} out"
     budget = "" if one.budget_left is None else f" of {one.budget:g}; {one.budget_left:.4f} left"
     at_end = "" if one.cost_at_end is None else f", about {one.cost_at_end:.4f} at the end"

@@ -1,5 +1,6 @@
 """Answer questions about runs for people, budgets and replays; tables are in `tidy_tables.py`."""
 
+from collections import Counter
 from dataclasses import dataclass, fields
 
 import sqlalchemy as sql
@@ -122,11 +123,20 @@ def wasted(records: Records, run: str) -> float:
         return sum((records.checked(control, row)["wasted"] for row in found), 0.0)
 
 
-def cached_tokens(records: Records, run: str) -> int:
-    """Return the tokens that providers took from their caches for a run's requests."""
-    query = sql.select(sql.func.sum(calls.c.tokens_cached)).where(calls.c.run == run)
+def cached_tokens(records: Records, run: str) -> dict[str, int]:
+    """Return the tokens that providers took from their caches for a run's requests, by `PROVIDER:MODEL`."""
+    here = (calls.c.run == trials.c.run) & (calls.c.trial == trials.c.trial)
+    query = (
+        sql.select(trials.c.agent, calls.c.model, sql.func.sum(calls.c.tokens_cached))
+        .join_from(calls, trials, here)
+        .where(calls.c.run == run, calls.c.tokens_cached > 0)
+        .group_by(trials.c.agent, calls.c.model)
+    )
+    found = Counter[str]()
     with records.reading() as connection:
-        return int(connection.scalar(query) or 0)
+        for agent, model, tokens in connection.execute(query):
+            found[f"{agent.partition(':')[0]}:{model}"] += int(tokens)
+    return dict(found)
 
 
 def answering(records: Records, run: str) -> list[tuple[str, str]]:

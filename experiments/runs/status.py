@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from agents.providers.pricing import price_of
 from experiments.records.control import requested_state, runners_of
 from experiments.records.interventions import never_received
 from experiments.records.queries import (
@@ -52,6 +53,11 @@ class RunStatus:
     tokens_out: int
     tokens_cached: int
     """The tokens of `tokens_in` that came from a provider's cache."""
+    saved: float | None
+    """How much less those have cost than other input, by the price table, in USD; None: not known.
+
+    What providers ask for putting tokens into a cache is not taken off.
+    """
     cost: float
     unknown_costs: int
     """The number of trials whose cost is not known."""
@@ -90,7 +96,7 @@ def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
 
 def run_status(records: Records, run: str, name: str, started_at: str) -> RunStatus:
     """Return the status of one run, without a look at whether the database is damaged."""
-    found, facts = cells(records, run), facts_of(records, run)
+    found, facts, cached = cells(records, run), facts_of(records, run), cached_tokens(records, run)
     sequences = _sequences(records, run, facts)
     outcomes = Counter[str]()
     for cell in found:
@@ -118,7 +124,8 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
         outcomes=dict(outcomes),
         tokens_in=sum(cell.tokens_in for cell in found),
         tokens_out=sum(cell.tokens_out for cell in found),
-        tokens_cached=cached_tokens(records, run),
+        tokens_cached=sum(cached.values()),
+        saved=_saved(cached),
         cost=spent,
         unknown_costs=sum(cell.unknown_costs for cell in found),
         partly_opened=partly_opened(records, run),
@@ -139,6 +146,17 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
         ],
         sequences=sequences,
     )
+
+
+def _saved(cached: dict[str, int]) -> float | None:
+    """What tokens from caches have saved, by `PROVIDER:MODEL`; None where one has no price."""
+    saved = 0.0
+    for name, tokens in cached.items():
+        price = price_of(name)
+        if price is None:
+            return None
+        saved += price.saved(tokens)
+    return saved
 
 
 def _cost_at_end(

@@ -1,14 +1,17 @@
 """What providers say of their caches is recorded and priced; Anthropic is asked to keep what comes again."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agents.base import ChatMessage
+from agents.computer.openai_computer import OpenAIComputer
 from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
+from agents.providers.settings import COMPUTERS, SERVICES
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 OF_OPENAI = {"cached_tokens": 600_000, "cache_write_tokens": 300_000}
@@ -71,3 +74,52 @@ async def test_anthropic_is_asked_to_keep_a_long_system_message(provider) -> Non
         await AnthropicMessages("claude-haiku-4-5").ask([{"role": "system", "content": system}, *HELLO])
     kept = [{"type": "text", "text": long, "cache_control": {"type": "ephemeral"}}]
     assert [request["system"] for request in provider.requests] == [kept, "Be brief."]
+
+
+OPENAI = [
+    ("openai", OpenAIChat, "messages", CHAT),
+    ("openai-responses", OpenAIResponses, "input", RESPONSE),
+]
+
+
+@pytest.mark.parametrize(("provider", "kind", "where", "body"), OPENAI, indirect=["provider"])
+async def test_openai_is_told_which_prompts_begin_alike(
+    provider, kind: Any, where: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = SERVICES[provider.kind]
+    monkeypatch.setitem(SERVICES, provider.kind, replace(service, url=service.base_url))
+    calls = []
+    for system, question in (("Be brief.", "A or B?"), ("Be brief.", "C or D?"), ("Be long.", "A or B?")):
+        provider.send(json.dumps(body).encode())
+        asked: list[ChatMessage] = [{"role": "system", "content": system}]
+        calls.append((await kind("m").ask([*asked, {"role": "user", "content": question}])).call)
+    first, second, other = (request["prompt_cache_key"] for request in provider.requests)
+    assert first == second != other
+    assert (len(first), len(other)) == (32, 32)
+    monkeypatch.setitem(SERVICES, provider.kind, service)  # another server at the same address
+    provider.send(json.dumps(body).encode())
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "A or B?"}]
+    elsewhere = (await kind("m").ask(asked)).call
+    assert "prompt_cache_key" not in provider.requests[-1]
+    assert elsewhere.request_digest == calls[0].request_digest, "the key says nothing of what is asked"
+
+
+@pytest.mark.parametrize("provider", ["openai-responses"], indirect=True)
+async def test_a_conversation_with_pictures_has_a_key_of_its_own(
+    provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = COMPUTERS["openai-computer"]
+    monkeypatch.setitem(COMPUTERS, "openai-computer", replace(service, url=service.base_url))
+    for items in (["one"], ["one", "and more"], ["two"]):
+        provider.send(json.dumps(RESPONSE).encode())
+        content = [{"role": "user", "content": item} for item in items]
+        await OpenAIComputer("gpt-5.5").exchange({"model": "gpt-5.5", "input": content})
+    first, second, other = (request["prompt_cache_key"] for request in provider.requests)
+    assert first == second != other
+
+
+@pytest.mark.parametrize("provider", ["compatible"], indirect=True)
+async def test_other_servers_are_told_nothing_of_it(provider) -> None:
+    provider.say("B")
+    await CompatibleChat("m").ask(HELLO)
+    assert set(provider.requests[0]) == {"model", "messages", "max_tokens", "temperature"}

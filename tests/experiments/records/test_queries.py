@@ -55,9 +55,12 @@ def test_rows_come_back_as_they_were_stored(stored: Records) -> None:
 
 def test_tokens_of_caches_add_up(stored: Records) -> None:
     rows = [to_row(Call("", "m", 9, 1, None, 0.1, tokens_cached=n), number=n, step=0) for n in (3, 4)]
-    stored.save(replace(a_record("t5"), calls=rows), replace(a_record("t6", run="r-2"), calls=rows))
-    assert cached_tokens(stored, "r-1") == 7
-    assert cached_tokens(stored, "r-3") == 0
+    of = {"agent": "openai:m"}
+    stored.save(*(replace(a_record(name, **of), calls=rows) for name in ("t5", "t6")))
+    stored.save(replace(a_record("t7", agent="ollama:m"), calls=rows))
+    stored.save(replace(a_record("t8", run="r-2", **of), calls=rows))
+    assert cached_tokens(stored, "r-1") == {"openai:m": 14, "ollama:m": 7}
+    assert cached_tokens(stored, "r-3") == {}
 
 
 def test_cells_add_up_what_their_trials_took(stored: Records) -> None:

@@ -14,9 +14,11 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
+from agents.base import Call
 from experiments.commands.control import pause, resume
 from experiments.commands.status import status
 from experiments.records.control import Runner, request_state
+from experiments.records.record import to_row
 from experiments.records.store import Records
 from experiments.runs import admission
 from experiments.runs.admission import Admission
@@ -119,6 +121,32 @@ async def test_costs_budget_and_outcomes_by_condition(tmp_path: Path, records: R
     assert {name: seen[name] for name in expected} == expected
     cell = {"agent": "simulated:balanced", "condition": "nudged", "outcome": "infra_error", "trials": 1}
     assert cell in seen["cells"]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        # Per million: 0.40 for input, 0.10 of the cache.
+        (
+            "gpt-4.1-mini",
+            "2,000,000 tokens in (1,500,000 from the provider's cache, which saved 0.4500 USD), 20 out",
+        ),
+        (
+            "gpt-6-sol",
+            "2,000,000 tokens in (1,500,000 from the provider's cache), 20 out",
+        ),  # it has no such price
+        ("unheard-of", "2,000,000 tokens in (1,500,000 from the provider's cache), 20 out"),
+    ],
+)
+def test_what_caches_saved_is_told(tmp_path: Path, records: Records, model: str, said: str) -> None:
+    call = Call("", model, 2_000_000, 20, 0.1, 1.0, tokens_cached=1_500_000)
+    saved = replace(
+        a_record("t0", agent=f"openai-responses:{model}", tokens_in=2_000_000, tokens_out=20),
+        calls=[to_row(call, number=0, step=0)],
+    )
+    records.save(saved)
+    told = souk("status", "nudges", "--db", f"sqlite:///{tmp_path}/t.db")
+    assert said in " ".join(told.split())
 
 
 def test_the_cost_at_the_end_is_known_once_each_agent_has_cost_something(
