@@ -89,7 +89,13 @@ def _of_kind(kind: str, when: float, path: str, told: dict[str, Any]) -> Act | N
         case "page", {"start": start, "how": str(how), "linked": bool(linked), "shown": bool(shown)}:
             if _is_number(start, _LATEST):
                 return Act(
-                    kind="page", when=when, path=path, start=float(start), how=how, linked=linked, shown=shown
+                    kind="page",
+                    when=when,
+                    path=path,
+                    start=float(start),
+                    how=storable(how[:100]),
+                    linked=linked,
+                    shown=shown,
                 )
         case "click", {"x": x, "y": y, "button": int(button), "keys": [*keys], **more}:
             hit = _hit(x, y, more)

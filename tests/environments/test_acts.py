@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from environments.acts import BEGIN, MAX_BYTES, MOST, Act, read_acts
 from environments.pointer import Hit
@@ -99,6 +99,7 @@ def test_words_are_cut_and_can_be_stored() -> None:
 
 @pytest.mark.slow
 @settings(max_examples=size(100, 20_000))
+@example(as_json(REPORT).replace(b"navigate", b"\xed\xb2\x80"))
 @given(changed(REPORT).map(as_json) | damaged(as_json(REPORT)))
 def test_any_report_is_read_or_refused(body: bytes) -> None:
     read = read_acts(body)

@@ -126,6 +126,7 @@ async def test_a_clock_of_ours_goes_on(stage: Stage) -> None:
 async def test_what_others_write_into_a_clock_fails(where: str, stage: Stage) -> None:
     async with serve(DrawnShop().app()) as address, AsyncExitStack() as stack:
         page, session = await begin(stage, stack, f"{address}lamps/harbour-lamp", address, COUNTDOWN)
+        await page.wait_for_function(CLOCK)
         await page.evaluate(ANOTHER.replace("WHERE", where))
         (failure,) = session.failures
         assert "have written into what an edit has put in" in failure
