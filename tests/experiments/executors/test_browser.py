@@ -146,16 +146,16 @@ async def test_an_answer_ends_an_outage_at_once() -> None:
     assert not outages.lasts("openai:a")
 
 
-@pytest.mark.parametrize(("free", "slots"), [(64, 64), (2.5, 25), (0.1, 8)])
+@pytest.mark.parametrize(("free", "slots", "of_two"), [(64, 64, 64), (2.5, 25, 12), (0.1, 8, 4)])
 def test_slots_follow_the_cores_the_memory_and_what_agents_wait_for(
-    free: float, slots: int, monkeypatch: pytest.MonkeyPatch
+    free: float, slots: int, of_two: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = SimpleNamespace(available=int(free * 1000) * 2**20)
     monkeypatch.setattr("psutil.virtual_memory", lambda: memory)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert default_slots(["simulated:balanced"]) == default_slots(["command:./agent"]) == 2
     assert default_slots(["simulated:balanced", "openai:small"]) == slots
-    assert Workers(2).slots_each(["openai:small"], is_text=False) == max(4, slots // 2)
+    assert Workers(2).slots_each(["openai:small"], is_text=False) == of_two
     assert Workers(2, slots=3).slots_each(["openai:small"], is_text=False) == 3
 
 
