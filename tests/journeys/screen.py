@@ -16,10 +16,25 @@ from playwright.async_api import Error as PlaywrightError
 
 NO_TEXT = {"SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TITLE"}
 TEXT, DOCUMENT = 3, 9
-NO_INK = (
-    "*::before, *::after, *::marker "
-    "{ color: transparent !important; -webkit-text-fill-color: transparent !important }"
-)
+INK = "color: transparent !important; -webkit-text-fill-color: transparent !important"
+NO_INK = f"*::before, *::after, *::marker {{ {INK} }}"
+# Not by another text, which what edits pages would take for the page's own; attributes of this name it knows.
+# What is inside a field no page is told.
+BLANK = f"""function (blank, text) {{
+  const field = this.getRootNode().host?.closest("input, textarea");
+  const holder = field ?? this.parentElement, root = holder.getRootNode();
+  if (field) this.data = blank ? "" : text;
+  if (blank) {{
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`[browsergym_blank] {{ {INK}; fill: transparent !important; transition: none !important;
+      text-shadow: none !important; text-decoration-color: transparent !important }}`);
+    root.adoptedStyleSheets.push(sheet);
+    holder.setAttribute("browsergym_blank", "");
+  }} else {{
+    root.adoptedStyleSheets.pop();
+    holder.removeAttribute("browsergym_blank");
+  }}
+}}"""
 
 
 def bare(text: str) -> str:
@@ -27,13 +42,19 @@ def bare(text: str) -> str:
     return re.sub(r"[\s\u00a0]+", "", text).casefold()
 
 
-async def is_on_screen(page: Page, text: str) -> bool:
-    """Whether a text can be seen on the screen, in one piece or in several, whatever writes it there."""
+async def is_on_screen(page: Page, text: str, *, whole: bool = False) -> bool:
+    """Whether a text can be seen on the screen, in one piece or in several, whatever writes it there.
+
+    whole: on a screen as large as the page, which has not been scrolled.
+    """
     if not text:
         return False
+    await page.evaluate("document.documentElement.offsetHeight")  # what was never laid out has no boxes
     session = await page.context.new_cdp_session(page)
     try:
-        return await _is_drawn(page, session, text) or await _is_written_by_style(page, session, text)
+        return await _is_drawn(page, session, text, whole) or await _is_written_by_style(
+            page, session, text, whole
+        )
     finally:
         await session.detach()
 
@@ -53,19 +74,19 @@ def holds(plain: str, text: str) -> bool:
     )
 
 
-async def _is_drawn(page: Page, session: CDPSession, text: str) -> bool:
+async def _is_drawn(page: Page, session: CDPSession, text: str, whole: bool) -> bool:
     root = (await session.send("DOM.getDocument", {"depth": -1, "pierce": True}))["root"]
     nodes = {id(node): node for found in _holding(root, text) for node in found}
     if not nodes:
         return False
-    # Only what changes at the text itself: what stands behind it in a line moves.
+    # Only what changes at the text itself: others in the same element are blanked too.
     boxes = [box for node in nodes.values() for box in await _boxes(session, node)]
-    before = await _pixels(page)
+    before = await _pixels(page, whole)
     for node in nodes.values():
-        await _write(session, node, "\u00a0" * len(node["nodeValue"]))
-    after = await _pixels(page)
+        await _blank(session, node, blank=True)
+    after = await _pixels(page, whole)
     for node in nodes.values():
-        await _write(session, node, node["nodeValue"])
+        await _blank(session, node, blank=False)
     return sum(_differ(before.crop(box), after.crop(box)) for box in boxes) >= 3 * len(text)
 
 
@@ -76,9 +97,9 @@ async def place_of(page: Page, text: str) -> tuple[int, int] | None:
     for node in (node for found in _holding(root, text) for node in found):
         boxes = await _boxes(session, node)
         before = await _pixels(page)
-        await _write(session, node, "\u00a0" * len(node["nodeValue"]))
+        await _blank(session, node, blank=True)
         after = await _pixels(page)
-        await _write(session, node, node["nodeValue"])
+        await _blank(session, node, blank=False)
         for box in boxes:
             if _differ(before.crop(box), after.crop(box)) >= 3 * len(text):
                 return box[:2]
@@ -101,12 +122,13 @@ async def _boxes(session: CDPSession, node: dict[str, Any]) -> list[tuple[int, i
     return [(int(min(x)), int(min(y)), int(max(x)) + 1, int(max(y)) + 1) for x, y in quads]
 
 
-async def _write(session: CDPSession, node: dict[str, Any], text: str) -> None:
+async def _blank(session: CDPSession, node: dict[str, Any], *, blank: bool) -> None:
+    """Take the colour of a text away, or give it back."""
     element = await session.send("DOM.resolveNode", {"backendNodeId": node["backendNodeId"]})
     call = {
         "objectId": element["object"]["objectId"],
-        "functionDeclaration": "function (text) { this.data = text; }",
-        "arguments": [{"value": text}],
+        "functionDeclaration": BLANK,
+        "arguments": [{"value": blank}, {"value": node["nodeValue"]}],
     }
     await session.send("Runtime.callFunctionOn", call)
 
@@ -142,7 +164,7 @@ def _texts(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _texts(child)
 
 
-async def _is_written_by_style(page: Page, session: CDPSession, text: str) -> bool:
+async def _is_written_by_style(page: Page, session: CDPSession, text: str, whole: bool) -> bool:
     taken = await session.send("DOMSnapshot.captureSnapshot", {"computedStyles": []})
     strings = taken["strings"]
     found = False
@@ -159,15 +181,15 @@ async def _is_written_by_style(page: Page, session: CDPSession, text: str) -> bo
         found |= any(holds(bare(each), text) for each in written.values())
     if not found:
         return False
-    before = await _pixels(page)
+    before = await _pixels(page, whole)
     blank = await page.add_style_tag(content=NO_INK)
-    after = await _pixels(page)
+    after = await _pixels(page, whole)
     await blank.evaluate("(element) => element.remove()")
     return _differ(before, after) >= 3 * len(text)
 
 
-async def _pixels(page: Page) -> Image.Image:
-    return Image.open(io.BytesIO(await page.screenshot())).convert("L")
+async def _pixels(page: Page, whole: bool = False) -> Image.Image:
+    return Image.open(io.BytesIO(await page.screenshot(full_page=whole))).convert("L")
 
 
 def _differ(before: Image.Image, after: Image.Image) -> int:
