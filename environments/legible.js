@@ -152,7 +152,8 @@
     const isCutOut = own.backgroundClip === "text" && ink.alpha < 0.5;
     let inks = isPicture(element) ? [0, 1] : isCutOut ? painted(own) : [ink.light], grounds = [], blend = null;
     let opacity = isCutOut ? 1 : ink.alpha;
-    for (const at of lineOf(element).map(drawing)) {
+    const line = lineOf(element).map(drawing);
+    for (const at of line) {
       opacity *= at.opacity;
       if (at.isMasked) return { opacity, contrast: 0 };
       if (!grounds.length) grounds = at.paints;
@@ -160,6 +161,10 @@
         [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, share)));
       }
       if (!grounds.length) blend ??= at.blend;
+      else if (at.blend) {  // ink and ground together, with what is behind them
+        const [behind = 1] = line.slice(line.indexOf(at) + 1).flatMap(({ paints }) => paints);
+        [inks, grounds] = [inks, grounds].map((list) => list.map((light) => at.blend(light, behind)));
+      }
     }
     if (!grounds.length) grounds = [1];
     const contrasts = inks.flatMap((light) => grounds.map((ground) => {
@@ -223,7 +228,9 @@
     const page = { left: -scrollX, top: -scrollY, right: document.documentElement.scrollWidth - scrollX,
       bottom: document.documentElement.scrollHeight - scrollY };
     const boxes = [...(element === node ? element : range).getClientRects()];
-    if (boxes.every(({ width, height }) => width < TINY || height < TINY)) return boxes.length ? "tiny" : "";
+    // A tree over an element leaves its texts out. What stands in a field, the browser draws.
+    if (!boxes.length) return element.closest("option, textarea") ? "" : "hidden";
+    if (boxes.every(({ width, height }) => width < TINY || height < TINY)) return "tiny";
     const own = styleOf(element);
     const cut = own.overflowX !== "visible" && own.display !== "inline" ? boxOf(element) : page;
     const left = boxes.map((box) => intersect(uncut(intersect(box, cut), element), wholePage ? page : viewport))

@@ -98,6 +98,13 @@
     return text;
   };
 
+  // A closed tree over an element draws nothing of what is in it, unless it says where.
+  const range = document.createRange();
+  const drawsOwn = (element) => [...element.childNodes].some((child) => {
+    range.selectNode(child);
+    return (child.nodeType === Node.TEXT_NODE ? range : child).getClientRects?.().length > 0;
+  });
+
   // Each visit returns a list of pieces: {text} or {line}; neighbouring texts end up on one line.
   const visit = (element, clip, prefix) => {
     const tag = element.tagName.toUpperCase();
@@ -157,7 +164,7 @@
       }
     }
     if (ownTexts && picture && isShown && !around.length && !element.shadowRoot && (tag.includes("-") ||
-      HOSTS.has(tag) && !pieces.length && box.width * box.height > 0)) closed.push(element);
+      HOSTS.has(tag) && box.width * box.height > 0 && !(pieces.length && drawsOwn(element)))) closed.push(element);
     const interactive = isShown && isInteractive(element);
     const shown = isShown ? attributes(element) : "";
     if (isCard) around.pop();

@@ -32,7 +32,7 @@ HIDING = (
     "mask-image: linear-gradient(transparent, transparent)", "zoom: 0.02", "background: black; color: black",
     "position: relative; top: 2400px", "line-height: 0; overflow: hidden", "transform: rotateX(90deg)",
     "background: #ddd; filter: brightness(0)", "background: white; filter: contrast(0)",
-    "background: white; filter: contrast(3%)",
+    "background: white; filter: contrast(3%)", "background: navy; color: white; mix-blend-mode: screen",
 )  # fmt: skip
 HARMLESS = (
     "opacity: .8", "color: #333", "background: #ffe", "padding: 8px", "margin: 4px", "font-size: 12px",

@@ -613,6 +613,7 @@ async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: 
 
 
 MORE = "document.querySelector('#more')"
+OVER = "document.querySelector('#description').attachShadow({mode: 'closed'})"
 COVER = """const nudge = document.querySelector('.product-title-details');
 const { left, top, width, height } = nudge.getBoundingClientRect();
 document.body.insertAdjacentHTML('beforeend', `<div style="position:fixed; background:white;
@@ -623,6 +624,12 @@ IN_A_PICTURE: dict[str, tuple[Edits, str, str]] = {
     "a blend with the ground": ([], f"{GONE}.style.mixBlendMode = 'screen';", "not shown"),
     "a closed shadow tree": (
         CHEAPER, f"{MORE}.attachShadow({{mode: 'closed'}}).innerHTML = '<p>$19.99</p>';", "old price",
+    ),
+    "a closed shadow tree over a text": (CHEAPER, f"{OVER}.innerHTML = '<p>$19.99</p>';", "old price"),
+    "a closed shadow tree over the edit": (
+        edit("replace_text", {"in": "product.description", "from": "warm", "to": "cold"}),
+        f"{OVER};",
+        "not shown",
     ),
     "a sandboxed frame": (
         CHEAPER, f"{MORE}.innerHTML = '<iframe sandbox srcdoc=\"<p>$19.99</p>\"></iframe>';", "old price",
