@@ -153,7 +153,7 @@ KINDS: Final = {
     "the nudge is hidden": """draw().then(() => document.head.insertAdjacentHTML("beforeend",
         "<style>[class*=-details] { opacity: 0 }</style>"));""",
     "the old price beside": """draw().then(() => app.querySelector("p.story").insertAdjacentHTML("afterend",
-        `<p>Before: ${money(OLD)}</p>`));""",
+        `<p>Before: ${money(OLD_CENTS)}</p>`));""",
     "no price": "draw().then(() => app.querySelector('p.price').remove());",
     "never drawn": "",
 }
@@ -214,7 +214,7 @@ class DrawnShop:
                 sent = f"<a-lamp><template shadowrootmode=open>{sent}</template></a-lamp>"
         others = "".join(f'<a class=move href="/lamps/{each}">{each}</a> ' for each in LAMPS)
         script = f"{LIBRARY}\n{self.script or KINDS[self.kind]}".replace("STORY", STORY)
-        script = script.replace("OLD", json.dumps(LAMPS.get(key, ("", 0))[1]))
+        script = script.replace("OLD_CENTS", json.dumps(LAMPS.get(key, ("", 0))[1]))
         return (
             f'<!doctype html><html lang=en><head><meta charset="utf-8"><title>Lamps</title></head>'
             f"<body><nav>{others}</nav><div id=app>{sent}</div><script>{script}</script></body></html>"
@@ -261,7 +261,9 @@ class Glance(NamedTuple):
         return shown and not any(each in self.text for each in (old, "In stock", STORY))
 
 
-def experiment(folder: Path, address: str, site: dict[str, Any], edits: list[dict[str, Any]]) -> Path:
+def experiment(
+    folder: Path, address: str, site: dict[str, Any], edits: list[dict[str, Any]], **more: Any
+) -> Path:
     rows = [f"{key},Lamps,{name},{cents / 100},80%,12,/lamps/{key}" for key, (name, cents) in LAMPS.items()]
     (folder / "lamps.csv").write_text("\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n")
     nudge = {"id": "few", "kind": "nudge", "family": "scarcity", "direction": 1, "edits": edits}
@@ -282,6 +284,7 @@ def experiment(folder: Path, address: str, site: dict[str, Any], edits: list[dic
             },
             "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
             "limits": {"steps": 5, "seconds": 60},
+            **more,
         }
     )
     (folder / "drawn.yaml").write_text(source)

@@ -8,7 +8,7 @@ Some edits have two attacks each; with `make thorough` all of them have twenty-f
 # ruff: noqa: E501 - scripts and markup stand as they run
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from html import escape
 from typing import NamedTuple
 
@@ -169,6 +169,7 @@ ATTACKS = {
         h.attachShadow({mode: 'open'}).innerHTML = `<b>${OLD}</b>`""",
     "double in a closed shadow": """const h = document.createElement('div'); t.after(h);
         h.attachShadow({mode: 'closed'}).innerHTML = `<b>${OLD}</b>`""",
+    "a tree over it": """t.closest('h2, p, div, section').attachShadow({mode: 'MODE'}).innerHTML = `<b>${OLD}</b>`""",
     "double in a frame": """const f = document.createElement('iframe'); f.srcdoc = `<b>${OLD}</b>`; t.after(f);
         await new Promise((done) => { f.onload = done; })""",
     "move below": "document.querySelector('#bas').style.marginTop = '1500px'; document.querySelector('#bas').append(t)",
@@ -186,6 +187,7 @@ CHOICES = {
     "HARMLESS": HARMLESS,
     "STATE": ("", "inert"),
     "FIELD": ("value", "placeholder"),
+    "MODE": ("open", "closed"),
 }
 WHEN = {
     "load": "strike()",
@@ -210,16 +212,22 @@ async function strike() {
 """
 
 
-def attack(kind: Kind, rng: random.Random, name: str = "") -> tuple[str, str, str]:
-    """A name, a script, and when it strikes."""
+def attack(
+    kind: Kind,
+    rng: random.Random,
+    name: str = "",
+    attacks: Mapping[str, str] = ATTACKS,
+    moments: Mapping[str, str] = WHEN,
+) -> tuple[str, str, str]:
+    """A name, a script, and when it strikes: at the first of the moments more often than at others."""
     # In a sentence only a price is known again; a word such as "Red" may stand there for anything.
-    possible = kind.attacks or [name for name in ATTACKS if name != "double in a sentence" or "$" in kind.old]
-    name, when = name or rng.choice(possible), rng.choice(["load"] * 3 + list(WHEN))
-    code = ATTACKS[name]
+    possible = kind.attacks or [name for name in attacks if name != "double in a sentence" or "$" in kind.old]
+    name, when = name or rng.choice(possible), rng.choice([next(iter(moments))] * 3 + list(moments))
+    code = attacks[name]
     for word, choices in CHOICES.items():
         code = code.replace(word, rng.choice(choices))
     old = kind.old or "Something else"
-    return f"{name} on {when}: {code}", SCRIPT % (f"`{kind.new}`", f"`{old}`", code, WHEN[when]), when
+    return f"{name} on {when}: {code}", SCRIPT % (f"`{kind.new}`", f"`{old}`", code, moments[when]), when
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Pages that scripts draw: a trial counts only where a reader in the browser saw the edits at each look."""
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import BrowserContext
 from starlette.concurrency import run_in_threadpool
 
-from agents.base import Decision
+from agents.base import Agent, Decision
 from environments import settling
 from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
@@ -18,6 +18,7 @@ from environments.observation import Observation
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.sent_pages import made_again, sent_pages
 from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.trajectory import Trajectory
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Proxy, run_proxy
 from proxy.session import Session
@@ -81,19 +82,39 @@ async def run(
     carrier: str | None = "harbour-lamp",
 ) -> tuple[str, str, list[Glance], Session]:
     """Run one trial; returns its outcome, the reason, what was seen at each look, and the session."""
+    agents = list[Reader]()
+
+    def agent(context: BrowserContext) -> Reader:
+        agents.append(Reader(context, *presses))
+        return agents[0]
+
+    trajectory, session = await carry_out(stage, shop, agent, site=site, edits=edits, carrier=carrier)
+    return trajectory.outcome or "", trajectory.reason, agents[0].glances, session
+
+
+async def carry_out(
+    stage: Stage,
+    shop: DrawnShop,
+    agent: Callable[[BrowserContext], Agent],
+    *,
+    site: dict[str, Any],
+    edits: list[dict[str, Any]],
+    carrier: str | None = "harbour-lamp",
+    **more: Any,
+) -> tuple[Trajectory, Session]:
+    """Run one trial with an agent; `more` of its experiment."""
     async with serve(shop.app()) as address:
-        file = experiment(stage.folder, address, site, edits)
+        file = experiment(stage.folder, address, site, edits, **more)
         made = ShopDesign(parse_yaml(file.read_text(), str(file)))
         trial = next(each for each in made.trials(made.experiment.agents) if each.carrier == carrier)
         runner = ShopTrialRunner(made, address)
         slot = await stage.proxy.open_slot()
         slot.session = session = runner.session(trial)
         async with stage.browsers.context(slot.url) as context:
-            agent = Reader(context, *presses)
-            trajectory = await runner.episode(trial, agent, context, session)
+            trajectory = await runner.episode(trial, agent(context), context, session)
     rows, texts = sent_pages(session)
     assert [made_again(row, texts.get).problem for row in rows] == [""] * len(rows)
-    return trajectory.outcome or "", trajectory.reason, agent.glances, session
+    return trajectory, session
 
 
 @pytest.mark.parametrize("kind", usual(KINDS, 5))
