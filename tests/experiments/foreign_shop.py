@@ -53,6 +53,8 @@ class ForeignShop:
     """What the button does, as JavaScript; empty: the shop says its message."""
     reloads: bool = False
     """Whether a page is loaded anew when something is added to the cart."""
+    markup: str = ""
+    """The page of a product, in place of its own; it may hold `KEY` and `NAME`."""
     wall: str = ""
     """A page that comes first to whoever has no cookie `human`; empty: none. It may hold `PATH`."""
     asked: list[str] = field(default_factory=list)
@@ -90,6 +92,8 @@ class ForeignShop:
     def page(self, key: str, *, plain: bool = False, added: bool = False) -> str:
         """A product's page; `plain`: without scripts, and with no word whose page it is."""
         name, script = self.names[key], "" if plain else self.script.replace("KEY", key)
+        if self.markup:
+            return self.markup.replace("KEY", key).replace("NAME", name)
         canonical = self.canonical.replace("KEY", key)
         link = f'<meta property="og:url" content="{canonical}">' if canonical and not plain else ""
         said = json.dumps(self.message.format(name=name))

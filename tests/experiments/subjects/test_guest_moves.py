@@ -1,16 +1,21 @@
-"""Generated ways of a page that moves and undoes its edit: no choice of a guest counts against the screen."""
+"""Generated ways of a page that moves and undoes its edit: no choice of a guest counts against the screen.
+
+Then the attacks on every kind of edit, in the shop of those on pages that Souk's own agents see.
+"""
 
 import random
+import re
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import yaml
 from playwright.async_api import Error, Page
 
 from experiments.episodes.guest_trial import Observe
 from experiments.records.record import TrialRecord
 from proxy.error_page import NOT_TREATED
-from tests.experiments.foreign_shop import design, experiment
+from tests.experiments.foreign_shop import KEYS, NAMES, design, experiment
 from tests.experiments.hostile_moves import PRESS, RESTS, Case, case
 from tests.experiments.subjects.test_observed_guests import (
     JSON,
@@ -21,7 +26,8 @@ from tests.experiments.subjects.test_observed_guests import (
     place,
     site_in,
 )
-from tests.journeys.screen import is_on_screen
+from tests.journeys.screen import is_on_screen, is_read
+from tests.journeys.test_hostile_pages import ATTACKS, KINDS, PAGE, SITE, Kind, attack, happen
 from tests.support import size
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(size(300, 1_800))]
@@ -98,3 +104,76 @@ async def test_no_choice_counts_that_the_screen_belies(
         honest += made.honest and counts
     assert not wrong
     assert honest, "no choice on an honest page"
+
+
+# What an observer does not read, as docs/any-agent.md says; a whole page may be read under what covers it.
+UNREAD = re.compile("sandbox|closed|frame|drawing|tree")
+COVERS = re.compile("cover")
+MAP = SITE.model_dump(mode="json", exclude_defaults=True, exclude={"query"})
+MAP |= {"choice": {"request": {"path": "/cart/(.+)"}}}
+BUTTON = f"<button id={BUY[1:]} onclick=\"fetch('/cart/KEY', {{{{method: 'POST'}}}})\">Buy</button>"
+SHOP = PAGE.replace(NAMES[KEYS[0]], "NAME").replace("<aside", f"{BUTTON}<aside")
+
+
+def is_visible(kind: Kind) -> bool:
+    """Whether the screen shows an edit of this kind, not only the HTML."""
+    return any(view.screenshot for view in kind.views)
+
+
+async def shows(page: Page, kind: Kind, text: str, observe: Observe) -> bool:
+    """Whether a guest could be shown a text: on the screen, or in the HTML where no screen shows it."""
+    if is_visible(kind):
+        return await is_on_screen(page, text, whole=observe == "page")
+    return is_read(await page.locator("#fiche").evaluate("(each) => each.outerHTML"), text)
+
+
+async def attacked(
+    place: Place, folder: Path, kind: Kind, script: str, when: str, observe: Observe
+) -> tuple[TrialRecord, bool]:
+    """One trial in which the page of the first product attacks its edit.
+
+    Returns its record, and whether the edit was shown before that or after it, and nothing old was.
+    """
+    markup = SHOP.format(script=f"if ('KEY' === '{KEYS[0]}') {{ {script} }}")
+    vars(place.shop).update(vars(PolicyShop(markup=markup)))
+    (folder / "boutique.yaml").write_text(yaml.safe_dump(MAP))
+    file = experiment(folder, place.shop, place.address, [kind.edit], site=str(folder / "boutique.yaml"))
+    place.give(design(file), observe, nudged=True)
+    async with place.browsers.context(place.slot.url) as context:
+        urls = (await (await context.request.post(NEXT, headers=JSON)).json())["urls"]
+        place.ended.clear()
+        page = await context.new_page()
+        for url in reversed(urls):
+            await page.goto(url)
+            await page.wait_for_function(RESTED)
+        new, old = [], []
+        for last in (False, True):
+            if last:
+                await happen(page, when)
+            for text, found in ((kind.new, new), (kind.old, old)):
+                found.append(bool(text) and await shows(page, kind, text, observe))
+        async with page.expect_response("**/cart/*"):
+            await page.evaluate(f"document.querySelector('{BUY}').click()")
+        (record,) = place.ended
+        return record, (any(new) or not kind.new) and not any(old)
+
+
+@pytest.mark.parametrize("observe", ["page", "viewport"])
+async def test_no_choice_counts_whatever_is_done_to_edits_of_any_kind(
+    observe: Observe, place: Place, tmp_path: Path
+) -> None:
+    rng, wrong = random.Random(observe), []
+    kinds = [kind for kind in KINDS.values() if observe == "page" or is_visible(kind)]
+    attacks = {
+        name: code
+        for name, code in ATTACKS.items()
+        if not UNREAD.search(name) and not (observe == "page" and COVERS.search(name))
+    }
+    for number in range(size(4, 100)):
+        honest, kind = number % 4 == 0, rng.choice(kinds)
+        name, script, when = attack(kind, rng, rng.choice(["harmless", "nothing"]) if honest else "", attacks)
+        record, shown = await attacked(place, tmp_path, kind, script, when, observe)
+        counts = record.trial.outcome == "choice"
+        if (counts and not shown) or (honest and not counts):
+            wrong.append((str(kind.edit), name, shown, record.trial.outcome, record.trial.reason))
+    assert not wrong
