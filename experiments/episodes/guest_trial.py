@@ -39,6 +39,7 @@ from proxy.session import Session
 UNSEEN_SECONDS: Final = 5.0
 """How long a guest that has a trial may take to open a page of the shop before it is told how, in seconds."""
 UNSEEN: Final = "No page of the shop has come through the proxy yet."
+UNOBSERVED: Final = "the choice was made on a page in which no observer is"
 
 MAX_REPORT: Final = 4 * 2**20
 """The most bytes of a page's report that are read."""
@@ -197,6 +198,8 @@ class GuestTrial:
             self._looked.append(self.start.seconds)
         if len(self._looks) > MAX_REPORTS or self._reported > MAX_REPORT_BYTES:
             self.session.note_failure(f"{url}: the page does not come to rest")
+        if self.session.added:
+            self.chose()
 
     def _product(self, url: str, came: str) -> str:
         """The product whose page is at an address: the one as which it came, whatever address it has now.
@@ -249,8 +252,10 @@ class GuestTrial:
         """
         trajectory = Trajectory()
         if self._by_page and self._left and self._left.keys() >= self._last.keys():
-            trajectory.end("treatment_failed", "the choice was made on a page in which no observer is")
-            self.end(trajectory)
+            # What scripts have drawn in a cart is there before its page has been observed.
+            if self.session.added[0].by != "cart" or not self.session.site.drawn:
+                trajectory.end("treatment_failed", UNOBSERVED)
+                self.end(trajectory)
             return
         if not self.acted:
             trajectory.fail("shop", not_its_own(BY[self.session.added[0].by], self.session))
@@ -279,7 +284,10 @@ class GuestTrial:
     def gave_up(self) -> None:
         """End the trial without a choice, because the guest wants no product."""
         trajectory = Trajectory()
-        trajectory.end("no_choice", "the guest ended the trial")
+        if self.session.added:
+            trajectory.end("treatment_failed", UNOBSERVED)
+        else:
+            trajectory.end("no_choice", "the guest ended the trial")
         self.end(trajectory)
 
     async def run_out(self) -> None:

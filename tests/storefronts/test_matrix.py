@@ -23,7 +23,7 @@ from tests.storefronts.install import CannotInstall, install, is_installed
 from tests.storefronts.look import SUMS, VIEWS, faults
 from tests.storefronts.matrix import hide_addresses, written
 from tests.storefronts.shops import running
-from tests.storefronts.steps import STEPS, Shop, map_it, run
+from tests.storefronts.steps import STEPS, Shop, guest, map_it, run
 from tests.support import THOROUGH, size
 
 pytestmark = [pytest.mark.browser, pytest.mark.first]
@@ -83,6 +83,13 @@ async def test_an_experiment_from_trials_to_effects(browser: Browser, tmp_path: 
         case.write_files(tmp_path, base)
         shop = Shop(case, base, tmp_path, browser, trials=size(6, 14))
         assert f"{shop.trials} choice" in await run(shop)
+
+
+async def test_a_guest_whose_choice_is_drawn_on_the_next_page(browser: Browser, tmp_path: Path) -> None:
+    case = cases()["old-tables"]
+    async with running(case.name) as base:
+        case.write_files(tmp_path, base)
+        assert await guest(Shop(case, base, tmp_path, browser)) == "4 choice"
 
 
 @pytest.mark.skipif(not THOROUGH, reason="takes half a minute")
