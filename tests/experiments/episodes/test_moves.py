@@ -31,7 +31,10 @@ class Reader:
         self.read = observation.html
         if not self._urls:  # whatever addresses the pages have given themselves
             keys = {name: key for key, name in NAMES.items()}
-            self._urls = [f"{self._address}{keys[tab.title]}.html" for tab in observation.tabs]
+            # A tab that never comes to rest has no title.
+            found = [keys.get(tab.title) for tab in observation.tabs]
+            left = [key for key in keys.values() if key not in found]
+            self._urls = [f"{self._address}{key or left.pop()}.html" for key in found]
         return Decision("", "", self._next())
 
     def _next(self) -> Action:
