@@ -52,11 +52,11 @@ UNKNOWN = frozenset({"unknown/unknown", "application/unknown", "*/*"})
 """Content types that browsers treat like a missing one."""
 EMPTY_PAGE = b"\n"
 READING = ("GET", "HEAD")
+"""Methods that change nothing at the shop. Pages may ask in this way for what comes when it comes."""
 QUERY: Final = re.compile(r"(?:[\s,\ufeff]|#[^\n\r]*)*(?:query\b|fragment\b|\{)")
 """How a GraphQL document begins that holds no mutation, where that word is nowhere in it."""
 MOST_QUERY: Final = 2**18
-"""The bytes of a request up to which it is looked for a GraphQL query."""
-"""Methods that change nothing at the shop. Pages may ask in this way for what comes when it comes."""
+"""The most bytes of a request in which a GraphQL query is looked for."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
 ASSETS = ("script", "style")
 ASSET_ENDINGS = (".js", ".mjs", ".css")
@@ -211,7 +211,7 @@ def treat(
 
     `cart`: how often the cart may have changed before (see `ShownPage`).
     """
-    body, moved = whole_body(request, response), session.moved_at(cart)
+    body, totals = whole_body(request, response), session.totals_at(cart)
     try:
         result = rewrite(
             body,
@@ -221,7 +221,7 @@ def treat(
             site=session.site,
             known=session.known,
             places=places,
-            moved=moved,
+            totals=totals,
         )
     except OtherPage as failure:
         if session.awaited is None or not is_document_request(request):
@@ -234,9 +234,9 @@ def treat(
         session.awaited.pop(result.product, None)
     page = ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
     session.note_page(page)
-    session.note_sent(request.url, content_type(response), body, result, moved=moved)
+    session.note_sent(request.url, content_type(response), body, result, totals=totals)
     if any(receipt.role.startswith("row.") for receipt in result.receipts):
-        session.moved = (cart, page.moved_by(session.site))
+        session.totals = (cart, page.moved_totals(session.site))
     headers = response.headers
     if result.inline and (policies := headers.get_all(CSP)):
         headers.set_all(CSP, [allow(policy, result.inline) for policy in policies])

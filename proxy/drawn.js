@@ -189,11 +189,11 @@
     [...lists].every(([parent, [, now]]) => same([...parent.childNodes], now)) &&
     [...values].every(([node, all]) => [...all].every(([name, [, now]]) => node.getAttribute(name) === now));
 
-  // What the page's scripts have written is theirs, even where it is what was written here: they may have put
-  // another product in the place of the one before.
   // A clock that was put in (countdown.js) goes on by itself.
   const ticks = (node) => node.nodeType === 1 && node.hasAttribute("data-seconds") && !node.firstElementChild &&
     /^\d+(:\d\d){1,2}$/.test(node.textContent);
+  // What the page's scripts have written is theirs, even where it is what was written here: they may have put
+  // another product in the place of the one before.
   const note = (records) => {
     const seen = new Set();
     for (const { target, type, attributeName, addedNodes } of records) {

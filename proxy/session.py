@@ -11,11 +11,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from interventions.apply.consistency import Sighting, figures_in, figures_on, sightings_on
-from interventions.apply.engine import NONE_EARLIER, NOTHING, Receipt, Rewrite, planned_on_own_page
+from interventions.apply.engine import NO_TOTALS, NONE_EARLIER, Receipt, Rewrite, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
-from interventions.apply.sums import moved_by
+from interventions.apply.sums import moved_totals
 from interventions.edits.base import Earlier
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
@@ -94,10 +94,10 @@ class ShownPage:
         """The page, parsed once for all who soon look at it; None: it is no HTML, or cannot be read."""
         return _parsed(self) if is_html(self.content_type) else None
 
-    def moved_by(self, site: SiteMap) -> Decimal:
-        """Return by how much edits have moved the totals on this page of a cart."""
+    def moved_totals(self, site: SiteMap) -> Mapping[Decimal, Decimal]:
+        """Return, by total as the shop has sent it, the total to which edits have moved it on this page."""
         sent = None if self.sent is None else _parse(replace(self, body=self.sent))
-        return moved_by(sent, self.parsed, site) if sent and self.parsed else NOTHING
+        return moved_totals(sent, self.parsed, site) if sent and self.parsed else NO_TOTALS
 
     def sightings(self, site: SiteMap) -> list[Sighting]:
         """Return the figures that the page shows for products, and the sums of a cart.
@@ -153,7 +153,7 @@ class SentPage:
     came: str | None = None
     """Of a page as drawn: the address at which it came."""
     earlier: Mapping[str, Earlier] = field(default_factory=dict)
-    moved: Decimal = NOTHING
+    totals: Mapping[Decimal, Decimal] = field(default_factory=dict)
     hash_after: str
     """The hash of what was made of it, as its receipts have it."""
     step: int
@@ -222,8 +222,8 @@ class Session:
     """What the shop has sent of the pages that have receipts, in order."""
     prices: dict[str, Decimal] = field(default_factory=dict)
     """By product, the price that edits of data have replaced first."""
-    moved: tuple[int | None, Decimal] = (None, NOTHING)
-    """How often the cart had changed when its lines were shown last, and by how much its totals moved."""
+    totals: tuple[int | None, Mapping[Decimal, Decimal]] = (None, NO_TOTALS)
+    """How often the cart had changed when its lines were shown last, and the totals that had moved then."""
     step: int = 0
     """The first step at which what comes now can be seen, as far as the episode counts."""
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
@@ -328,9 +328,9 @@ class Session:
                         return key
         return wanted if wanted in self.plan.by_product or wanted in self.known.values() else ""
 
-    def moved_at(self, cart: int | None) -> Decimal:
-        """Return by how much edits have moved the totals of the cart, as it is after so many changes."""
-        return self.moved[1] if cart is not None and cart == self.moved[0] else NOTHING
+    def totals_at(self, cart: int | None) -> Mapping[Decimal, Decimal]:
+        """Return the totals that edits have moved in the cart, as it is after so many changes."""
+        return self.totals[1] if cart is not None and cart == self.totals[0] else NO_TOTALS
 
     def note_page(self, page: ShownPage) -> None:
         """Keep a page that was passed on, rewritten or not.
@@ -357,7 +357,7 @@ class Session:
         result: Rewrite,
         came: str | None = None,
         earlier: Mapping[str, Earlier] = NONE_EARLIER,
-        moved: Decimal = NOTHING,
+        totals: Mapping[Decimal, Decimal] = NO_TOTALS,
     ) -> None:
         """Keep what a page was made of that has receipts; see `SentPage`."""
         if self.ended or not result.receipts:
@@ -374,7 +374,7 @@ class Session:
             known=dict(self.known),
             came=came,
             earlier=earlier,
-            moved=moved,
+            totals=totals,
             hash_after=result.receipts[0].page_hash_after,
             step=self.step,
         )

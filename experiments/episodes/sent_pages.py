@@ -78,7 +78,7 @@ def made_again(row: Row, artifact: Callable[[str], str | None]) -> MadeAgain:
             came=told.get("came"),
             partly="came" in told,
             earlier=_earlier(told),
-            moved=Decimal(told.get("moved", 0)),
+            totals={Decimal(old): Decimal(new) for old, new in told.get("totals", {}).items()},
         )
         codec, _ = charset.detect(sent, told["content_type"])
         before, after = (each.decode(codec, "replace") for each in (sent, result.body))
@@ -106,8 +106,8 @@ def _given(page: "SentPage", coding: str) -> str:
         "plan": page.plan.to_dict(),
         "known": dict(page.known),
     }
-    if page.moved:
-        told["moved"] = str(page.moved)
+    if page.totals:
+        told["totals"] = {str(old): str(new) for old, new in page.totals.items()}
     if page.came is not None:
         told["came"] = page.came
         told["earlier"] = {key: sorted(each.names) for key, each in page.earlier.items() if each.names}

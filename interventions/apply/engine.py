@@ -98,7 +98,7 @@ class OtherPage(EditFailed):
 
 
 NONE_EARLIER: Final[Mapping[str, Earlier]] = {}
-NOTHING: Final = Decimal(0)
+NO_TOTALS: Final[Mapping[Decimal, Decimal]] = {}
 
 
 @one_page()
@@ -114,7 +114,7 @@ def rewrite(
     came: str | None = None,
     partly: bool = False,
     earlier: Mapping[str, Earlier] = NONE_EARLIER,
-    moved: Decimal = NOTHING,
+    totals: Mapping[Decimal, Decimal] = NO_TOTALS,
 ) -> Rewrite:
     """Return the page, or the answer in JSON, with the plan's edits made, and a receipt of each edit.
 
@@ -124,8 +124,9 @@ def rewrite(
     Where scripts draw a site's pages (`drawn`), edits are made in the page as it is sent to the browser only
     in data. The others are made in the page as its scripts have drawn it: `came` is the address at which that
     page came; `url` is its address now. `partly`: of a page that is not complete yet, the edits that can be
-    made are. `earlier`: what edits of data have replaced, by product. `moved`: by how much the
-    totals of the cart are to be moved on a product's page or a listing without its lines (see `moved_by`).
+    made are. `earlier`: what edits of data have replaced, by product. `totals`: by total
+    of the cart as the shop sends it, the one to be shown on a product's page or a listing without the cart's
+    lines (see `moved_totals`).
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data only those of the
     products that are there. A body that the plan does not concern is returned as the same object. Raises
@@ -134,7 +135,7 @@ def rewrite(
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
         return untouched
-    task = _Rewriting(body, url, plan, site, known, came, earlier, moved, partly=partly)
+    task = _Rewriting(body, url, plan, site, known, came, earlier, totals, partly=partly)
     places = places or PlaceMemory()
     try:
         if is_json(content_type):
@@ -199,12 +200,12 @@ class _Rewriting:
         known: Mapping[str, str],
         came: str | None,
         earlier: Mapping[str, Earlier],
-        moved: Decimal,
+        totals: Mapping[Decimal, Decimal],
         *,
         partly: bool,
     ) -> None:
         self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
-        self.earlier, self.moved, self.partly = earlier, moved, partly
+        self.earlier, self.totals, self.partly = earlier, totals, partly
         self.lacks: EditFailed | None = None
         self.prices: dict[str, Decimal] = {}
         self.current: Owner = ("", "", "")
@@ -308,16 +309,17 @@ class _Rewriting:
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
 
     def move_totals(self, page: Page) -> bool:
-        """Move the totals on a page that has none of the cart's lines; return whether there are any."""
-        if not self.moved or any(page.has(place.css) for place in self.site.role("row")):
+        """Write the totals of a page that has none of the cart's lines; return whether there are any."""
+        if not self.totals or any(page.has(place.css) for place in self.site.role("row")):
             return False
         showing, found = Showing(page, self.site, "page"), False
         for place in self.site.role(TOTAL):
             for node in page.find(place.css):
                 target = Target(node, place)
-                if showing.number(target, TOTAL) is not None:
+                old = showing.number(target, TOTAL)
+                if old is not None and old in self.totals:
                     figures = partial(figures_at, place, usage=showing.usage(TOTAL, target))
-                    page.shift(node, self.moved, figures)
+                    page.shift(node, self.totals[old] - old, figures)
                     found = True
         return found
 

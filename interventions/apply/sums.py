@@ -109,19 +109,20 @@ def sums_on_page(view: MappedPage) -> CartSums:
     return found
 
 
-def moved_by(sent: Page, shown: Page, site: SiteMap) -> Decimal:
-    """Return by how much edits have moved the totals on a page of a cart with its lines.
+def moved_totals(sent: Page, shown: Page, site: SiteMap) -> dict[Decimal, Decimal]:
+    """Return, by total as the shop has sent it, the total that a page of a cart with its lines shows.
 
-    0 where they have not moved all totals alike, or the page cannot be read.
+    Only those that edits have moved; none where one is shown in two ways, or the page cannot be read.
     """
     try:
         before, after = (sums_on_page(MappedPage(page, site)) for page in (sent, shown))
     except CannotEdit:
-        return Decimal(0)
+        return {}
     if not before.lines or before.places != after.places:
-        return Decimal(0)
-    moved = {new.value - old.value for old, new in zip(before.totals, after.totals, strict=True)}
-    return moved.pop() if len(moved) == 1 else Decimal(0)
+        return {}
+    pairs = {(old.value, new.value) for old, new in zip(before.totals, after.totals, strict=True)}
+    found = {old: new for old, new in pairs if old != new}
+    return found if len({old for old, _ in pairs}) == len(pairs) else {}
 
 
 def sums_in_answer(document: Document, url: str, site: SiteMap) -> CartSums:
