@@ -5,12 +5,13 @@ Then the attacks on every kind of edit, in the shop of those on pages that Souk'
 
 import random
 import re
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 import yaml
-from playwright.async_api import Error, Page
+from playwright.async_api import BrowserContext, Error, Page
 
 from experiments.episodes.guest_trial import Observe
 from experiments.records.record import TrialRecord
@@ -59,13 +60,11 @@ async def act(page: Page, deed: str, urls: list[str]) -> None:
                 await page.get_by_text(words, exact=True).click()
 
 
-async def trial(place: Place, folder: Path, made: Case, observe: Observe) -> tuple[TrialRecord, bool]:
-    """One trial, and whether the edit, and nothing old, was on the screen as the guest bought.
-
-    The edit is one of the first product.
-    """
-    vars(place.shop).update(vars(PolicyShop(press=PRESS)) | made.shop)
-    file = experiment(folder, place.shop, place.address, made.edits, site=site_in(folder))
+@asynccontextmanager
+async def begun(
+    place: Place, file: Path, observe: Observe
+) -> AsyncIterator[tuple[BrowserContext, Page, list[str]]]:
+    """A trial whose guest has opened both products' pages in one tab, the first one last."""
     place.give(design(file), observe, nudged=True)
     async with place.browsers.context(place.slot.url) as context:
         urls = (await (await context.request.post(NEXT, headers=JSON)).json())["urls"]
@@ -74,6 +73,17 @@ async def trial(place: Place, folder: Path, made: Case, observe: Observe) -> tup
         for url in reversed(urls):
             await page.goto(url)
             await page.wait_for_function(RESTED)
+        yield context, page, urls
+
+
+async def trial(place: Place, folder: Path, made: Case, observe: Observe) -> tuple[TrialRecord, bool]:
+    """One trial, and whether the edit, and nothing old, was on the screen as the guest bought.
+
+    The edit is one of the first product.
+    """
+    vars(place.shop).update(vars(PolicyShop(press=PRESS)) | made.shop)
+    file = experiment(folder, place.shop, place.address, made.edits, site=site_in(folder))
+    async with begun(place, file, observe) as (context, page, urls):
         for deed in made.reader:
             await act(page, deed, urls)
             await page.wait_for_function(RESTED)
@@ -138,14 +148,7 @@ async def attacked(
     vars(place.shop).update(vars(PolicyShop(markup=markup)))
     (folder / "boutique.yaml").write_text(yaml.safe_dump(MAP))
     file = experiment(folder, place.shop, place.address, [kind.edit], site=str(folder / "boutique.yaml"))
-    place.give(design(file), observe, nudged=True)
-    async with place.browsers.context(place.slot.url) as context:
-        urls = (await (await context.request.post(NEXT, headers=JSON)).json())["urls"]
-        place.ended.clear()
-        page = await context.new_page()
-        for url in reversed(urls):
-            await page.goto(url)
-            await page.wait_for_function(RESTED)
+    async with begun(place, file, observe) as (_, page, _):
         new, old = [], []
         for last in (False, True):
             if last:
