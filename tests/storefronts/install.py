@@ -16,6 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from environments.system_packages import Missing, bring
+
 HERE = Path(__file__).parent
 
 
@@ -118,8 +120,16 @@ def _version(name: str) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
+def find_missing_servers() -> list[Missing]:
+    """List the servers that the steps need beside the shops."""
+    there = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    return [] if there else [Missing("nginx", 'the step "HTTPS, h2"', "nginx-light")]
+
+
 def main() -> None:
     failed = 0
+    if not sys.argv[1:]:
+        failed = int(not bring(find_missing_servers()))
     for name in sys.argv[1:] or STOREFRONTS:
         if name not in STOREFRONTS:
             raise SystemExit(f"error: no storefront {name!r}; there are: {', '.join(STOREFRONTS)}")
