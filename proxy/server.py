@@ -25,6 +25,7 @@ from proxy.choices import ChoiceWatch
 from proxy.drawing import Drawing
 from proxy.guard import PageScript
 from proxy.guests import SHOP_NAME, Guests
+from proxy.listeners import Listeners
 from proxy.recording import Recorder, Recording, Replayer
 from proxy.reverse import Inbound, Origin, Outbound
 from proxy.session import Session
@@ -166,9 +167,10 @@ async def run_proxy(
     mode, credentials = _upstream_mode(upstream_proxy)
     # Only the addons that carry traffic: each further one costs time at every request.
     master = Master(options.Options(confdir=str(ca_dir)), event_loop=asyncio.get_running_loop())
+    addons = master.addons = Listeners(master)
     server = proxyserver.Proxyserver()
     proxy = Proxy(ca_dir, master, server, mode)
-    master.addons.add(
+    addons.add(  # type: ignore[no-untyped-call]
         core.Core(),
         server,
         dns_resolver.DnsResolver(),
