@@ -73,8 +73,11 @@ def build_prompt(
         actions=tuple(kind.describe(name) for name, kind in actions_of(observation).items()),
     )
 
-    def length(content: Content) -> int:
-        return sum(map(count_tokens, templates.render(content)))
+    def length(prompt: Prompt) -> int:
+        return sum(map(count_tokens, prompt))
+
+    def rendered(cut: Callable[[int], Content]) -> Callable[[int], Prompt]:
+        return lambda size: templates.render(cut(size))
 
     def with_page(size: int) -> Content:
         return replace(whole, html=_cut_html(observation.html, size))
@@ -89,29 +92,29 @@ def build_prompt(
     most = _LONGEST_TOKEN * max(budget, 0)
     sizes = (min(len(observation.html), most), min(len(observation.tree), most), steps)
     for cut, size in zip((with_page, with_tree, with_steps), sizes, strict=True):
-        found = _longest(cut, size, lambda content: length(content) <= budget)
+        found = _longest(rendered(cut), size, lambda prompt: length(prompt) <= budget)
         if found is not None:
-            return templates.render(found)
+            return found
     raise AgentError(
-        f"goal, tabs, actions and answer format alone take {length(with_steps(0)):,} tokens; "
+        f"goal, tabs, actions and answer format alone take {length(rendered(with_steps)(0)):,} tokens; "
         f"{budget:,} are left for them"
     )
 
 
-def _longest(cut: Callable[[int], Content], size: int, fits: Callable[[Content], bool]) -> Content | None:
-    """The longest cut that fits, to a thousandth of `size`; None when not even the shortest does."""
-    if fits(content := cut(size)):
-        return content
-    if not fits(content := cut(0)):
+def _longest(cut: Callable[[int], Prompt], size: int, fits: Callable[[Prompt], bool]) -> Prompt | None:
+    """The prompt with the longest cut that fits, to a thousandth of `size`; None: not even the shortest does."""
+    if fits(prompt := cut(size)):
+        return prompt
+    if not fits(prompt := cut(0)):
         return None
     low, high = 0, size
     while high - low > max(1, size // 1000):
         middle = (low + high) // 2
         if fits(candidate := cut(middle)):
-            low, content = middle, candidate
+            low, prompt = middle, candidate
         else:
             high = middle
-    return content
+    return prompt
 
 
 def _cut_html(html: str, size: int) -> str:
