@@ -152,6 +152,8 @@ def figures_in(
         found, sums = list(_in_document(document, url, site)), sums_in_answer(document, url, site)
         if sent is None:
             return _together(found, sums, [], None, url, state)
+        if sent == text:
+            return _together(found, sums, found, sums, url, state)
         document = Document(sent)
         before = list(_in_document(document, url, site))
         return _together(found, sums, before, sums_in_answer(document, url, site), url, state)
