@@ -83,6 +83,14 @@ class Look:
     way: tuple[str, ...] = ()
 
 
+def load(page: Page, url: str) -> asyncio.Future[Response | None]:
+    """Begin to load a tab."""
+    loading = asyncio.ensure_future(page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS))
+    # Where another tab has failed, nobody asks how this one ended.
+    loading.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return loading
+
+
 async def title_of(page: Page) -> str:
     """Return the title of a page; empty where for two seconds others are on their way in its place."""
     for _ in range(40):
@@ -129,9 +137,8 @@ class Episode:
         self._step = 0
         self._crashed = False
         self._watch = PageWatch(context, lambda: self._active, silent)
-        self._settling = Settling(context, self._watch, site, self._wanted, self._is_gone)
+        self._settling = Settling(context, self._watch, site, self._wanted, self._is_gone, self._asked)
         context.on("page", self._opened)
-        context.on("request", self._asked)
 
     @property
     def silent(self) -> Silent:
@@ -158,7 +165,15 @@ class Episode:
         with self._watch.asking():
             first = await self._context.new_page()
             self._started[first] = 0
-            answered, loading = self._load(first, urls[0])
+            answered = asyncio.Event()
+
+            def note(response: Response) -> None:
+                if is_shown_document(response):
+                    answered.set()
+
+            first.on("response", note)
+            loading = load(first, urls[0])
+            loading.add_done_callback(lambda _: answered.set())
             rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
             self._started |= {page: number for number, page in enumerate(rest, start=1)}
             await answered.wait()
@@ -171,35 +186,15 @@ class Episode:
             await self._settle()
         with self._watch.asking():
             await asyncio.gather(
-                loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
+                loading, *(load(page, url) for page, url in zip(rest, urls[1:], strict=True))
             )
             pages = [first, *rest]
             # What pages opened is last.
             self._pages.sort(key=lambda page: self._started.get(page, len(pages)))
-            for page in pages:
+            for page in pages[:-1]:  # a look at the last one reads its title
                 self._titles[page] = await title_of(page)
         await self._focus(pages[-1])
         await self._settle()
-
-    def _load(self, page: Page, url: str) -> tuple[asyncio.Event, asyncio.Future[Response | None]]:
-        """Begin to load a tab; return what tells that it is answered, and that it is loaded."""
-        answered = asyncio.Event()
-
-        def note(response: Response) -> None:
-            if is_shown_document(response):
-                answered.set()
-
-        def end(loaded: asyncio.Future[Response | None]) -> None:
-            answered.set()
-            if not loaded.cancelled():
-                loaded.exception()  # where another tab has failed, nobody asks for it
-
-        page.on("response", note)
-        loading = asyncio.ensure_future(
-            page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
-        )
-        loading.add_done_callback(end)
-        return answered, loading
 
     async def look(self) -> Look:
         """Observe the active tab.

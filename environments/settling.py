@@ -68,9 +68,15 @@ class Settling:
         site: SiteMap | None,
         wanted: Wanted,
         is_gone: Callable[[], bool],
+        asked: Callable[[Request], None],
     ) -> None:
-        """Listen to the context's requests. is_gone: whether the browser, or the tab, is no longer there."""
+        """Listen to the context's requests.
+
+        is_gone: whether the browser, or the tab, is no longer there. `asked` is told of each request too:
+        each listener of its own costs Playwright time at every request.
+        """
         self._watch, self._site, self._wanted, self._is_gone = watch, site, wanted, is_gone
+        self._asked = asked
         self._pending: set[Request] = set()
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -104,7 +110,6 @@ class Settling:
                 while True:
                     await self._quiet.wait()
                     try:
-                        await active().wait_for_load_state("domcontentloaded")
                         await active().evaluate(STANDS, acted)
                     except PlaywrightError:
                         if self._is_gone():
@@ -148,6 +153,7 @@ class Settling:
         return self._quiet.is_set() and not self._stirred
 
     def _began(self, request: Request) -> None:
+        self._asked(request)
         if request.resource_type in AWAITED:
             self._pending.add(request)
             self._quiet.clear()

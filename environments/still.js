@@ -1,17 +1,27 @@
-// Waits until the page has run what waits to be run, and stands still: what is moving ends within a second, or is
-// not waited for (a clock, a banner that turns). A lazy picture that has come into view is asked for when the page
+// Waits until the page is whole, has run what waits to be run, and stands still: what is moving ends within a second, or
+// is not waited for (a clock, a banner that turns). A lazy picture that has come into view is asked for when the page
 // is drawn. `acted`: whether something was done that scripts may answer by moving things frame by frame.
 (acted) => new Promise((done) => {
   const LONGEST = 1_000;
   const pause = (ms) => new Promise((over) => setTimeout(over, ms));
   const frame = () => Promise.race([new Promise((drawn) => requestAnimationFrame(drawn)), pause(100)]);
-  const end = performance.now() + LONGEST;
+  let end;
   const left = () => end - performance.now();
+
+  // A page that its scripts write anew after it came (`document.open`) may never be closed: it is not waited for.
+  const isComing = () => document.readyState === "loading" &&
+    performance.getEntriesByType("navigation").every(({ domContentLoadedEventEnd }) => !domContentLoadedEventEnd);
+  const whole = async () => {
+    while (isComing()) {
+      const parsed = new Promise((over) => addEventListener("DOMContentLoaded", over, { once: true }));
+      await Promise.race([parsed, pause(50)]);
+    }
+  };
 
   const roots = (root) => [root, ...[...root.querySelectorAll("*")].flatMap(
     ({ shadowRoot, contentDocument }) =>
       shadowRoot || contentDocument ? roots(shadowRoot ?? contentDocument) : [])];
-  const isComing = (picture) => !picture.complete && picture.getBoundingClientRect().top < innerHeight;
+  const isAwaited = (picture) => !picture.complete && picture.getBoundingClientRect().top < innerHeight;
   const ends = ({ playState, currentTime, effect }) =>
     playState === "running" && effect && effect.getComputedTiming().endTime - currentTime <= LONGEST;
 
@@ -29,8 +39,9 @@
   };
 
   const stand = async () => {
+    end = performance.now() + LONGEST;
     const all = roots(document);
-    if (all.some((root) => [...root.querySelectorAll("img[loading=lazy]")].some(isComing))) await frame();
+    if (all.some((root) => [...root.querySelectorAll("img[loading=lazy]")].some(isAwaited))) await frame();
     if (acted) await twoFramesAlike(all);
     for (;;) {
       const moving = all.flatMap((root) => root.getAnimations()).filter(ends).map(({ finished }) => finished);
@@ -39,5 +50,6 @@
     }
   };
   // The page may have replaced what is used here.
-  setTimeout(() => setTimeout(() => stand().catch(() => null).then(() => done())));
+  const stands = () => setTimeout(() => setTimeout(() => stand().catch(() => null).then(() => done())));
+  whole().catch(() => null).then(stands);
 })

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from environments import settling
@@ -257,3 +257,46 @@ async def test_what_a_browser_cannot_look_for_is_not_waited_for(
         await page.set_content("<main><h1>Lamp</h1></main><script></script>")
         wanted = {"known": known, "product": product, "parts": parts}
         assert await page.evaluate(settling.DRAWN, wanted) is is_drawn
+
+
+# Asks for the rest of the page only after a time in which a page that is not waited for would have settled.
+HELD = """async () => {
+  const state = (%s)(false).then(() => document.readyState);
+  await new Promise((over) => setTimeout(over, 300));
+  await fetch("/rest");
+  return state;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("script", "state"),
+    [
+        ("", "complete"),
+        # Nobody ever closes what is opened here.
+        ("addEventListener('load', () => { document.open(); document.write('<p>Anew'); })", "loading"),
+    ],
+)
+async def test_a_page_is_awaited_until_it_is_whole(script: str, state: str, browsers: BrowserPool) -> None:
+    go_on = asyncio.Event()
+
+    async def parts() -> AsyncIterator[str]:
+        yield f"<!doctype html><h1>Lamp</h1><script>{script}</script>{' ' * 2048}"
+        await go_on.wait()
+        yield "<button>Buy</button>"
+
+    async def answer(request: Request) -> Response:
+        if request.url.path == "/rest":
+            go_on.set()
+            return HTMLResponse("")
+        return StreamingResponse(parts(), media_type="text/html")
+
+    async with (
+        serve(Starlette(routes=[Route("/{path:path}", answer)])) as url,
+        browsers.context(None) as context,
+    ):
+        page = await context.new_page()
+        if script:
+            go_on.set()
+        await page.goto(url, wait_until="load" if script else "commit")
+        found = await page.evaluate(HELD % settling.STANDS)
+        assert found == state if script else found in ("interactive", state)
