@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +43,15 @@ GOAL_MEMORY: Final = 60
 """MB for each episode in flight."""
 BETWEEN_LOOKS: Final = 5.0
 MB: Final = 1024
+PARTS: Final = {
+    "--type=renderer": "the pages' own processes",
+    "--type=gpu-process": "drawing",
+    "--type=": "the rest of the browser",
+    "--headless": "the rest of the browser",
+    "/driver/node": "Playwright",
+}
+"""What the memory is for, by a part of the process's command line; the first that fits, else SOUK."""
+SOUK: Final = "Souk with the shop"
 PSS: Final = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 
 
@@ -70,7 +80,8 @@ async def run() -> Result:
     at_once.append((await souk(design, trials[AT_ONCE // 2 :], cores, 0.0))[0])
     bare.append(await playwright_alone(trials[AT_ONCE // 2 :], cores))
     own, alone = (2 / sum(1 / rate for rate in rates) for rates in (at_once, bare))
-    rate, memory, steps, _ = paced[PAUSES[0]]
+    rate, parts, steps, _ = paced[PAUSES[0]]
+    memory = sum(parts.values())
     return Result(
         what=f"episodes per minute with {IN_FLIGHT} slots and answers of {PAUSES[0]:g} s",
         against="the same machine with an agent that answers at once (in brackets: that one against a bare "
@@ -86,10 +97,14 @@ async def run() -> Result:
                 (
                     f"answers of {seconds:g} s, {IN_FLIGHT} slots",
                     f"{found[0]:.1f} per minute ({EPISODES} episodes); at most {found[3]} in flight, "
-                    f"{found[1]:.0f} MB for each; waiting alone would allow "
+                    f"{sum(found[1].values()):.0f} MB for each; waiting alone would allow "
                     f"{60 * IN_FLIGHT / (seconds * steps):.0f} per minute",
                 )
                 for seconds, found in paced.items()
+            ),
+            (
+                f"of the memory with answers of {PAUSES[0]:g} s",
+                ", ".join(f"{part} {share:.1f} MB" for part, share in parts.most_common()),
             ),
         ),
         how=(
@@ -114,11 +129,11 @@ async def run() -> Result:
 
 async def souk(
     design: ShopDesign, trials: Sequence[ShopTrial], slots: int, seconds: float
-) -> tuple[float, float, float, int]:
+) -> tuple[float, Counter[str], float, int]:
     """Run the trials.
 
-    Returns episodes per minute, MB for each episode in flight, answers in a trial, and the most episodes in
-    flight that a look has found.
+    Returns episodes per minute, MB for each episode in flight by part, answers in a trial, and the most
+    episodes in flight that a look has found.
     """
     ended: list[float] = []
     steps: list[int] = []
@@ -134,15 +149,19 @@ async def souk(
         records.begin_run(design.run_id, design.experiment.name, design.facts([]))
         async with open_testbed(Path(folder), pictures=needs_pictures(design, [AGENT])) as testbed:
             runner = CountedTrials(design, testbed.base_url)
-            looking = asyncio.create_task(_look_again(runner))
+            # Playwright alone is not looked at either: it takes time that the episodes need.
+            looking = asyncio.create_task(_look_again(runner)) if seconds else None
             await run_trials(BrowserExecutor(runner, testbed, slots), design, records, trials, finished)
-            looking.cancel()
-            looks = await looking
+            looks = [(Counter[str](), 1)]
+            if looking:
+                looking.cancel()
+                looks = await looking
         await close_agents()
     quarter = len(ended) // 4
     rate = 60 * (len(ended) - 2 * quarter) / (ended[-quarter - 1] - ended[quarter - 1])
-    memory, in_flight = max(looks)
-    return rate, memory / in_flight, sum(steps) / len(steps), max(each for _, each in looks)
+    memory, in_flight = max(looks, key=lambda look: look[0].total())
+    each = Counter({part: mb / in_flight for part, mb in memory.items()})
+    return rate, each, sum(steps) / len(steps), max(number for _, number in looks)
 
 
 async def playwright_alone(trials: Sequence[ShopTrial], at_once: int, options: Sequence[str] = ()) -> float:
@@ -172,12 +191,12 @@ async def _visit(browser: Browser, base_url: str, trials: Iterator[ShopTrial]) -
         await context.close()
 
 
-async def _look_again(runner: CountedTrials) -> list[tuple[float, int]]:
-    """The memory of this process and all that it has started, in MB, and the episodes in flight.
+async def _look_again(runner: CountedTrials) -> list[tuple[Counter[str], int]]:
+    """The memory of this process and all that it has started, in MB by part, and the episodes in flight.
 
     Looks again and again until cancelled. A look takes the kernel a tenth of a second and more.
     """
-    found: list[tuple[float, int]] = []
+    found: list[tuple[Counter[str], int]] = []
     with suppress(asyncio.CancelledError):
         while True:
             found.append((await asyncio.to_thread(_memory), max(runner.open, 1)))
@@ -185,10 +204,15 @@ async def _look_again(runner: CountedTrials) -> list[tuple[float, int]]:
     return found
 
 
-def _memory() -> float:
-    total = 0
+def _memory() -> Counter[str]:
+    total = Counter({SOUK: 0.0})
     for process in (os.getpid(), *descendants(os.getpid())):
         with suppress(OSError):
+            command = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
+            if "tests.held_provider" in command:
+                continue
             if found := PSS.search(Path(f"/proc/{process}/smaps_rollup").read_text()):
-                total += int(found[1])
-    return total / MB
+                total[next((part for sign, part in PARTS.items() if sign in command), SOUK)] += (
+                    int(found[1]) / MB
+                )
+    return total
