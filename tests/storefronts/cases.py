@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,10 +48,10 @@ class Case:
         own = HERE / ("hard" if self.is_hand_written else "") / f"{self.name}.yaml"
         return own if own.exists() else HERE / "hard" / "plain.yaml"
 
-    def key_of(self, product: dict[str, Any]) -> str:
+    def key_of(self, product: dict[str, Any], catalogue: Sequence[dict[str, Any]] = CATALOGUE) -> str:
         return self.key.format(
             slug=product["slug"],
-            number=CATALOGUE.index(product) + 1,
+            number=catalogue.index(product) + 1 if "number" in self.key else 0,
             category=product["category"].lower(),
         )
 

@@ -21,11 +21,14 @@ async def running(name: str) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def storefront(name: str) -> AsyncIterator[str]:
-    """Start it on 127.0.0.1 with the catalogue of `catalogue.json`; yields its base URL, with a slash."""
+async def storefront(name: str, *catalogue: Path) -> AsyncIterator[str]:
+    """Start it on 127.0.0.1; yields its base URL, with a slash.
+
+    Its catalogue is `catalogue.json`; oscar takes another one.
+    """
     with (folder(name) / "log.txt").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            python(name), HERE / name / "serve.py", cwd=folder(name), stderr=log,
+            python(name), HERE / name / "serve.py", *catalogue, cwd=folder(name), stderr=log,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert process.stdin is not None

@@ -1,4 +1,4 @@
-"""Run django-oscar with the test catalogue, inside the environment that `install.py` made for it.
+"""Run django-oscar with the test catalogue (`serve.py FILE`: another), in the environment of `install.py`.
 
 Writes `shop ready URL` when it serves, and ends when its standard input is closed.
 """
@@ -17,7 +17,7 @@ from oscar import defaults
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from django_shop import NoMigrations, serve
 
-CATALOGUE = Path(__file__).parents[1] / "catalogue.json"
+CATALOGUE = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "catalogue.json"
 CONTEXT = (
     "django.template.context_processors.request",
     "django.contrib.auth.context_processors.auth",
