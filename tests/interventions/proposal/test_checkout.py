@@ -104,9 +104,10 @@ def test_lines_and_sums_of_the_checkout_join_those_of_the_cart() -> None:
     assert found["cart.total"] == [*alone["cart.total"], "main.one-page-checkout strong"]
 
 
-def test_lines_of_another_form_are_left_to_a_person() -> None:
-    """The number of pieces is a text there: the edit would take the line for one of one piece."""
-    learned = learnt(LINES.replace("<input type=number class=pieces value=2>", "<i class=pieces>2</i>"))
+@pytest.mark.parametrize("pieces", ["<i class=pieces>2</i>", ""])
+def test_lines_of_another_form_are_left_to_a_person(pieces: str) -> None:
+    """The number of pieces is a text there, or does not show: the edit would take it for one piece."""
+    learned = learnt(LINES.replace("<input type=number class=pieces value=2>", pieces))
     (left,) = learned.by_hand
     assert left.startswith("http://shop.test/checkout/: its lines have another form than the cart's")
     found, alone = places(learned), places(learn(PURCHASE))
