@@ -73,7 +73,7 @@ def checkout_roles(
     there = {role.role: role for role in cart_roles(scan, Scan(purchase.before), purchase, pieces, "row")}
     lines = {role.role: role for role in roles if role.role.partition(".")[0] == "row"}
     joined = dict(_joined(lines, there)) if "row" in there else {}
-    sums = totals_on(scan, purchase, pieces)
+    sums = [_there_only(place, purchase) for place in totals_on(scan, purchase, pieces)]
     result = []
     for role in roles:
         more = [each for each in sums if role.role == "cart.total" and not _matches(scan, role, each)]
@@ -81,6 +81,19 @@ def checkout_roles(
     if "row" in there and not joined:
         return tuple(result), "its lines have another form than the cart's: row and row.* are by hand there"
     return tuple(result), ""
+
+
+def _there_only(place: Place, purchase: Purchase) -> Place:
+    """A place that finds nothing on the other pages, where any price might be taken for the total."""
+    if not any(Scan(page).tree.css(place.css) for page in _others(purchase)):
+        return place
+    page = checkout_page(purchase)
+    return place.model_copy(update={"css": f"html:has({page}) {place.css}"}) if page else place
+
+
+def _others(purchase: Purchase) -> list[Capture]:
+    pages = (purchase.before, purchase.after, purchase.first, purchase.second, purchase.elsewhere)
+    return [page for page in pages if page is not None]
 
 
 def _matches(scan: Scan, role: FoundRole, place: Place) -> bool:
@@ -109,8 +122,5 @@ def _joined(lines: dict[str, FoundRole], there: dict[str, FoundRole]) -> Iterato
 
 def checkout_page(purchase: Purchase) -> str:
     """Return a selector of what is on the checkout's page, and on none of the others; empty where none is."""
-    pages = (purchase.before, purchase.after, purchase.first, purchase.second, purchase.elsewhere)
     page = purchase.checkout
-    if page is None:
-        return ""
-    return own_page(Scan(page), [Scan(each) for each in pages if each is not None])
+    return own_page(Scan(page), [Scan(each) for each in _others(purchase)]) if page else ""

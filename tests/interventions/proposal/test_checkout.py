@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from interventions.proposal.checkout import checkout_link, leads_elsewhere
 from interventions.proposal.purchase import Learned, learn
@@ -102,6 +103,21 @@ def test_lines_and_sums_of_the_checkout_join_those_of_the_cart() -> None:
     assert found["row.subtotal"] == [f"{alone['row.subtotal'][0]}, b.cost"]
     assert found["row.quantity"][0].startswith(f"{alone['row.quantity'][0]}")
     assert found["cart.total"] == [*alone["cart.total"], "main.one-page-checkout strong"]
+
+
+def test_a_total_there_is_not_looked_for_on_other_pages() -> None:
+    """A product's page has prices of the same class, which are no totals."""
+    page = PURCHASE.before.html.replace(
+        "<p>$39.90</p>", "<main><p class=due><strong>$39.90</strong></p></main>"
+    )
+    shop = Capture(PURCHASE.before.url, page)
+    html = LINES.replace('<main class="one-page-checkout">', "<body id=steps><main>")
+    checkout = Capture("http://shop.test/checkout/", html)
+    learned = learn(replace(PURCHASE, before=shop, after=shop, elsewhere=shop, checkout=checkout))
+    css = places(learned)["cart.total"][-1]
+    assert css.startswith("html:has(body#steps) ")
+    assert LexborHTMLParser(page).css(css) == []
+    assert [node.text() for node in LexborHTMLParser(checkout.html).css(css)] == ["$79.80"]
 
 
 @pytest.mark.parametrize("pieces", ["<i class=pieces>2</i>", ""])
