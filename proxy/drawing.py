@@ -116,7 +116,8 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         return answer
     for shown in (product, result.product or ""):
         (session.awaited or {}).pop(shown, None)
-    page = ShownPage(url, KIND, _NUMBERS.sub(b"", result.body), result.product, drawn=True)
+    cart = None if session.changing else session.changes
+    page = ShownPage(url, KIND, _NUMBERS.sub(b"", result.body), result.product, drawn=True, cart=cart)
     if session.plan.treatments:
         session.note_page(page)
     else:

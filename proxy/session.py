@@ -11,16 +11,19 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from interventions.apply.consistency import Sighting, figures_in, figures_on, sightings_on
+from interventions.apply.drawn_sums import DrawnSums, Repriced
 from interventions.apply.engine import NO_TOTALS, NONE_EARLIER, Receipt, Rewrite, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
 from interventions.apply.sums import moved_totals
 from interventions.edits.base import Earlier
+from interventions.edits.set_price import SetPrice
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
 from interventions.html.marking import Marks
+from interventions.html.numbers import read_figure
 from interventions.html.page import Page
 from interventions.yaml.limited import TooSlow, match_path
 from interventions.yaml.sitemap import Data, SiteMap
@@ -102,14 +105,16 @@ class ShownPage:
     def sightings(self, site: SiteMap) -> list[Sighting]:
         """Return the figures that the page shows for products, and the sums of a cart.
 
-        Where scripts draw the pages, sums are read in the answers from which they draw them.
+        Where scripts draw the pages, the sums of the page as drawn are `Session.sightings`. Of the page as it
+        came only the data count: until it is drawn, nobody can see it.
         """
         before = None if self.sent is None else replace(self, body=self.sent)
         if is_html(self.content_type):
             if self.parsed is None:
                 return []
             if site.drawn:
-                return sightings_on(self.parsed, site)
+                found = sightings_on(self.parsed, site)
+                return found if self.drawn else [each for each in found if each.role.startswith("data.")]
             sent = None
             if before:
                 sent = self.parsed if before.body == self.body else _parse(before)
@@ -331,6 +336,35 @@ class Session:
     def totals_at(self, cart: int | None) -> Mapping[Decimal, Decimal]:
         """Return the totals that edits have moved in the cart, as it is after so many changes."""
         return self.totals[1] if cart is not None and cart == self.totals[0] else NO_TOTALS
+
+    def sightings(self) -> Iterator[Sighting]:
+        """Yield the figures that the pages have shown for products, and the sums of carts, in order."""
+        drawn = DrawnSums(dict(self._repriced()))
+        for page in self.pages:
+            for each in page.sightings(self.site):
+                drawn.note(each)
+                yield each
+            if page.drawn and page.parsed is not None:
+                view = MappedPage(page.parsed, self.site, self.plan.by_product, self.known)
+                yield from drawn.on(view, page.cart)
+
+    def _repriced(self) -> Iterator[tuple[str, Repriced]]:
+        """The prices that edits have replaced, with the new ones."""
+        new: dict[str, Decimal] = {}
+        for treatment in self.plan.treatments:
+            for edit in treatment.edits:
+                if treatment.product and (value := edit.values().get("price")) is not None:
+                    new[treatment.product] = Decimal(value)
+        for product, price in new.items():
+            texts = (
+                each.before
+                for each in self.receipts
+                if each.product == product and each.edit == SetPrice.kind() and not each.is_data
+                if each.role.endswith(".price")
+            )
+            old = self.prices.get(product) or next(map(read_figure, texts), None)
+            if old is not None and old != price:
+                yield product, Repriced(old, price)
 
     def note_page(self, page: ShownPage) -> None:
         """Keep a page that was passed on, rewritten or not.

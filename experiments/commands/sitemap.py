@@ -36,7 +36,8 @@ def map_(
         typer.Option(
             "--buy/--no-buy",
             help="Press the shop's add-to-cart button, in fresh browser sessions that are then forgotten, to "
-            "learn what a choice is and what the cart shows. The checkout is never opened.",
+            "learn what a choice is and what the cart shows. The checkout is opened only where a plain link "
+            "leads there, and nothing is pressed on it.",
         ),
     ] = True,
     upstream_ca: UpstreamCa = None,
@@ -88,7 +89,8 @@ def _print(done: "ProvedMap", name: str) -> None:
     console, proposal = stdout_console(), done.mapped.proposal
     table = new_table(f"Site map {name}", "role", "first place", "found there", "confidence", "proved")
     for kind, css in proposal.pages.items():
-        table.add_row(f"pages.{kind}", escape(css), "", "", "")
+        proof = done.verdict(f"pages.{kind}") if f"pages.{kind}" in done.proofs else ""
+        table.add_row(f"pages.{kind}", escape(css), "", "", proof)
     for role in proposal.roles:
         place = role.places[0]
         where = place.css + (f" @{place.attribute}" if place.attribute else "")
@@ -112,6 +114,8 @@ def _print(done: "ProvedMap", name: str) -> None:
         console.print(f"not found: {missing}", style="yellow", highlight=False)
     if proposal.drawn:
         console.print("drawn: true: edits are made in these pages as their scripts have drawn them.")
+    for left in proposal.learned.by_hand if proposal.learned else ():
+        console.print(f"by hand: {escape(left)}", style="yellow", highlight=False, soft_wrap=True)
     for trouble in done.troubles:
         console.print(
             f"does not work yet: {escape(trouble)}", style="yellow", highlight=False, soft_wrap=True

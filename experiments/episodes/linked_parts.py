@@ -7,13 +7,13 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborNode
 
 from experiments.episodes.list_order import page_at
-from experiments.episodes.old_values import place_of_price
+from experiments.episodes.old_values import place_of_price, replaced_prices
 from experiments.episodes.sights import Sight
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.in_browser import as_read
 from interventions.edits.set_price import SetPrice
 from interventions.errors import CannotEdit
-from interventions.html.numbers import figures, read_figure
+from interventions.html.numbers import figures
 from interventions.html.placement import lineage
 from proxy.session import Session, ShownPage
 
@@ -27,10 +27,11 @@ def old_price_by_link(seen: Sequence[Sight], session: Session, keys: Sequence[st
     Empty where none does. A product's own page, and the cards of the site map, are checked elsewhere.
     """
     prices = {
-        (each.product, as_read(each.before))
+        (each.product, price)
         for each in session.receipts
         if each.edit == SetPrice.kind() and each.role.endswith(".price") and each.page_type != "data"
-        if each.product in keys and read_figure(each.before) != read_figure(each.after)
+        if each.product in keys
+        for price in replaced_prices(as_read(each.before), as_read(each.after))
     }
     for sight in seen if prices else ():
         for key, price in sorted(prices):

@@ -7,7 +7,6 @@ from typing import Final
 from urllib.parse import urljoin
 
 from experiments.episodes.sights import EditsMade, Sight
-from interventions.edits.base import Change
 from interventions.edits.in_browser import There, bounded, holds, in_pieces
 from interventions.edits.remove import Remove
 from interventions.edits.replace_text import ReplaceText
@@ -18,6 +17,7 @@ from interventions.edits.set_reviews import SetReviews
 from interventions.edits.set_stock import SetStock
 from interventions.edits.set_title import SetTitle
 from interventions.html.numbers import Figure, figures, read_figure
+from interventions.html.ranges import PriceSpan, prices
 
 OLD_TEXTS: Final = (SetRating, SetReviews, SetStock, Remove)
 """The edits whose old text must not stand on the product's page as a text of its own."""
@@ -40,26 +40,37 @@ def old_value(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
 
 def _old_price(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown the price that an edit has replaced, beside the new one."""
-    prices = [
+    made = [
         change
         for proof, changes in done.changes.items()
         if proof.edit == SetPrice.kind() and proof.product == key
         for change in changes
-        if read_figure(change.before) != read_figure(change.after)
     ]
     texts = [
         change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
     ]
     for sight in mine:
-        for change in (*prices, *_replaced_in_data(key, done, sight)):
+        replaced = [old for change in made for old in replaced_prices(change.before, change.after)]
+        for old in (*replaced, *_replaced_in_data(key, done, sight)):
             shown = sight.standing.own if sight.standing else ""
             for text in sorted(texts, key=len, reverse=True):
-                if holds(text, _distinct(change.before)):  # an edit may itself name the old price
+                if holds(text, _distinct(old)):  # an edit may itself name the old price
                     shown = shown.replace(text, " ")
-            if span := place_of_price(shown, change.before):
+            if span := place_of_price(shown, old):
                 around = shown[max(0, span[0] - 40) : span[1] + 20]
                 return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
     return ""
+
+
+def replaced_prices(before: str, after: str) -> list[str]:
+    """Return the prices, each as it was written, that a text shows no more: of a range, either end."""
+    (old, *_), (new, *_) = prices(before, spaced=True), prices(after, spaced=True)
+    if not isinstance(old, PriceSpan):
+        return [before] if old.value != new.value else []
+    ends = (new.low, new.high) if isinstance(new, PriceSpan) else (new,)
+    left = {end.value for end in ends}
+    both = zip((old.low, old.high), old.ends, strict=True)
+    return [text for end, text in both if end.value not in left]
 
 
 def place_of_price(shown: str, price: str) -> tuple[int, int] | None:
@@ -149,18 +160,18 @@ def _old_picture(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     return ""
 
 
-def _replaced_in_data(key: str, done: EditsMade, sight: Sight) -> Iterator[Change]:
+def _replaced_in_data(key: str, done: EditsMade, sight: Sight) -> Iterator[str]:
     """The prices that edits have replaced in data, as the page would write them."""
     if sight.standing is None or key not in done.prices:
         return
     _, element = next(There(done.site, sight.standing).all("product.price"), (None, None))
     if element is None:
         return
-    for price in figures(element.text, spaced=True)[:1]:
+    for price in prices(element.text, spaced=True)[:1]:
         for before, after in done.prices[key]:
-            if (new := read_figure(after)) and before != after:
+            if price.value and (new := read_figure(after)) and before != after:
                 old = price.write(price.value * read_figure(before) / new)
-                yield Change(1, element.text.replace(price.text, old, 1), element.text)
+                yield from replaced_prices(element.text.replace(price.text, old, 1), element.text)
 
 
 def _amount(shown: str, price: Figure) -> tuple[int, int] | None:

@@ -323,7 +323,7 @@ def to_record(
 ) -> TrialRecord:
     """Make the record of a finished trial; `guest`: what is known instead of looks, of a guest's."""
     calls = recorded_calls(trajectory)
-    shown = (figure for page in session.pages for figure in page.sightings(session.site))
+    shown = session.sightings()
     seen = guest.seen if guest else sights(trajectory, design, trial, session)
     steps, artifacts = (guest.steps.rows, guest.steps.artifacts) if guest else trace(trajectory)
     sent, bodies = sent_pages(session)

@@ -15,10 +15,13 @@ from playwright.async_api import Locator, Page
 from environments.browser import run_browsers
 from environments.through_proxy import BrowserFailure
 from experiments.pages.purchasing import in_browser, open_page, press
-from experiments.pages.site_mapping import Mapped
+from experiments.pages.site_mapping import AS_DRAWN, Mapped
 from interventions.apply.engine import EditFailed
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
+from interventions.html.marking import Marks
+from interventions.html.page import Page as SentPage
 from interventions.proposal.check import tried
 from interventions.proposal.scan import Capture, number, squeezed
 from interventions.yaml.sitemap import SiteMap
@@ -125,6 +128,9 @@ async def _visit(
     if mapped.cart:
         await open_page(page, mapped.cart)
         await _in_cart(page, "row", session, site, key, proofs)
+    if mapped.checkout:
+        await open_page(page, mapped.checkout)
+        await _at_checkout(page, site, key, proofs)
     await _chosen(page, site, session, proofs)
     for rule in early:
         proofs[f"choice.{rule}"] = Proof(False, "holds as soon as the pages are opened: narrow it")
@@ -201,6 +207,32 @@ async def _in_cart(
             right = number(shown) == value
             why = f"{_short(shown)} for {_PIECES} pieces"
             proofs[role] = Proof(right, why if right else f"{why}, not {value}")
+
+
+async def _at_checkout(page: Page, site: SiteMap, key: str, proofs: dict[str, Proof]) -> None:
+    """Check the type of the checkout's page, and that its figures are those of two pieces too."""
+    html = (await page.evaluate(AS_DRAWN)).encode()
+    shown = SentPage(html, "text/html; charset=utf-8", Marks(frozenset()), page.url)
+    kind = MappedPage(shown, site).page_type
+    right = kind == "checkout"
+    proofs["pages.checkout"] = Proof(right, "opened" if right else f"taken for a page of the type {kind}")
+    card = await _card(page, site, "row", key) if site.role("row.link") else None
+    figures = {"row.price": PRICE, "row.subtotal": PRICE * _PIECES, "row.quantity": Decimal(_PIECES)}
+    found = [
+        (role, target, place.attribute, value)
+        for role, value in figures.items() if card is not None
+        for place in site.role(role)[:1]
+        for target in await _part(card, place.css).all()
+    ]  # fmt: skip
+    found += [
+        ("cart.total", target, place.attribute, PRICE * _PIECES)
+        for place in site.role("cart.total")
+        for target in await page.locator(in_browser(place.css)).all()
+    ]
+    for role, target, attribute, value in found:
+        said = await _value(target, attribute)
+        if number(said) != value:
+            proofs[role] = Proof(False, f"{_short(said)} for {_PIECES} pieces at the checkout, not {value}")
 
 
 def _part(root: Locator, css: str) -> Locator:

@@ -14,6 +14,7 @@ from environments.browser import run_browsers
 from environments.settling import AWAITED
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
 from interventions.proposal.cart import Purchase, Sent, shows_line
+from interventions.proposal.checkout import checkout_link, leads_elsewhere
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
 from interventions.proposal.purchase import learn
 from interventions.proposal.scan import Capture, Scan, number
@@ -55,14 +56,17 @@ async def learned(mapped: Mapped) -> tuple[Mapped, tuple[str, ...]]:
     troubles = list(done.troubles)
     if cart is None and not troubles:
         troubles.append(f"{done.url}: no page of the cart shows the product; its rows and sums are by hand")
-    return replace(mapped, proposal=proposal, cart=cart.url if cart else ""), tuple(troubles)
+    checkout = done.checkout.url if done.checkout else ""
+    mapped = replace(mapped, proposal=proposal, cart=cart.url if cart else "", checkout=checkout)
+    return mapped, tuple(troubles)
 
 
 async def purchase(mapped: Mapped) -> Purchase | None:
     """Press the proposed button once, look at the cart, press it a second time, and look again.
 
-    The second piece tells the price of one from the sum of the line. Nothing behind the cart is opened, and
-    the session is forgotten. Returns None where the proposal has no button.
+    The second piece tells the price of one from the sum of the line. Then the checkout is opened where a
+    plain link leads there. Nothing is pressed on it, and the session is forgotten. Returns None where the
+    proposal has no button.
     """
     roles = {role.role: role for role in mapped.proposal.roles}
     button = roles.get("product.add_to_cart")
@@ -94,6 +98,8 @@ async def purchase(mapped: Mapped) -> Purchase | None:
                     second=second[0] if second else None,
                     elsewhere=elsewhere[0] if elsewhere else None,
                 )
+                checkout, why_not = await _checkout(page, done, mapped.render)
+                done = replace(done, checkout=checkout, by_hand=(why_not,) if why_not else ())
         except PlaywrightError as error:
             troubles.append(f"{url}: {str(error).splitlines()[0]}")
         requests = [await _sent(request) for request in sent if urlsplit(request.url).netloc in mapped.hosts]
@@ -205,6 +211,30 @@ async def _look(page: Page, url: str, done: Purchase, kind: str, render: bool) -
                     if shows_line(drawn, done, kind):
                         return drawn, True
     return sent, False
+
+
+async def _checkout(page: Page, done: Purchase, render: bool) -> tuple[Capture | None, str]:
+    """Return the checkout's page, if a plain link on the cart's page leads there, else why there is none."""
+    cart = done.second or done.first
+    address = checkout_link(cart) if cart else ""
+    if cart is None or not address:
+        by_hand = "pages.checkout is to be written by hand"
+        return None, f"{cart.url}: no plain link leads to the checkout: {by_hand}" if cart else ""
+    try:
+        answer = await page.goto(address, wait_until="load", timeout=PATIENCE_S * 1000)
+        await _quiet(page)
+        html = await page.evaluate(AS_DRAWN)
+        sent = await answer.text() if answer else ""
+    except PlaywrightError as error:
+        return None, f"{address}: the checkout cannot be opened ({str(error).splitlines()[0]})"
+    if leads_elsewhere(address, page.url):
+        return (
+            None,
+            f"{address}: the checkout leads to {page.url}, perhaps to log in: pages.checkout is by hand",
+        )
+    if answer is None or not answer.ok:
+        return None, f"{address}: the shop answers {answer.status if answer else 'nothing'} for the checkout"
+    return Capture(page.url, html if render else sent), ""
 
 
 async def _sent(request: Request) -> Sent:

@@ -59,6 +59,8 @@ class Mapped:
     trusted: tuple[str, ...] = ()
     cart: str = ""
     """The address of the cart's page; empty where it is not known."""
+    checkout: str = ""
+    """The address of the checkout's page; empty where it is not known."""
     render: bool = False
     """Whether pages are looked at as they are after their scripts ran."""
 

@@ -53,6 +53,7 @@ class ProvedMap:
             },
             "missing": proposal.missing,
             "troubles": list(self.troubles),
+            "by_hand": list(proposal.learned.by_hand) if proposal.learned else [],
         }
 
     def _proof(self, role: str) -> dict[str, Any]:

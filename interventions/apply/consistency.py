@@ -73,6 +73,8 @@ class Sighting:
     """Of a total: which cart."""
     is_of_lines: bool = False
     """Whether this is what all lines come to, which stands nowhere."""
+    is_drawn: bool = False
+    """Whether scripts have drawn it. Then `sent` is what it would be at the prices that the shop has sent."""
 
     def agrees(self, other: "Sighting") -> bool:
         """Return whether both figures can be true."""
@@ -279,7 +281,9 @@ def _told(product: str, part: str, first: Sighting, other: Sighting) -> str:
         f"{product}: {part} is {_written(first.value)} as {first.role} on {first.url}, "
         f"but {_written(other.value)} as {other.role} on {other.url}"
     )
-    if other.is_sum and first.sent is not None and other.sent is not None:
+    if other.is_drawn:
+        line += ", which is the sum at the old prices"
+    elif other.is_sum and first.sent is not None and other.sent is not None:
         line += f" (the shop sent {_written(first.sent)} and {_written(other.sent)})"
     return line
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
@@ -18,8 +18,9 @@ from jsonpath import JSONPathMatch
 from interventions.edits.base import LONGEST
 from interventions.errors import CannotEdit
 from interventions.html.markup import Written, read_text
-from interventions.html.numbers import UNKNOWN, figures, machine_figure, on_scale
+from interventions.html.numbers import UNKNOWN, machine_figure, on_scale
 from interventions.html.raised import missing_signs
+from interventions.html.ranges import PriceSpan, prices
 from interventions.yaml.limited import find
 from interventions.yaml.sitemap import Data, product_key
 
@@ -135,13 +136,15 @@ class ProductObject:
     def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
         """Write a figure or a text into every place of a part; return the texts before and after.
 
-        The sum of the line and the totals follow a price.
+        The upper end of its range, the sum of the line and the totals follow a price.
         """
         if part != "price" or isinstance(value, str):
             return self._put(part, value)
         (old, _), (quantity, _) = (next(self.figures(name), (None, None)) for name in ("price", "quantity"))
         old_sum, _ = next(self.figures("subtotal"), (None, None))
         new_sum = value * (1 if quantity is None else quantity)
+        if self.has("high_price") and value != old:
+            self._move_high(value, old)
         done = self._put("price", value)
         self._put("subtotal", new_sum)
         if old_sum is None and old is not None:
@@ -149,6 +152,14 @@ class ProductObject:
         if old_sum is not None:
             self.document.shift(self.data, new_sum - old_sum)
         return done
+
+    def _move_high(self, new: Decimal, old: Decimal | None) -> None:
+        """Move the upper end of a range of prices by the factor by which the lower end moves."""
+        if not old:
+            raise CannotEdit("where the prices end cannot be told: the data hold no price that they begin at")
+        for match, _, factor in list(self._values("high_price")):
+            high: Any = match.obj
+            self.document.put(match, _written(high, lambda end: _to_cents(end * new / old), factor))
 
     def _put(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
         done = []
@@ -164,7 +175,7 @@ class ProductObject:
 
     def _values(self, part: str) -> Iterator[tuple[JSONPathMatch, int | None, int]]:
         """The values of a part, each with its scale and its factor."""
-        usual = self.data.factor if part == "subtotal" else 1
+        usual = self.data.factor if part in ("subtotal", "high_price") else 1
         for value in self.data.roles.get(part, ()):
             for match in _matches(value.path, self.object):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
@@ -192,15 +203,17 @@ def _written(
     if machine := machine_figure(old):
         return machine.write(_multiplied(change(machine.value / factor), factor))
     source, written = _read(old)
-    found = figures(written.text)
+    found = prices(written.text)
     if len(found) != 1:
         raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
-    start, end, new = found[0].put(change(found[0].signed))
-    splices = written.splices(start, end, new)
-    if splices is None:
-        raise CannotEdit(f'the figure in the data "{old[:80]}" is spread over several elements')
-    for at, until, part in reversed(splices):
-        source = source[:at] + part.encode() + source[until:]
+    figure, new = found[0], change(found[0].signed)
+    parts = figure.changes(new) if isinstance(figure, PriceSpan) else [figure.put(new)]
+    for changed in reversed(parts):
+        splices = written.splices(*changed)
+        if splices is None:
+            raise CannotEdit(f'the figure in the data "{old[:80]}" is spread over several elements')
+        for at, until, part in reversed(splices):
+            source = source[:at] + part.encode() + source[until:]
     return source.decode("utf-8", "surrogatepass")
 
 
@@ -208,7 +221,7 @@ def _figure(text: str, factor: int) -> Decimal | None:
     """The figure of a value as text; None unless it holds exactly one."""
     if machine := machine_figure(text):
         return machine.value / factor
-    found = figures(_read(text[:LONGEST])[1].text)
+    found = prices(_read(text[:LONGEST])[1].text)
     return found[0].signed if len(found) == 1 else None
 
 
@@ -218,6 +231,10 @@ def _multiplied(value: Decimal, factor: int) -> Decimal:
     if factor > 1 and product != product.to_integral():
         raise CannotEdit(f"{value.normalize():f} times the factor {factor} is no whole number")
     return product
+
+
+def _to_cents(value: Decimal) -> Decimal:
+    return value.quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 def _instead(new: Decimal, old: Decimal) -> Decimal:

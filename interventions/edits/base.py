@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal, InvalidOperation
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
@@ -16,7 +17,6 @@ from interventions.html.numbers import (
     UNKNOWN,
     Figure,
     NumberUsage,
-    figure_within,
     figures,
     machine_figure,
     on_scale,
@@ -27,6 +27,7 @@ from interventions.html.numbers import (
 )
 from interventions.html.page import Page, Piece, Where
 from interventions.html.raised import has_raised_cents, with_decimal_signs
+from interventions.html.ranges import PriceSpan, prices, prices_within
 from interventions.yaml.limited import search
 from interventions.yaml.notations import check_css
 from interventions.yaml.sitemap import Place, SiteMap
@@ -38,7 +39,9 @@ LONGEST = 2000
 _FEW = 60
 _LEVELS, _BESIDE = 3, 80
 """How many elements around a figure are searched for its currency, and how long their texts may be."""
-_PRICES = (".price", ".unit_price", ".subtotal", ".total")
+FOLLOWERS = ("product.unit_price", "product.high_price")
+"""The roles of prices that change by the same factor as the product's price."""
+_PRICES = (".price", ".unit_price", ".high_price", ".subtotal", ".total")
 _SUMS = (".subtotal", ".total")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
@@ -143,6 +146,7 @@ class Showing:
         before = self._joined(main, role)
         targets, done = list(self.all(role)), []
         self._check_parts([target.place.part for target in targets], value)
+        self._check_ends(role, [target for target in targets if target.place == main.place])
         for target in targets:
             place = target.place
             usage = self.usage(role, target)
@@ -163,14 +167,18 @@ class Showing:
             return Change(len(done), before, self._joined(main, role) or "")
         return Change(len(done), *done[0])
 
-    def scale_unit_prices(self, role: str, factor: Decimal) -> None:
-        """Multiply the prices of a unit: those with a role, and those in the texts of the price's role."""
+    def scale_followers(self, role: str, factor: Decimal) -> None:
+        """Multiply what follows a price: the upper end of its range, and the prices of a unit.
+
+        Those have roles of their own; prices of a unit may also stand in the texts of the price's role.
+        """
         for target in self.all(role):
             if target.attribute is None and tells_unit(self.value(target)):
                 self._scale(target, self.usage(role, target), factor, _per_unit_at)
-        for target in self.all("product.unit_price"):
-            if not self._scale(target, self.usage("product.unit_price", target), factor, figures_at):
-                raise CannotEdit(f'no price of a unit in "{self.value(target)}"')
+        for follower in FOLLOWERS:
+            for target in self.all(follower):
+                if not self._scale(target, self.usage(follower, target), factor, figures_at):
+                    raise CannotEdit(f'no figure in "{self.value(target)}"')
 
     def _scale(
         self,
@@ -181,7 +189,7 @@ class Showing:
     ) -> bool:
         def change(text: str) -> list[Piece]:
             found = find(target.place, text, usage)
-            return [Piece(each.start, each.end, each.write(each.value * factor)) for each in found]
+            return [Piece(each.start, each.end, each.write(_rounded(each.value, factor))) for each in found]
 
         return self.page.replace(target.node, target.attribute, change) is not None
 
@@ -191,6 +199,20 @@ class Showing:
         wholes, cents = parts.count("whole"), parts.count("fraction")
         if wholes != cents and (cents or price % 1):
             raise CannotEdit(f"the page shows {wholes} whole parts of the price, and cents for {cents}")
+
+    def _check_ends(self, role: str, targets: Sequence[Target]) -> None:
+        """Raises CannotEdit where two elements of a place are the ends of one range of prices."""
+        for first, second in pairwise(targets if role.endswith(".price") else ()):
+            low, high = self.number(first, role), self.number(second, role)
+            if low != high and any(
+                isinstance(each, PriceSpan) and (each.low.value, each.high.value) == (low, high)
+                for text in around(first.node)
+                for each in prices(text, self.page.usage)
+            ):
+                raise CannotEdit(
+                    f'"{self.value(first)}" and "{self.value(second)}" are the ends of one range; '
+                    "give the upper one the role product.high_price"
+                )
 
     @staticmethod
     def _figures(usage: NumberUsage, place: Place, value: Decimal, text: str) -> list[Piece]:
@@ -207,7 +229,7 @@ class Showing:
             written = value.to_integral(ROUND_FLOOR)
             if not all(each.is_whole for each in found):
                 raise CannotEdit(f'"{one_line(text)}" is no whole part of a price')
-        return [Piece(each.start, each.end, each.write(written, padded=padded)) for each in found]
+        return [_piece(each, written, padded=padded) for each in found]
 
     def usage(self, role: str, target: Target) -> NumberUsage:
         """Return what the page says of a target's figure; counts and whole parts of prices have no decimals.
@@ -303,6 +325,17 @@ class Showing:
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
 
 
+def _rounded(value: Decimal, factor: Decimal) -> Decimal:
+    """The value times the factor, to cents, or to as many decimals as the value has."""
+    places = min(int(value.as_tuple().exponent), -2)
+    return (value * factor).quantize(Decimal(1).scaleb(places), ROUND_HALF_UP)
+
+
+def _piece(figure: Figure, value: Decimal, *, padded: bool) -> Piece:
+    parts = figure.changes(value) if isinstance(figure, PriceSpan) else ()
+    return Piece(figure.start, figure.end, figure.write(value, padded=padded), tuple(parts))
+
+
 def _currency_beside(node: LexborNode, usage: NumberUsage) -> str:
     """The currency of a figure whose sign stands in another element; empty where none is near."""
     own = figures(node.text()[:LONGEST], usage)
@@ -347,14 +380,17 @@ def pattern_part(place: Place, text: str) -> str | None:
 def figures_at(
     place: Place, text: str, usage: NumberUsage = UNKNOWN, *, spaced: bool = False
 ) -> list[Figure]:
-    """Return the figures of a text that give the value of a place: one, where the text is as expected."""
+    """Return the figures of a text that give the value of a place: one, where the text is as expected.
+
+    A range of prices is one.
+    """
     if place.pattern:
         match = search(place.pattern, text) if len(text) <= LONGEST else None
-        figure = figure_within(text, *match.span(1), usage) if match and match[1] else None
-        return [figure] if figure else []
+        return prices_within(text, *match.span(1), usage) if match and match[1] else []
     if place.attribute and (machine := machine_figure(text.strip())):
         return [machine]
-    found = figures(text, usage, spaced=spaced)
+    can_be_range = not (place.scale or place.part or usage.whole or usage.per_unit)
+    found = (prices if can_be_range else figures)(text, usage, spaced=spaced)
     if usage.per_unit:  # the others say how much a unit is
         return [each for each in found if each.is_price] or found
     rating = rating_out_of(found, place.scale) if place.scale else None
@@ -365,7 +401,7 @@ def figures_at(
 
 
 def _per_unit_at(place: Place, text: str, usage: NumberUsage) -> list[Figure]:
-    per_unit, rest = prices_per_unit(figures(text[:LONGEST], usage), text)
+    per_unit, rest = prices_per_unit(prices(text[:LONGEST], usage), text)
     return per_unit if rest else []
 
 
@@ -413,6 +449,7 @@ def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change
     main, *_ = there.places(role)
     alone = main.model_copy(update={"part": None})
     wanted = {value, *filter(None, (value_at(alone, change.after, spaced=True) for change in done))}
+    highest = {end for change in done if (end := _upper_end(main, change.after)) is not None}
     given: list[bool] = []
     found = False
     for place, element, cents in _whole_figures(there, role):
@@ -420,7 +457,9 @@ def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change
         if shown is None:
             continue
         found |= place == main
-        if all(abs(shown - each) > tolerance_at(place) for each in wanted):
+        upper = _upper_end(place, element.text)
+        moved = upper is not None and bool(highest) and upper not in highest
+        if moved or all(abs(shown - each) > tolerance_at(place) for each in wanted):
             return Verdict(f'{role} shows "{element.text[:_FEW]}"')
         if element.given is not None:
             figure = _figure_there(place, element.given, cents.given if cents else None)
@@ -443,6 +482,12 @@ def _figure_there(place: Place, text: str, cents: str | None) -> Decimal | None:
     if place.part:
         return with_cents(place, text, cents or "", _WHOLE)
     return value_at(place, text, spaced=True)
+
+
+def _upper_end(place: Place, text: str) -> Decimal | None:
+    """The upper end of a range of prices; None where a text shows none."""
+    found = figures_at(place, text, spaced=True)
+    return found[0].high.value if len(found) == 1 and isinstance(found[0], PriceSpan) else None
 
 
 _WHOLE = NumberUsage(whole=True)

@@ -10,6 +10,7 @@ from pydantic import PlainValidator, RootModel
 
 from interventions.edits.base import (
     FIGURE_SCHEMA,
+    FOLLOWERS,
     Change,
     Edit,
     Showing,
@@ -43,12 +44,15 @@ Price = Annotated[
 
 
 class SetPrice(Edit, RootModel[Price], frozen=True):
-    """Shows a price, in currency units, in the page's own format; sums and prices of a unit follow."""
+    """Shows a price, in currency units, in the page's own format; sums and prices of a unit follow.
+
+    Of a range of prices it is the lower end; the upper one moves by the same factor.
+    """
 
     readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
-        return ("product.price", "product.subtotal", "product.total", "product.unit_price", "cart.total")
+        return ("product.price", "product.subtotal", "product.total", *FOLLOWERS, "cart.total")
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"price": filled(self.root)}
@@ -68,13 +72,17 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
         worth = price * quantity if role == subtotal else price
         old = showing.number(showing.main(role)[0], role)
         change = showing.write(role, worth)
-        if old != worth and (old or showing.has("product.unit_price")):
+        if old != worth and (old or any(map(showing.has, FOLLOWERS))):
             if not old:
-                raise CannotEdit(f'what a unit costs cannot be told from "{change.before}"')
-            showing.scale_unit_prices(role, worth / old)
+                raise CannotEdit(f'what a unit costs, or the dearest, cannot be told from "{change.before}"')
+            highest = _highest(showing)
+            showing.scale_followers(role, worth / old)
             main = showing.main(role)[0]
             if main.place.part is None:
                 change = replace(change, after=showing.value(main))
+            if highest:
+                after = f"{change.after} – {_highest(showing)}"
+                change = replace(change, before=f"{change.before} – {highest}", after=after)
         if showing.has("product.quantity") or showing.group == "row":
             delta = worth - _known(old, change.before)
             if role != subtotal:
@@ -91,6 +99,12 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
                             showing.page.shift(node, delta, partial(figures_at, place, usage=usage))
                         moved.add(node.mem_id)
         return change
+
+
+def _highest(showing: Showing) -> str:
+    """The upper end of a range where it is shown in an element of its own; empty where there is none."""
+    found = (each for each in showing.all("product.high_price") if each.attribute is None)
+    return next(map(showing.value, found), "")
 
 
 def _totals(showing: Showing) -> tuple[str, ...]:

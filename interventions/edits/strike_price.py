@@ -10,7 +10,8 @@ from interventions.edits.base import Change, Edit, Showing, Target, filled
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.set_price import Price
 from interventions.errors import CannotEdit
-from interventions.html.numbers import figures, one_line
+from interventions.html.numbers import one_line
+from interventions.html.ranges import prices
 
 _STYLE = "margin-left:8px;color:#6b6b6b;font-weight:400;text-decoration:line-through"
 
@@ -45,7 +46,7 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def _old(self, showing: Showing, target: Target) -> str:
         """The price that counts no more, in the format of the one that the shop shows."""
-        if target.place.part:
+        if target.place.part or showing.has("product.high_price"):
             raise CannotEdit("the price stands in two elements; the map's first place has to hold all of it")
         raw = showing.original(target)
         shown = one_line(raw)
@@ -55,7 +56,7 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
         price = showing.earlier.price if self.was is None else filled(self.was)
         if price is None:
             raise CannotEdit("the price is the shop's own; write was, or set_price before this edit")
-        found = figures(raw, showing.page.usage)
+        found = prices(raw, showing.page.usage)
         if len(found) != 1:
             raise CannotEdit(f'the text "{shown}" does not hold exactly one figure')
         return one_line(raw[: found[0].start] + found[0].write(price) + raw[found[0].end :])

@@ -69,8 +69,8 @@ _MACHINE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 class Figure:
     """A figure in a text: where it stands, what it says, and how another value is written in its place."""
 
-    def __init__(self, match: re.Match[str], usage: NumberUsage = UNKNOWN) -> None:
-        self._match, self._usage = match, usage
+    def __init__(self, match: re.Match[str], usage: NumberUsage = UNKNOWN, sign: str = "") -> None:
+        self._match, self._usage, self._other_sign = match, usage, sign
         self.start, self.end = match.span()
         self.text = match[0]
 
@@ -86,6 +86,14 @@ class Figure:
     @cached_property
     def sign(self) -> str:
         """The sign or code of a currency beside the figure, as it is written; empty when there is none."""
+        return self._sign_beside or self._other_sign
+
+    def with_sign(self, sign: str) -> "Figure":
+        """Return the figure as one of which another figure beside it says the currency."""
+        return Figure(self._match, self._usage, sign)
+
+    @cached_property
+    def _sign_beside(self) -> str:
         text, known = self._match.string, signs(self._usage.language)
         before = text[max(0, self.start - _REACH) : self.start].rstrip(UNSEEN)
         behind = text[self.end : self.end + _REACH]
@@ -169,9 +177,14 @@ class Figure:
         return found[0] if found else ""
 
     @property
+    def decimals(self) -> int:
+        """How many decimals the figure has."""
+        return len(self._parts[1])
+
+    @property
     def is_whole(self) -> bool:
         """Whether the figure has no decimals."""
-        return not self._parts[1]
+        return not self.decimals
 
     @property
     def digits(self) -> str:
@@ -299,10 +312,9 @@ def machine_figure(text: str) -> Figure | None:
     return _MachineFigure(match) if match else None
 
 
-def figure_within(text: str, start: int, end: int, usage: NumberUsage = UNKNOWN) -> Figure | None:
-    """Return the first figure in a part of a text; the text around it helps to read it."""
-    match = _SPACED.search(text, start, end)
-    return Figure(match, usage) if match else None
+def figures_within(text: str, start: int, end: int, usage: NumberUsage = UNKNOWN) -> list[Figure]:
+    """Return the figures in a part of a text; the text around it helps to read them."""
+    return [Figure(match, usage) for match in _SPACED.finditer(text, start, end)]
 
 
 def read_figure(text: str, usage: NumberUsage = UNKNOWN) -> Decimal:

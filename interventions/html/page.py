@@ -48,11 +48,15 @@ _HIDDEN = frozenset(["template"])
 
 
 class Piece(NamedTuple):
-    """A piece of a text, from `start` to `end`, and what is written in its place."""
+    """A piece of a text, from `start` to `end`, and what is written in its place.
+
+    `parts`: what of it changes, each from a start to an end, where not all of it does.
+    """
 
     start: int
     end: int
     new: str
+    parts: tuple[tuple[int, int, str], ...] = ()
 
 
 class Page(ReadPage):
@@ -237,16 +241,17 @@ class Page(ReadPage):
         is_sure = one_line(written.text) == current or current.count(old) == 1
         if attribute is None and (len(found) > 1 or not is_sure):
             raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
-        splices = written.splices(piece.start, piece.end, piece.new)
-        if splices is None:
-            raise CannotEdit(
-                f'the figure {old} in "{current}" is spread over several elements; name each with part'
-            )
-        for start, end, part in splices:
-            data = escape(part, self.output)
-            if attribute:  # whose value may stand in quotes of either kind, or in none
-                data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
-            self._splice(start, end, data)
+        for changed in piece.parts or (piece[:3],):
+            splices = written.splices(*changed)
+            if splices is None:
+                raise CannotEdit(
+                    f'the figure {old} in "{current}" is spread over several elements; name each with part'
+                )
+            for start, end, part in splices:
+                data = escape(part, self.output)
+                if attribute:  # whose value may stand in quotes of either kind, or in none
+                    data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
+                self._splice(start, end, data)
         after = current.replace(old, new, 1) if edited else one_line(whole)
         self._values[node.mem_id, attribute] = after
         return current, after

@@ -47,7 +47,8 @@ class Purchase:
     `before`, `after`: the page as it stood before and after the press. `first`, `second`: the cart's page as
     the shop sends it, with one piece and with two; `drawn`: as scripts draw it, where only then it shows the
     product. `elsewhere`: the product's page as sent with two pieces.
-    `troubles`: what could not be done.
+    `checkout`: the page to which the cart's page has led, with two pieces, where a plain link leads there.
+    `troubles`: what could not be done. `by_hand`: what is left to a person, who may do more than open links.
     """
 
     name: str
@@ -60,7 +61,9 @@ class Purchase:
     second: Capture | None = None
     elsewhere: Capture | None = None
     drawn: bool = False
+    checkout: Capture | None = None
     troubles: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
 
 
 def shows_line(page: Capture, purchase: Purchase, kind: str) -> bool:
@@ -243,15 +246,10 @@ def _totals(scan: Scan, row: LexborNode, price: Decimal | None, pieces: int) -> 
     root = scan.tree.root
     if root is None or price is None:
         return None
-    inside = {row.mem_id, *(node.mem_id for node in row.css("*"))}
-    places: list[Place] = []
-    shown = ""
-    for node, value in scan.innermost(lambda value: number(value) == price * pieces):
-        if not _is_price(node, price) or node.mem_id in inside or is_aside(node) or is_former_price(node):
-            continue
-        if css := unique_selector([(root, node)]):
-            places.append(Place(css=css))
-            shown = shown or value
+    places, shown = [], ""
+    for place, value in _sums(scan, row, price, pieces):
+        places.append(place)
+        shown = shown or value
     if not places:
         return None
     found = FoundRole(
@@ -260,14 +258,39 @@ def _totals(scan: Scan, row: LexborNode, price: Decimal | None, pieces: int) -> 
     return with_places(found, places[1:])
 
 
+def totals_on(scan: Scan, purchase: Purchase, pieces: int) -> list[Place]:
+    """Return where a page that comes after the cart shows the cart's sum, outside of its lines."""
+    if purchase.price is None:
+        return []
+    row = _row(scan, purchase, "row")
+    return [place for place, _ in _sums(scan, row, purchase.price, pieces)]
+
+
+def _sums(scan: Scan, row: LexborNode | None, price: Decimal, pieces: int) -> Iterator[tuple[Place, str]]:
+    root = scan.tree.root
+    inside = {row.mem_id, *(node.mem_id for node in row.css("*"))} if row is not None else set()
+    for node, value in scan.innermost(lambda value: number(value) == price * pieces):
+        if not _is_price(node, price) or node.mem_id in inside or is_aside(node) or is_former_price(node):
+            continue
+        if root is not None and (css := unique_selector([(root, node)])):
+            yield Place(css=css), value
+
+
 def cart_page(scan: Scan, others: Sequence[Scan], roles: Sequence[FoundRole]) -> str:
     """Return a selector of what is on the cart's page, and not on the others."""
     own = roles[0].places[0].css
-    row = scan.tree.css_first(own)
+    return own_page(scan, others, scan.tree.css_first(own), own) or own
+
+
+def own_page(scan: Scan, others: Sequence[Scan], row: LexborNode | None = None, own: str = "") -> str:
+    """Return a selector of what is on a page, and not on the others; empty where nothing is.
+
+    What is around the `row`, which `own` finds, comes first.
+    """
     around = [*reversed([row, *ancestors(row)])] if row is not None else []
     body = [scan.tree.body] if scan.tree.body is not None else []
     near = (css for node in (*body, *around) for css in names(node))
     # A line of the cart may be on every page; then anything that is on this page only.
     rest = (css for node in scan.visible for css in names(node))
-    candidates = chain(near, [own], rest)
-    return next((css for css in candidates if not any(other.tree.css(css) for other in others)), own)
+    candidates = chain(near, [own] if own else [], rest)
+    return next((css for css in candidates if not any(other.tree.css(css) for other in others)), "")

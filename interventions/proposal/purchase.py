@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from selectolax.lexbor import LexborNode
 
 from interventions.proposal.cart import Purchase, Sent, cart_page, cart_roles
+from interventions.proposal.checkout import checkout_page, checkout_roles
 from interventions.proposal.phrases import says_add, says_cart, says_checkout
 from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import (
@@ -48,6 +49,9 @@ class Learned:
     reasons: dict[str, str]
     roles: tuple[FoundRole, ...]
     cart_page: str = ""
+    checkout_page: str = ""
+    by_hand: tuple[str, ...] = ()
+    """What is left to be written by hand, a line each."""
     id: str = ""
     """By what the request names the product."""
 
@@ -64,16 +68,18 @@ def learn(purchase: Purchase) -> Learned:
         roles += [id_role] if id_role else []
     pieces = 2 if purchase.second else 1
     page = purchase.second or purchase.first
-    tells_cart, cards = "", []
+    tells_cart, cards, undone = "", [], ""
     if page is not None:
         scan, other = Scan(page), Scan(purchase.before)
         found = list(cart_roles(scan, other, purchase, pieces, "row"))
         found = [replace(role, scripted=purchase.drawn) for role in found]
-        roles += found
         if found:
             cards.append("row")
-            pages = [p for p in (purchase.before, purchase.after) if product_key(p.url) != scan.key]
+            seen = (purchase.before, purchase.after, purchase.checkout)
+            pages = [p for p in seen if p is not None and product_key(p.url) != scan.key]
             tells_cart = cart_page(scan, [Scan(page) for page in pages], found)
+            with_checkout, undone = checkout_roles(found, purchase, pieces)
+            roles += with_checkout
     if purchase.elsewhere is not None:
         small = list(cart_roles(Scan(purchase.elsewhere), Scan(purchase.before), purchase, pieces, "mini"))
         roles += small
@@ -87,7 +93,11 @@ def learn(purchase: Purchase) -> Learned:
         rules["message"], reasons["message"] = (said[0],), said[1]
     if reached := _address(purchase):
         rules["address"], reasons["address"] = (reached,), "reached by the press"
-    return Learned(Choice(**rules), reasons, tuple(roles), tells_cart, named)
+    more = (f"{purchase.checkout.url}: {undone}",) if purchase.checkout and undone else ()
+    by_hand = (*purchase.by_hand, *more)
+    return Learned(
+        Choice(**rules), reasons, tuple(roles), tells_cart, checkout_page(purchase), by_hand, named
+    )
 
 
 # The request

@@ -10,8 +10,9 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interventions.html.numbers import Figure, figures
+from interventions.html.numbers import Figure
 from interventions.html.raised import with_decimal_signs
+from interventions.html.ranges import prices
 from interventions.html.shadow import SHADOW, opened
 from interventions.yaml.sitemap import product_key
 
@@ -169,7 +170,7 @@ def is_unit_price(value: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def number(value: str) -> Decimal | None:
-    """Return the one figure of a text; None when it holds none or several."""
+    """Return the one figure of a text, or a range's lower end; None when it holds none or several."""
     found = _figures(value)
     return found[0].value if len(found) == 1 else None
 
@@ -181,7 +182,7 @@ def names_price(value: str) -> bool:
 
 
 def _figures(value: str) -> list[Figure]:
-    return figures(value) if any(map(str.isdecimal, value)) else []
+    return prices(value) if any(map(str.isdecimal, value)) else []
 
 
 def telling_query(links: Iterable[str], page: str) -> tuple[str, ...]:

@@ -72,9 +72,10 @@ class Proposal:
         cards = next((n for n, role in enumerate(self.roles) if "." not in role.role), len(self.roles))
         rest = tuple(role for role in more if role not in own)
         roles = (*self.roles[:cards], *own, *self.roles[cards:], *rest)
-        pages = self.pages | ({"cart": learned.cart_page} if learned.cart_page else {})
+        told = {"cart": learned.cart_page, "checkout": learned.checkout_page}
+        pages = self.pages | {kind: css for kind, css in told.items() if css}
         # A page of the cart may show cards of the listing too: the first test that holds counts.
-        order = [kind for kind in ("product", "cart", "listing") if kind in pages]
+        order = [kind for kind in ("product", "cart", "checkout", "listing") if kind in pages]
         data = tuple(found.with_id(learned.id) for found in self.data)
         return replace(
             self, roles=roles, pages={kind: pages[kind] for kind in order}, data=data, learned=learned

@@ -7,6 +7,7 @@ from typing import Final
 from unicodedata import category
 
 from interventions.html.numbers import UNKNOWN, Figure, NumberUsage, figures, rating_out_of
+from interventions.html.ranges import joined
 
 _LONGEST: Final = 20
 """Longer figures, in characters, are no facts about a product."""
@@ -34,7 +35,7 @@ def price_in(text: str) -> float | None:
 
     A sign such as `$` tells a price more surely than letters, which may be a word.
     """
-    found = list(_figures(text))
+    found = joined(list(_figures(text)), text)
     for is_sure in (True, False):
         for figure in found:
             sign = figure.sign

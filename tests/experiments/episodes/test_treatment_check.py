@@ -506,6 +506,34 @@ async def test_an_edit_may_itself_name_the_old_price(place: Place, shop: Foreign
     )
 
 
+RANGES: dict[str, tuple[str, str, str]] = {
+    "honest": ("", "", ""),
+    "the upper end is the old one": (put(PRICE, "$9.99 – $29.99"), "", 'shows "$9.99 – $29.99"'),
+    "the upper end is another": (put(PRICE, "$9.99 – $24.99"), "", 'shows "$9.99 – $24.99"'),
+    "the lower end is the old one": (put(PRICE, "$19.99 – $29.99"), "", 'shows "$19.99 – $29.99"'),
+    "the old lower end elsewhere": ("", "<p>Now from $19.99</p>", "the old price too"),
+    "the old upper end elsewhere": ("", "<p>The big one: 29.99 $</p>", "the old price too"),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("how", RANGES)
+async def test_no_end_of_the_old_range_may_stand(
+    how: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.price = "<b>$19.99</b> – <b>$29.99</b>" if how == "honest" else "$19.99 – $29.99"
+    shop.script, shop.extra, reason = RANGES[how]
+    edits: Edits = [{"set_price": 9.99}, {"strike_price": {}}]
+    buyer = Buyer()
+    trajectory, session, _ = await carry_out(place, tmp_path, buyer, edits=edits)
+    outcome = "treatment_failed" if reason else "choice"
+    assert (trajectory.outcome, reason in trajectory.reason) == (outcome, True), trajectory.reason
+    (made,) = (each for each in session.receipts if each.edit == "set_price")
+    assert (made.before, made.after) == ("$19.99 – $29.99", "$9.99 – $14.99")
+    if not reason:
+        assert "was $19.99 – $29.99" in "".join(buyer.seen)
+
+
 @pytest.mark.browser
 async def test_what_goes_after_the_decision_does_not_matter(
     place: Place, shop: ForeignShop, tmp_path: Path

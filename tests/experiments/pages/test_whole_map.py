@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from experiments.pages.purchasing import learned
+from experiments.pages.site_mapping import map_site
 from experiments.pages.whole_map import map_and_prove
 from interventions.yaml.sitemap import load_site_map
 from tests.interventions.proposal.made_shops import NAMES, MadeShop
@@ -39,6 +41,8 @@ class SellingShop(MadeShop):
     """A made shop with a cart, whose sums are right."""
 
     way: str = "form"
+    onward: str = '<a href="/checkout">Checkout</a>'
+    """What leads from the cart to the checkout."""
 
     def form(self, name: str) -> str:
         if self.way == "form":
@@ -60,7 +64,23 @@ class SellingShop(MadeShop):
         return self._page(
             "Basket",
             f"""<main id="basket-page"><h1>Basket</h1><table><tbody>{rows}</tbody></table>
-<p>Total <b id="basket-total">{total}</b></p><a href="/checkout">Checkout</a></main>""",
+<p>Total <b id="basket-total">{total}</b></p>{self.onward}</main>""",
+        )
+
+    def checkout(self, lines: dict[str, int]) -> str:
+        """The lines in another markup, and the sum."""
+        rows = "".join(
+            f"""<li class="ordered"><a href="{self.path(name)}">{name}</a>
+<input class="pieces" name="pieces" value="{count}"> x
+<b class="each">{money(self.cost(name))}</b>
+<b class="line-sum">{money(self.cost(name) * count)}</b></li>"""
+            for name, count in lines.items()
+        )
+        total = money(sum((self.cost(name) * count for name, count in lines.items()), Decimal(0)))
+        return self._page(
+            "Checkout",
+            f"""<main id="checkout-page"><h1>Checkout</h1><ul>{rows}</ul><p>To pay
+<b id="to-pay">{total}</b></p><form method="post" action="/pay"><button>Pay now</button></form></main>""",
         )
 
     def cost(self, name: str) -> Decimal:
@@ -144,6 +164,10 @@ async def selling(shop: SellingShop, asked: list[str]) -> AsyncIterator[str]:
             name = next(name for name in NAMES if str(shop.number(name)) == request.query_params["what"])
             cart[name] = cart.get(name, 0) + 1
             return JSONResponse({"success": True})
+        if path == "/checkout":
+            return HTMLResponse(shop.checkout(cart))
+        if path == "/account/checkout":
+            return RedirectResponse("/login?next=/account/checkout")
         if path == "/basket":
             return HTMLResponse(shop.cart_page(cart))
         if path in ("/", "/lamps"):
@@ -176,10 +200,13 @@ async def test_a_purchase_teaches_the_choice_and_the_cart(way: str, style: str, 
             file=tmp_path / "made.yaml",
             png=None,
         )
-    assert "/checkout" not in asked
+    assert "/pay" not in asked
     assert done.mapped.proposal.missing == []
     assert done.troubles == ()
     site = load_site_map(tmp_path / "made.yaml")
+    assert site.pages["checkout"].css == "main#checkout-page"
+    assert len(site.role("cart.total")) == 2
+    assert site.role("row")[0].css.endswith(", li.ordered" if style == "told" else "")
     (rule,) = site.choice.request
     assert rule.model_dump(exclude_defaults=True) == REQUESTS[way]
     if way != "form":
@@ -189,9 +216,35 @@ async def test_a_purchase_teaches_the_choice_and_the_cart(way: str, style: str, 
     wanted = {"product.title", "product.name", "product.price", "product.add_to_cart"}
     wanted |= {"item", "item.link", "item.title", "item.name", "item.price"}
     wanted |= {"row", "row.link", "row.name", "row.price", "row.quantity", "row.subtotal", "cart.total"}
-    wanted |= {"choice.request", "choice.cart"} | ({"choice.message"} if way != "form" else set())
+    wanted |= {"pages.checkout", "choice.request", "choice.cart"} | (
+        {"choice.message"} if way != "form" else set()
+    )
     assert wanted <= proved, {role: done.proofs.get(role) for role in wanted - proved}
     assert done.as_json()["choice"]["request"]["proved"] is True
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("onward", "reason"),
+    [
+        ('<a href="/account/checkout">Checkout</a>', "perhaps to log in: pages.checkout is by hand"),
+        ('<form action="/checkout"><button>Checkout</button></form>', "no plain link leads to the checkout"),
+        ('<a href="/pay">Checkout and pay</a>', "no plain link leads to the checkout"),
+    ],
+)
+async def test_a_checkout_that_is_not_opened(onward: str, reason: str) -> None:
+    shop, asked = SellingShop(onward=onward), list[str]()
+    async with selling(shop, asked) as url:
+        mapped = await map_site(f"{url.rstrip('/')}{shop.path(NAMES[0])}", f"{url}lamps", name="made")
+        mapped, troubles = await learned(mapped)
+    assert troubles == ()
+    assert mapped.proposal.learned is not None
+    (left,) = mapped.proposal.learned.by_hand
+    assert reason in left
+    assert not {"/checkout", "/pay"} & {*asked}
+    assert "checkout" not in mapped.proposal.pages
+    assert mapped.proposal.pages["cart"] == "main#basket-page"
+    assert mapped.checkout == ""
 
 
 @pytest.mark.browser

@@ -69,6 +69,16 @@ def priced(source: str, price: str, codec: str = "utf-8") -> str:
         ("١٬٢٩٩٫٠٠ ر.س", "١٬٠٤٩٫٥٠ ر.س"),
         ("from $10", "from $1,049.50"),
         ("$1,299<sup>00</sup>", "$1,04950"),
+        # Of a range it is the lower end, and the upper one moves by the same factor.
+        ("$10.00 – $24.90", "$1,049.50 – $2,613.26"),
+        ("10,00 € bis 24,90 €", "1.049,50 € bis 2.613,26 €"),
+        ("From $10.00 to $24.90", "From $1,049.50 to $2,613.26"),
+        ("<i>$10.00</i> <i>&ndash;</i> <b>$24<sup>90</sup></b>", "$1,049.50 – $2,61326"),
+        ("¥1,000〜¥2,500", "¥1,050〜¥2,624"),
+        ("CHF 10.–20.–", "CHF 1’049.50–2’099.–"),
+        ("1 000 – 2 500 €", "1 049,50 – 2 623,75 €"),
+        ("١٬٠٠٠٫٠٠ – ٢٬٠٠٠٫٠٠ ر.س", "١٬٠٤٩٫٥٠ – ٢٬٠٩٩٫٠٠ ر.س"),
+        ("10,00 bis 20,00 € (2,00 €/100 g)", "1.049,50 bis 2.099,00 € (209,90 €/100 g)"),
     ],
 )
 def test_a_price_is_written_in_the_page_s_format(shown: str, after: str) -> None:
@@ -78,7 +88,11 @@ def test_a_price_is_written_in_the_page_s_format(shown: str, after: str) -> None
 @pytest.mark.parametrize(
     "shown",
     [
-        "$10 – $20",
+        "$10 – 20 pieces",
+        "Set of 2 – 20 €",
+        "Sizes 36-44, $20",
+        "$10 – $20 – $30",
+        "$0 – $20",
         "12,90 € (20 je Packung)",
         "12€99",
         "Size 42 299,00 €",
@@ -86,7 +100,7 @@ def test_a_price_is_written_in_the_page_s_format(shown: str, after: str) -> None
     ],
 )
 def test_a_text_with_more_than_one_price_is_refused(shown: str) -> None:
-    with pytest.raises(EditFailed, match=r"exactly one figure|several prices|no figure"):
+    with pytest.raises(EditFailed, match=r"exactly one figure|several prices|no figure|cannot be told"):
         priced(page(shown), "1049.50")
 
 
@@ -177,7 +191,9 @@ def test_pages_are_read_in_their_own_language() -> None:
     assert price("1.299", "de") == [1299]
     assert price("1.299", "en") == [Decimal("1.299")]
     assert price("Prix : 1\u202f299,00 €", "fr") == [1299]
-    assert price("$10 – $20", "en") == []
+    assert price("$10 – $20", "en") == [10]
+    assert price("1.299 – 1.499 €", "en") == [1299]
+    assert price("$10 – €20", "en") == []
 
 
 NOISE = st.text(st.sampled_from("abÄ é.,-–<>&;'\"円€ \u00a0\n"), max_size=8)

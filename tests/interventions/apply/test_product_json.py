@@ -99,10 +99,26 @@ def test_a_whole_price_is_a_whole_number() -> None:
     assert json.dumps(written({"price": 19.99}, Decimal("10.00"))) == '{"price": 10}'
 
 
-@pytest.mark.parametrize("before", ["", "soon", "$10 – $20", "<b>1</b> 2"])
+@pytest.mark.parametrize("before", ["", "soon", "$10 and $20", "$0 – $20 or 1", "<b>1</b> 2"])
 def test_a_text_without_exactly_one_figure_is_refused(before: str) -> None:
     with pytest.raises(CannotEdit, match="do not hold exactly one figure"):
         written({"price": before})
+
+
+RANGES = Data.model_validate(
+    {
+        "css": "script",
+        "roles": {"price": [{"path": "$.low", "factor": 100}, "$.text"], "high_price": "$.high"},
+    }
+)
+
+
+def test_the_upper_end_of_a_range_follows() -> None:
+    text = "<b>$10.00</b> &ndash; <b>$24.90</b>"
+    after = written({"text": text, "low": 1000, "high": 2490}, data=RANGES)
+    assert after == {"text": "<b>$12.50</b> &ndash; <b>$31.13</b>", "low": 1250, "high": 3113}
+    with pytest.raises(CannotEdit, match="no price that they begin at"):
+        written({"low": 0, "high": 2490}, data=RANGES)
 
 
 def test_every_place_of_a_part_is_written() -> None:

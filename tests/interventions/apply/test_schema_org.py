@@ -84,6 +84,51 @@ def test_stars_are_as_wide_as_the_rating() -> None:
     assert 'aria-label="Rated 2.00 out of 5"' in text
 
 
+AMOUNT = '<span class="woocommerce-Price-amount amount"><bdi><span>$</span>{}</bdi></span>'
+RANGE = f'{AMOUNT.format("10.00")} <span aria-hidden="true">–</span> {AMOUNT.format("24.90")}'
+OFFER = 'itemscope itemtype="https://schema.org/AggregateOffer"'
+OF_VARIANTS = {
+    "WooCommerce-like": f"""<body class="single-product"><div class="summary"><h1>Whistle</h1>
+<p class="price">{RANGE}<span class="screen-reader-text">Price range: $10.00 through $24.90</span></p></div>
+<ul class="products"><li class="product"><a href="/p" class="woocommerce-LoopProduct-link">
+<h2>Whistle</h2><span class="price">{RANGE}</span></a>""",
+    "microdata": f"""<body><div itemscope itemtype="https://schema.org/Product"><h1>Whistle</h1>
+<div itemprop="offers" {OFFER}><meta itemprop="priceCurrency" content="USD">
+$<span itemprop="lowPrice">10.00</span> to $<span itemprop="highPrice">24.90</span></div></div>""",
+    "microdata for machines": f"""<body><div itemscope itemtype="https://schema.org/Product">
+<h1>Whistle</h1><div itemprop="offers" {OFFER}><meta itemprop="lowPrice" content="10.00">
+<meta itemprop="highPrice" content="24.90"><b itemprop="price">$10.00 – $24.90</b></div></div>""",
+    "JSON-LD": """<script type="application/ld+json">{"@type": "Product", "name": "Whistle",
+"offers": {"@type": "AggregateOffer", "lowPrice": "10.00", "highPrice": "24.90"}}</script>
+<body class="single-product"><div class="summary"><h1>Whistle</h1>
+<p class="price"><ins><b class="woocommerce-Price-amount">$10.00 – $24.90</b></ins></p></div>""",
+}
+
+
+@pytest.mark.parametrize("name", OF_VARIANTS)
+def test_both_ends_of_a_range_of_prices_follow(name: str) -> None:
+    html = OF_VARIANTS[name]
+    page = treated(html, f"{HOST}/p", "p", {"set_price": 12.5})
+    text = page.body.decode()
+    assert not re.search(r"10\.00|24\.90", text)
+    assert text.count("12.5") == html.count("10.00")
+    assert text.count("31.13") == html.count("24.90")
+    own = next(each for each in page.receipts if each.page_type == "product" and each.role == "product.price")
+    assert re.fullmatch(r"\$?10.00 – \$?24.90", own.before)
+    assert re.fullmatch(r"\$?12.50 – \$?31.13", own.after)
+
+
+def test_one_price_is_not_written_into_both_ends_of_a_range() -> None:
+    place = SITE.role("product.price")[0].model_copy(update={"css": "p.price .amount"})
+    site = SITE.model_copy(update={"roles": SITE.roles | {"product.price": (place,)}})
+    plan = Plan((Treatment("test", "p", (edit_from_dict({"set_price": 12.5}),)),))
+    html = OF_VARIANTS["WooCommerce-like"].encode()
+    with pytest.raises(
+        EditFailed, match=r"the ends of one range; give the upper one the role product\.high_"
+    ):
+        rewrite(html, content_type=HTML, url=f"{HOST}/p", plan=plan, site=site)
+
+
 def test_a_price_that_only_data_state_is_a_failure() -> None:
     with pytest.raises(EditFailed, match=r"set_price product\.price: nothing on the page matches"):
         treated(ONLY_DATA, f"{HOST}/tin-whistle", "tin-whistle", {"set_price": 15.25})

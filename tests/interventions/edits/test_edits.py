@@ -270,8 +270,17 @@ def test_the_old_price_is_the_shops_own_unless_another_is_named() -> None:
     alone = "the price is the shop's own; write was, or set_price before this edit"
     assert reason(PRODUCT, {"strike_price": {}}) == alone
     assert reason(PRODUCT, {"strike_price": {}}, {"set_price": 5}) == alone
-    of_a_range = product_page(price="$10.00 – $20.00")
-    assert "does not hold exactly one figure" in reason(of_a_range, {"strike_price": {"was": 30}})
+    of_several = product_page(price="$10.00 and $20.00")
+    assert "does not hold exactly one figure" in reason(of_several, {"strike_price": {"was": 30}})
+
+
+def test_the_old_price_of_a_range_is_the_range() -> None:
+    of_a_range = product_page(price="$10.00 – $24.90")
+    after = run(of_a_range, {"set_price": 9.5}, {"strike_price": {}}).body
+    assert texts(after, "del") == ["was $10.00 – $24.90"]
+    assert "$9.50 – $23.66" in texts(after, "span.price")
+    after = run(of_a_range, {"strike_price": {"was": 20}}).body
+    assert texts(after, "del") == ["was $20.00 – $49.80"]
 
 
 def test_what_belongs_beside_a_cell_of_a_table_stands_in_it() -> None:

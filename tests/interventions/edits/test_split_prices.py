@@ -275,8 +275,8 @@ def test_raised_cents_are_written_in_the_page_s_format(
     [
         ("<b>12</b><sup>99</sup> €", 'the cents stand behind the element of "12"; name both, with part'),
         ("<b>12</b> <sup class=cents><i>99</i></sup>", "the cents stand behind the element"),
-        ("<b>$10<sup>99</sup> – $20<sup>99</sup></b>", "shows several prices, and the edit has one"),
-        ("<b>$10 – 20</b>", "shows several prices, and the edit has one"),
+        ("<b>$10<sup>99</sup> and $20<sup>99</sup></b>", "shows several prices, and the edit has one"),
+        ("<b>$10 – 20 pieces</b>", "shows several prices, and the edit has one"),
         ("<b>$1<i>299</i></b>", "spread over several elements; name each with part"),
         ("<b>$<i>1,</i>299.00</b>", "spread over several elements; name each with part"),
     ],

@@ -55,7 +55,7 @@ def test_the_price_of_a_unit_follows_the_price(sent: str, shown: str) -> None:
     [
         "12,90 €</p><p class=unit>auf Anfrage",
         "0,00 €</p><p class=unit>2,58 €/100 g",
-        "$10 – $20",
+        "$10 – 20 pieces",
         "$10 (20 per pack)",
     ],
 )
