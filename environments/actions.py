@@ -105,6 +105,10 @@ POINTER: Final[dict[str, Signature]] = {
         "Scroll what lies at a point by pixels; positive is right and down.",
         ("",),
     ),
+    "zoom": Signature(
+        (("x0", float), ("y0", float), ("x1", float), ("y1", float)),
+        "Look at the part of the picture between two corners, enlarged; points stay those of all of it.",
+    ),
     "keyboard_type": Signature((("text", str),), "Type a text where the cursor is."),
     "wait": Signature((("ms", float),), "Wait for so many milliseconds, at most 5000."),
     "give_up": Signature((("reason", str),), "End without a choice.", ("",)),

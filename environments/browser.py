@@ -9,11 +9,13 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from environments.fonts import DRAWING, pinned, read_fonts
 from environments.pulse import Pulse, starts
 from environments.system_packages import describe_install, find_missing_library
 from environments.through_proxy import DEAD_END, Passage
@@ -34,6 +36,8 @@ SYSTEM_BROWSERS = (
     "chrome",
 )
 BROWSER_VARIABLE = "SOUK_BROWSER"
+FONTS_SECONDS = 10.0
+"""The longest time in which the fonts are read."""
 INSTALL_LIBRARIES = f"run as root: {sys.executable} -m playwright install-deps chromium"
 """The advice when Playwright's own browser does not start on this system."""
 
@@ -44,6 +48,7 @@ FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-partial-raster",  # the edges of what is drawn again in part depend on when it is
+    *DRAWING,
 )
 WITHOUT_PICTURES = (
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,"
@@ -95,6 +100,14 @@ def flags(spki: str | None, *, pictures: bool = True) -> list[str]:
     return [*own, *((f"--ignore-certificate-errors-spki-list={spki}", *DEAD_END) if spki else ())]
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """Return the browser's variables: those of this process but for secrets, and those that pin its fonts.
+
+    The folder holds what these name, and has to be there as long as the browser. Raises UserError.
+    """
+    return {name: value for name, value in os.environ.items() if not SECRET.search(name)} | pinned(folder)
+
+
 class BrowserPool:
     """One Chromium that is launched again when it has died; each episode gets a context of its own."""
 
@@ -105,7 +118,9 @@ class BrowserPool:
             self._flags.append(f"--ignore-certificate-errors-spki-list={','.join(trusted)}")
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
-        self._launching = asyncio.Lock()
+        self._folder: TemporaryDirectory[str] | None = None
+        self._fonts = ""
+        self._launching, self._reading = asyncio.Lock(), asyncio.Lock()
 
     async def browser(self) -> Browser:
         """Return the running browser, launched again if it has died."""
@@ -115,6 +130,17 @@ class BrowserPool:
                 await starts(self._start())
             assert self._browser is not None  # noqa: S101 - it has started
             return self._browser
+
+    async def fonts(self) -> str:
+        """Return a fingerprint of how the browser draws letters (see `read_fonts`); empty: it is gone."""
+        async with self._reading:
+            if not self._fonts:
+                with suppress(PlaywrightError, TimeoutError):
+                    async with asyncio.timeout(FONTS_SECONDS):
+                        context = await _new_context(await self.browser(), None)
+                        self._fonts = await read_fonts(context)
+                        await context.close()
+        return self._fonts
 
     def silent(self) -> float:
         """Return for how many seconds the browser has not answered."""
@@ -160,6 +186,8 @@ class BrowserPool:
         with suppress(Exception):
             if playwright is not None:
                 await playwright.stop()
+        if self._folder:
+            self._folder.cleanup()
 
     async def _start(self) -> None:
         self._playwright = await _start_driver()
@@ -168,13 +196,15 @@ class BrowserPool:
 
     async def _launch(self, playwright: Playwright) -> Browser:
         executable = find_browser(playwright)
+        self._folder = TemporaryDirectory(prefix="souk-fonts-", ignore_cleanup_errors=True)
+        variables: dict[str, str | float | bool] = {**environment(Path(self._folder.name))}
 
         async def launch(sandbox: bool) -> Browser:
             return await playwright.chromium.launch(
                 executable_path=executable,
                 args=self._flags,
                 ignore_default_args=UNWANTED_FLAGS,
-                env={name: value for name, value in os.environ.items() if not SECRET.search(name)},
+                env=variables,
                 chromium_sandbox=sandbox,
                 handle_sigint=False,  # at Ctrl-C it is we who close it; else the driver exits under our feet
             )

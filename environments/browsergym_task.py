@@ -1,10 +1,11 @@
 """Offer a shop as a BrowserGym task: the browser is behind the proxy, and the nine actions run no code."""
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, Final, Literal
 
@@ -24,7 +25,7 @@ except ModuleNotFoundError as error:
     raise ImportError(f"{error.name} is not installed; install souk[browsergym]") from None
 
 from environments.actions import Action, ActionError, parse_action
-from environments.browser import SECRET, VIEWPORT, find_browser, flags
+from environments.browser import VIEWPORT, environment, find_browser, flags
 from environments.episode import (
     ACTION_TIMEOUT_MS,
     LOAD_TIMEOUT_MS,
@@ -228,6 +229,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             **options,
         )
         self._proxy, self._flags = proxy, flags(spki)
+        self._folder = TemporaryDirectory(prefix="souk-fonts-", ignore_cleanup_errors=True)
         self._executes = self._may_leave = False
         self.is_unusable = False
         """Whether the last text was no action at all."""
@@ -248,7 +250,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         Raises BrowserFailure where a page did not come through the proxy.
         """
         unseen = self.headless and not (self.record_video_dir or self.wait_for_user_message)
-        with launched_with(self._flags), talking_in(Unseen if unseen else Chat):
+        with launched_with(self._flags, Path(self._folder.name)), talking_in(Unseen if unseen else Chat):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
         self._ways = Ways()
@@ -379,8 +381,10 @@ def may_leave(action: str) -> bool:
 
 
 @contextmanager
-def launched_with(flags: Sequence[str]) -> Iterator[None]:
+def launched_with(flags: Sequence[str], folder: Path) -> Iterator[None]:
     """Launch all browsers within the block as Souk launches them, with these switches.
+
+    The folder holds what they need as long as they run (see `environment`).
 
     BrowserGym lets nobody say with what flags, and for its chat window, which is a second browser, not even
     which program.
@@ -391,7 +395,7 @@ def launched_with(flags: Sequence[str]) -> Iterator[None]:
     def launch_ours(self: BrowserType, **options: Any) -> Any:
         ours = {
             "executable_path": program,
-            "env": {name: value for name, value in os.environ.items() if not SECRET.search(name)},
+            "env": environment(folder),
         }
         return launch(self, **{**ours, **options, "args": [*options.get("args", ()), *flags]})
 

@@ -24,6 +24,7 @@ from environments.through_proxy import MARK, BrowserFailure, is_shown_document
 from environments.time_limit import NOBODY, Silent, time_limit
 from environments.views import View
 from environments.ways import Ways
+from environments.zoom import ViewportPart, part_of
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap
 
@@ -54,7 +55,7 @@ MAX_TABS: Final = 20
 A page may open any number of tabs, and the agent has to read the list of them all.
 """
 
-STAYING: Final = frozenset({"scroll", "tab_focus", "scroll_at", "mouse_move", "wait"})
+STAYING: Final = frozenset({"scroll", "tab_focus", "scroll_at", "mouse_move", "wait", "zoom"})
 """Actions by which an agent does not leave a page.
 
 If the page changes meanwhile, the agent did not cause it.
@@ -136,6 +137,7 @@ class Episode:
         self._pointers: dict[Page, tuple[float, float]] = {}
         self._step = 0
         self._crashed = False
+        self._part: ViewportPart | None = None
         self._watch = PageWatch(context, lambda: self._active, silent)
         self._settling = Settling(context, self._watch, site, self._wanted, self._is_gone, self._asked)
         context.on("page", self._opened)
@@ -224,6 +226,7 @@ class Episode:
             marks=self._view.names_elements,
             pointer=self._view.pointer,
             arrived=self._arrived,
+            zoomed=self._part is not None,
         )
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
         return Look(
@@ -247,7 +250,7 @@ class Episode:
         """
         self._step += 1
         self._may_leave = action.name not in STAYING
-        self._arrived, active = False, self._active
+        self._arrived, active, self._part = False, self._active, None
         self.hits = ()
         self._error = await self._take(action)
         await self._settle(acted=action.name not in STAYING)
@@ -290,11 +293,11 @@ class Episode:
         # A page that navigates by itself destroys the first call's context; the second sees the new page.
         try:
             with self._watch.asking():
-                return await observe(self._active, self._view, self._stops, self._wanted)
+                return await observe(self._active, self._view, self._stops, self._wanted, self._part)
         except PlaywrightError:
             await self._settle()
             with self._watch.asking():
-                return await observe(self._active, self._view, self._stops, self._wanted)
+                return await observe(self._active, self._view, self._stops, self._wanted, self._part)
 
     async def _dispatch(self, action: Action) -> str | None:
         page = self._active
@@ -353,6 +356,8 @@ class Episode:
     async def _point(self, action: Action) -> str:
         if not self._view.pointer:
             return f"{action.name}: no picture is shown; name an element by its bid"
+        if action.name == "zoom":
+            return self._zoom(action)
         with self._watch.asking():
             try:
                 points, page = points_at(action), self._active
@@ -365,6 +370,15 @@ class Episode:
             if points and acted and not problem:
                 self._pointers[page] = points[-1]
             return problem
+
+    def _zoom(self, action: Action) -> str:
+        """Let the next picture be that of a part; return why it cannot."""
+        size = self._active.viewport_size or {"width": 0, "height": 0}
+        try:
+            self._part = part_of(action, size["width"], size["height"])
+        except ActionError as error:
+            return str(error)
+        return ""
 
     async def _on_element(self, bid: str, method: str, *arguments: str) -> str | None:
         locator = self._find(bid)

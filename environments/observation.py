@@ -28,7 +28,7 @@ class Observation:
 
     `marks`: whether elements can be named by their marks; `pointer`: whether points of the picture can be
     acted on. `html` is empty where the page is shown in another way. `arrived`: whether the last action led
-    to another page or tab.
+    to another page or tab. `zoomed`: whether the picture is a part of the viewport, enlarged.
     """
 
     goal: str
@@ -44,6 +44,7 @@ class Observation:
     marks: bool = True
     pointer: bool = False
     arrived: bool = False
+    zoomed: bool = False
 
     @property
     def active_tab(self) -> int:

@@ -23,6 +23,7 @@ from environments.picture import (
 )
 from environments.stops import Stop
 from environments.views import View
+from environments.zoom import ViewportPart, in_part, take_part
 from interventions.edits.in_browser import (
     CardSpots,
     Element,
@@ -93,15 +94,19 @@ class Disturbed(Exception):
     """The page has replaced functions that the call inside it uses."""
 
 
-async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted = NOTHING) -> Seen:
+async def observe(
+    page: Page, view: View, stops: Sequence[Stop], wanted: Wanted = NOTHING, part: ViewportPart | None = None
+) -> Seen:
     """Look at a page; the observation is the same whatever else is `wanted`.
+
+    `part`: the part of the viewport that the picture is to show; None: all of it.
 
     Raises:
         Disturbed: the page's scripts make it impossible.
         playwright.async_api.Error: the page is gone, or has just navigated.
     """
     if view.screenshot:
-        seen, picture = await _pictured(page, view, stops, wanted)
+        seen, picture = await _pictured(page, view, stops, wanted, part)
     else:
         seen, picture = await _read(page, view, stops, wanted), b""
     standing = standing_of(seen, wanted)
@@ -117,7 +122,9 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
     drawn, marked = drawn_in_picture(seen.get("drawn")), marked_in(seen.get("marked"))
     if drawn is None or marked is None:
         raise Disturbed("the page's scripts disturb the observation")
-    if view.marks:
+    if view.marks and part:
+        picture, _ = with_marks(picture, in_part(marked, part))
+    elif view.marks:
         picture, labels = with_marks(picture, marked)
         standing = _uncovered(standing, labels)
         drawn = tuple(each for each in drawn if not is_covered(each.box, labels))
@@ -149,12 +156,14 @@ async def _held(talk: Talk, session: CDPSession) -> list[str]:
         return list(end.value)
 
 
-async def _pictured(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted) -> tuple[Any, bytes]:
+async def _pictured(
+    page: Page, view: View, stops: Sequence[Stop], wanted: Wanted, part: ViewportPart | None
+) -> tuple[Any, bytes]:
     """What a page shows, and its picture: what is read stands there before the picture and after it."""
     await make_ready(page)
     before = await _read(page, view, stops, wanted)
     for _ in range(PICTURES):
-        picture = await take_picture(page)
+        picture = await (take_part(page, part) if part else take_picture(page))
         after = await _read(page, view, stops, wanted)
         if all(before.get(name) == after.get(name) for name in _STILL):
             return after, picture

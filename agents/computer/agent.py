@@ -36,10 +36,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What became of an action that was asked for: an error, or an empty text."""
+    """What became of an action that was asked for: an error, or an empty text, and the picture after it."""
 
     asked: Asked
     error: str = ""
+    picture: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class ComputerAgent:
                 "screenshot (or marks, or both)"
             )
         if self._acted:
-            self._done.append(ActionResult(self._acted, observation.error))
+            self._done.append(ActionResult(self._acted, observation.error, observation.screenshot))
             self._acted = None
         if self._waiting and not observation.error and not observation.arrived:
             return self._take(looked=False)
@@ -235,12 +236,16 @@ def number(value: object) -> float | None:
     return float(value) if is_number and abs(value) < 1e6 else None  # type: ignore[arg-type]
 
 
+def numbers(value: object, many: int) -> tuple[float, ...] | None:
+    """Return so many numbers that a model gives as a list; None where it is none."""
+    found = [each for each in map(number, value) if each is not None] if isinstance(value, list) else []
+    return tuple(found) if isinstance(value, list) and len(found) == len(value) == many else None
+
+
 def point_of(value: object) -> tuple[float, float] | None:
     """Return a point that a model gives as a list of two numbers; None where it is none."""
-    if not isinstance(value, list) or len(value) != 2:
-        return None
-    x, y = map(number, value)
-    return None if x is None or y is None else (x, y)
+    found = numbers(value, 2)
+    return (found[0], found[1]) if found else None
 
 
 LONGEST_TEXT: Final = 3_000

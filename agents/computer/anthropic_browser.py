@@ -3,25 +3,24 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from agents.computer.agent import FAILED, ActionResult, Asked
+from agents.computer.agent import FAILED, ActionResult
 from agents.computer.anthropic_computer import AnthropicComputer
 from environments.actions import Action
 from environments.observation import Observation, Tab
 
 _TOOLSET: Final = "browser_toolset_20260801"
-_OFF: Final = (
-    "zoom",
-    # They read the page otherwise than by pictures, or name elements of what they have read.
-    *("read_page", "get_page_text", "find", "form_input", "scroll_to"),
-)
-"""The members that are switched off; four more are off unless they are switched on."""
+_OFF: Final = ("read_page", "get_page_text", "find", "form_input", "scroll_to")
+"""The members that are switched off: they read the page otherwise, or name elements of what they have read.
+
+Four more are off unless they are switched on.
+"""
 _AT_POINTS: Final = {
     **dict.fromkeys(("left_click", "right_click", "middle_click", "double_click", "triple_click")),
     **dict.fromkeys(("hover", "mouse_move"), "mouse_move"),
     **dict.fromkeys(("left_click_drag", "left_mouse_down", "left_mouse_up", "scroll")),
 }
 """The members with a target, and what they are in the toolset for computers; None: the same."""
-_OTHERS: Final = ("type", "key", "hold_key", "wait", "screenshot")
+_OTHERS: Final = ("type", "key", "hold_key", "wait", "screenshot", "zoom")
 _OF_TABS: Final = ("list_tabs", "switch_tab", "new_tab", "close_tab")
 _NOTCHES: Final = 3
 _HALTED: Final = "Not executed: an earlier action in this turn failed."
@@ -52,15 +51,15 @@ class AnthropicBrowser(AnthropicComputer):
         """See `AnthropicComputer.tool`."""
         return {"type": _TOOLSET, "configs": {member: {"enabled": False} for member in _OFF}}
 
-    def told(self, asked: Asked, error: str, observation: Observation) -> dict[str, Any]:
+    def told(self, done: ActionResult, error: str, observation: Observation) -> dict[str, Any]:
         """See `AnthropicComputer.told`. What is about tabs is answered by all of them, and nothing else."""
-        if asked.name in _OF_TABS and not error:
+        if done.asked.name in _OF_TABS and not error:
             tabs = [
                 {"tab_id": str(index), "title": tab.title[:200], "url": tab.url[:500], "active": tab.active}
                 for index, tab in enumerate(observation.tabs)
             ]
             return {"type": "browser_state", "tabs": tabs}
-        return super().told(asked, _HALTED if error == FAILED else error, observation)
+        return super().told(done, _HALTED if error == FAILED else error, observation)
 
     def actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
         """See `AnthropicComputer.actions`."""

@@ -22,6 +22,7 @@ from agents.computer.agent import (
     is_typed,
     modifiers,
     number,
+    numbers,
     point_of,
     schema_of,
     size_of,
@@ -36,13 +37,14 @@ from environments.observation import Observation
 
 _LONGEST: Final = 4_096
 _TOOLSET: Final = "computer_toolset_20260801"
+_ZOOMING: Final = "computer_20251124"
 _EARLIER: Final = (
     (
         re.compile(r"claude-(?:[23]|(?:sonnet|haiku)-4-5|(?:opus|sonnet|haiku)-4(?:-[01])?(?:-\d{8})?$)"),
         "computer_20250124",
         "computer-use-2025-01-24",
     ),
-    (re.compile(r"claude-(?:opus|sonnet|haiku)-4"), "computer_20251124", "computer-use-2025-11-24"),
+    (re.compile(r"claude-(?:opus|sonnet|haiku)-4"), _ZOOMING, "computer-use-2025-11-24"),
 )
 """Models before the toolset: their tool, and the header that allows it."""
 _NOTCH: Final = 120.0
@@ -76,7 +78,9 @@ class AnthropicComputer(ComputerModel):
         """See `ComputerModel.begin`."""
         self._size = size_of(observation.screenshot)
         text = f"{observation.goal}\n\n{tabs_text(observation)}"
-        self._messages = [{"role": "user", "content": [{"type": "text", "text": text}, _image(observation)]}]
+        self._messages = [
+            {"role": "user", "content": [{"type": "text", "text": text}, _image(observation.screenshot)]}
+        ]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a result for each call, the last with the picture."""
@@ -92,7 +96,7 @@ class AnthropicComputer(ComputerModel):
             result: dict[str, Any] = {
                 "type": "tool_result",
                 "tool_use_id": call,
-                "content": [self.told(by_call[call].asked, error, observation)],
+                "content": [self.told(by_call[call], error, observation)],
             }
             if error:
                 result["is_error"] = True
@@ -104,26 +108,29 @@ class AnthropicComputer(ComputerModel):
         if last[-1]["type"] not in ("text", "image"):  # what must stand alone
             last = content
         if last[-1]["type"] == "text":
-            last.append(_image(observation))
+            last.append(_image(observation.screenshot))
         self._messages.append({"role": "user", "content": content})
 
-    def told(self, asked: Asked, error: str, observation: Observation) -> dict[str, Any]:
+    def told(self, done: ActionResult, error: str, observation: Observation) -> dict[str, Any]:
         """Return the block that answers a call of an action that was taken, or could not be."""
-        if asked.name == "screenshot" and not error:
-            return _image(observation)
-        at = self._positions.get(asked.call)
+        if done.asked.name == "zoom" and not error:
+            return _image(done.picture)
+        if done.asked.name == "screenshot" and not error:
+            return _image(done.picture if observation.zoomed else observation.screenshot)
+        at = self._positions.get(done.asked.call)
         return {"type": "text", "text": error or (f"X={at[0]:g},Y={at[1]:g}" if at else "OK")}
 
     def tool(self) -> dict[str, Any]:
         """Return the tool as the request has it."""
         width, height = self._size
         if not self._beta:
-            return {"type": self._tool, "configs": {"zoom": {"enabled": False}}}
+            return {"type": self._tool}
         return {
             "type": self._tool,
             "name": "computer",
             "display_width_px": width,
             "display_height_px": height,
+            **({"enable_zoom": True} if self._tool == _ZOOMING else {}),
         }
 
     def conversation(self) -> Request:
@@ -216,6 +223,8 @@ class AnthropicComputer(ComputerModel):
         match name:
             case "screenshot" | "cursor_position":
                 return Action("wait", (0.0,))
+            case "zoom" if part := numbers(given.get("region"), 4):
+                return Action("zoom", part)
             case "wait" if (seconds := number(given.get("duration"))) is not None:
                 return Action("wait", (min(seconds, 300.0) * 1000,))
             case "type" if is_typed(text):
@@ -248,8 +257,8 @@ class AnthropicComputer(ComputerModel):
         return wrong
 
 
-def _image(observation: Observation) -> dict[str, Any]:
-    data = base64.b64encode(observation.screenshot).decode()
+def _image(png: bytes) -> dict[str, Any]:
+    data = base64.b64encode(png).decode()
     return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
 
 

@@ -61,6 +61,8 @@ class Content:
     """Whether elements can be named by their bids."""
     pointer: bool = False
     """Whether points of the picture can be acted on."""
+    zoomed: bool = False
+    """Whether the picture is a part of the viewport, enlarged."""
     actions: Sequence[str] = tuple(kind.describe(name) for name, kind in ACTIONS.items())
 
 

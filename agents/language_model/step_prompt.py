@@ -70,6 +70,7 @@ def build_prompt(
         screenshot=bool(observation.screenshot),
         marks=observation.marks,
         pointer=observation.pointer,
+        zoomed=observation.zoomed,
         actions=tuple(kind.describe(name) for name, kind in actions_of(observation).items()),
     )
 

@@ -64,8 +64,8 @@ _LETTERS: Final = (
     'font-family="Palatino,serif" font-variant="small-caps" font-weight="700"',
 )
 _LABEL: Final = re.compile(r'data-width="(\d+)"')
-_LETTER_WIDTH: Final = 0.62
-"""Width of a letter as a share of the font size."""
+_LETTER_WIDTH: Final = 0.8
+"""Width of a letter as a share of the font size: in a name of the widest letters, in the widest font."""
 
 
 def picture(product: Product) -> str:

@@ -132,7 +132,7 @@ def lacking(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str]
     has to be there; a list of the choice set only has to show all of it.
     """
     cards, met = CardCheck(plan, session), [each for each in met_cards(seen, session) if each.key in keys]
-    opened = {sight.product for sight in seen if sight.sent}
+    opened = {sight.product for sight in seen if sight.sent and not sight.part}
     held: dict[ReceiptKey, bool] = {}
     for each in met:
         if not each.is_in_view:
@@ -142,7 +142,7 @@ def lacking(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str]
             if verdict and verdict.problem:
                 where = f"{each.card.group} of {each.key} on {each.sight.url}"
                 return f"{what} is gone: {verdict.problem} in the {where}"
-            if verdict:
+            if verdict and not each.sight.part:
                 given = verdict.given and is_told(verdict, each.sight)
                 whole = proof._replace(role=proof.role.partition(".")[2])
                 held[whole] = held.get(whole, False) or given

@@ -27,7 +27,8 @@ class Sight:
     no product. `as_tree`: its reader was given the accessibility tree alone, which stands in `html`. `sent`:
     whether its reader was given it at all. `scroll`: how far a guest's page was scrolled to the right and
     down, in pixels. `before`: what stood on the page before its reader was given it, where that took its
-    time.
+    time. `part`: its reader was given an enlarged part of it, by which nothing counts as shown; what must
+    not stand there may stand there no more than at other times.
     """
 
     product: str
@@ -38,6 +39,7 @@ class Sight:
     sent: bool = True
     scroll: tuple[int, int] = (0, 0)
     before: Standing | None = None
+    part: bool = False
 
     @property
     def standings(self) -> list[Standing]:

@@ -86,6 +86,7 @@ def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session
             look.url,
             as_tree=not look.observation.html and bool(look.observation.tree),
             before=look.before,
+            part=look.observation.zoomed,
         )
         if decision.looked
         else Sight(shown_product(look, trial, design, session), "", sent=False)
@@ -150,7 +151,9 @@ def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[st
         or lacking(plan, seen, session, keys)
         or old_price_by_link(seen, session, keys)
         or _unlisted(plan, session, keys)
-        or misplaced(plan, [(sight.url, each) for sight in seen for each in sight.standings], session)
+        or misplaced(
+            plan, [(each.url, stood) for each in seen if not each.part for stood in each.standings], session
+        )
     )
 
 
@@ -215,7 +218,7 @@ def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
     done = EditsMade(session)
     found = []
     for step, sight in enumerate(seen):
-        for edit, proof in _planned(plan, sight.product, session.site):
+        for edit, proof in () if sight.part else _planned(plan, sight.product, session.site):
             verdict = _verdict(edit, proof, done, sight)
             for element in verdict.at if verdict else ():
                 box = element.on_screen
@@ -223,7 +226,7 @@ def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
                 found.append(Placed(step, *edited, box.x, box.y, box.width, box.height, box.why))
     cards = CardCheck(plan, session)
     for met in met_cards(seen, session):
-        for proof, verdict in cards.verdicts(met) if met.is_in_view else ():
+        for proof, verdict in cards.verdicts(met) if met.is_in_view and not met.sight.part else ():
             for element in verdict.at if verdict else ():
                 box = element.on_screen
                 edited = (met.key, proof.intervention, proof.edit, proof.role)
@@ -275,12 +278,13 @@ def _untreated_pages(
     for key in keys:
         every = [sight for sight in seen if sight.product == key]
         mine = [sight for sight in every if sight.sent]
-        if key == chosen and every and not mine:
+        is_seen = any(not sight.part for sight in mine)
+        if key == chosen and every and not is_seen:
             return f"the agent was not sent the page of {key} before it chose"
-        for edit, proof in _planned(plan, key, session.site) if mine or key == chosen else ():
+        for edit, proof in _planned(plan, key, session.site) if is_seen or key == chosen else ():
             if proof not in done.changes:
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
-            if mine and (reason := _not_shown(edit, proof, done, mine)):
+            if is_seen and (reason := _not_shown(edit, proof, done, mine)):
                 return f"{proof.intervention}: {reason} on {key}"
         every_moment = [replace(sight, standing=each) for sight in mine for each in sight.standings]
         if reason := old_value(key, every_moment, done):
@@ -296,12 +300,14 @@ def _not_shown(edit: Edit, proof: ReceiptKey, done: EditsMade, mine: Sequence[Si
             return f"{proof.edit} is gone: {verdict.problem}"
     if all(verdicts):
         both = zip(verdicts, mine, strict=True)
-        if not any(verdict.given and is_told(verdict, sight) for verdict, sight in both if verdict):
+        if not any(
+            verdict.given and is_told(verdict, sight) for verdict, sight in both if verdict and not sight.part
+        ):
             return f"the agent was not shown what {proof.edit} made of {proof.role}"
         return ""
     for change in done.changes[proof] if edit.readable else ():
         wanted = change.after.removesuffix("…")
-        if not any(holds(squeeze(sight.html), wanted) for sight in mine):
+        if not any(holds(squeeze(sight.html), wanted) for sight in mine if not sight.part):
             return f"the agent was not shown {wanted!r}"
     return ""
 

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
@@ -129,7 +129,8 @@ class BrowserExecutor(Generic[T]):
         self._free.append(slot)
         if trajectory.outcome == "infra_error":
             await shop.until_back()
-        return episodes.record(attempt.trial, trajectory, session, start=start, attempts=attempt.number)
+        record = episodes.record(attempt.trial, trajectory, session, start=start, attempts=attempt.number)
+        return replace(record, fonts=await self._testbed.browsers.fonts())
 
     async def _slot(self) -> "Slot":
         """One that is free, a new one if there is none; one whose port is closed is left behind."""

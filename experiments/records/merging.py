@@ -36,7 +36,7 @@ def merge_run(source: Records, target: Records, run: str, progress: Progress) ->
     theirs, ours = source.latest_run(run), target.latest_run(run)
     _check(source, target, theirs, ours)
     missing = sorted(source.finished(ours["run"]) - target.finished(ours["run"]))
-    facts = {**ours["facts"], **{key: theirs["facts"].get(key) for key in ("agents", "shoppers")}}
+    facts = {**ours["facts"], **{key: theirs["facts"].get(key) for key in ("agents", "shoppers", "fonts")}}
     names = {each.name for each in fields(RunFacts)}
     target.begin_run(
         ours["run"], ours["name"], RunFacts(**{key: facts[key] for key in facts if key in names})

@@ -110,6 +110,8 @@ class TrialRecord:
     artifacts: dict[str, str] = field(default_factory=dict)
     cause: Cause | None = None
     """The part that failed in an attempt that ended as `infra_error`; it is not stored."""
+    fonts: str = ""
+    """How our browser drew letters, of which the run's facts are told; empty: none of ours was used."""
 
 
 class EndedTrial(NamedTuple):
@@ -168,6 +170,8 @@ class RunFacts:
     """How much of the steps is kept; None: `full`."""
     shoppers: Mapping[str, Any] | None = None
     """The profiles of simulated agents that were read from files, by the agents' names."""
+    fonts: Sequence[str] | None = None
+    """The ways in which our browsers drew letters, as they appeared; see `environments.fonts.read_fonts`."""
     plan: str | None = None
     """The hash of the registered plan, which the database adds; None: there is none."""
 

@@ -236,6 +236,9 @@ class Records:
                 new["agents"] = list(dict.fromkeys([*before, *facts.agents]))
                 if isinstance(known, dict) and "observe" in known:  # other agents may have been programs
                     new.setdefault("observe", known["observe"])
+                known_fonts = known.get("fonts", ()) if isinstance(known, dict) else ()
+                if fonts := dict.fromkeys([*known_fonts, *(facts.fonts or ())]):
+                    new["fonts"] = list(fonts)
                 shoppers = known.get("shoppers") if isinstance(known, dict) else None
                 if isinstance(shoppers, dict):
                     new["shoppers"] = shoppers | new.get("shoppers", {})
@@ -304,10 +307,24 @@ class Records:
                     connection.execute(table.insert(), all_rows)
             for run, entries in chained.items():
                 extend(connection, run, entries)
+                self._note_fonts(connection, run, wanted)
         if len(self._seen_artifacts) > _SEEN:
             self._seen_artifacts.clear()
         self._seen_artifacts.update(new)
         self._sent = sent
+
+    @staticmethod
+    def _note_fonts(connection: sql.Connection, run: str, finished: Sequence[TrialRecord]) -> None:
+        """Add to the facts of a run how letters were drawn in trials that are new."""
+        fonts = dict.fromkeys(each.fonts for each in finished if each.fonts and each.trial.run == run)
+        if not fonts:
+            return
+        facts = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
+        if not isinstance(facts, dict) or fonts.keys() <= set(known := facts.get("fonts", ())):
+            return
+        facts = {**facts, "fonts": list(dict.fromkeys([*known, *fonts]))}
+        connection.execute(runs.update().where(runs.c.run == run).values(facts=facts))
+        seal_run(connection, run)
 
     @staticmethod
     def _sent_before(connection: sql.Connection, run: str) -> SentBefore:

@@ -43,6 +43,7 @@ class _Facts(BaseModel):
     trace: StrictStr | None = None
     shoppers: dict[StrictStr, Any] | None = None
     plan: StrictStr | None = None
+    fonts: list[StrictStr] | None = None
     analysis: Annotated[StrictStr, Field(pattern="^[a-z]+$")] | None = None
     """The kind of study; whether there is one of this name, `experiments.studies.kinds` knows."""
 

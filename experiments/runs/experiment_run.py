@@ -29,7 +29,7 @@ from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
 from experiments.records.database import in_its_place
 from experiments.records.interventions import never_received, warnings
-from experiments.records.queries import answering
+from experiments.records.queries import answering, facts_of
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -93,6 +93,8 @@ class ExperimentRun:
         self._done = self.records.finished(self.design.run_id)
         self._told = set[str]()
         """The kinds of failure of which the first trial was told."""
+        self._fonts: list[str] = list(facts_of(self.records, self.design.run_id).get("fonts", ()))
+        """The ways in which the run's browsers drew letters until now."""
         self._again: list[Trial] = []
         facts = self.design.facts(self.agents).to_dict()
         self._watch = stopping_watch(self.records, self.design.run_id, facts)
@@ -292,6 +294,13 @@ class ExperimentRun:
                 progress.expect(-1)  # it ran when the others were stopped
             elif self._watch.stopped(agent):
                 self._tell_stops(progress, [agent])
+        if record.fonts and record.fonts not in self._fonts:
+            if self._fonts:
+                progress.say(
+                    "the browser draws letters otherwise than in earlier trials, so that pages may look "
+                    f"otherwise: {record.fonts}; earlier: {self._fonts[-1]}"
+                )
+            self._fonts.append(record.fonts)
         outcome = record.trial.outcome
         if outcome in FAILURES and outcome not in self._told:
             self._told.add(outcome)

@@ -70,6 +70,7 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
         "seed": experiment.get("seed"),
         "goal": experiment.get("goal"),
         "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
+        "fonts": " / ".join(facts.get("fonts", ())) or None,
     }
     return {name: value for name, value in told.items() if value is not None}
 

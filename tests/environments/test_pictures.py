@@ -263,11 +263,16 @@ async def test_what_cannot_be_done_is_told_and_not_done(context: BrowserContext)
             "mouse_click(5, 5, 'left', 1, 'Hyper')": "modifiers must be of",
             "mouse_drag('5,5 9999,5')": "outside",
             "mouse_drag('5,5')": "two or more",
+            "zoom(0, 0, 1281, 720)": "(0, 0) to (1281, 720) lies outside of the picture, which is 1280 x 720",
+            "zoom(-1, 0, 100, 100)": "outside",
+            "zoom(100, 0, 100, 100)": "x0, y0 must be the upper left corner",
             "click('1')": "no marks are shown",
             "fill('1', 'a')": "no marks are shown",
         }.items():
             assert said in await episode.act(parse_action(text, EVERY)), text
-            assert (await seen(episode)).error
+            after = await seen(episode)
+            assert after.error
+            assert not after.zoomed
         assert await context.pages[0].inner_text("#log") == ""
         other = await opened(context, url, VIEWS["html"])
         assert "no picture is shown" in await other.act(parse_action("mouse_click(5, 5)", EVERY))

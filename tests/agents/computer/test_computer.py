@@ -290,6 +290,7 @@ USES = {
     "screenshot": ({}, "wait(0.0)"),
     "left_mouse_down": ({}, "mouse_down('left')"),
     "hold_key": ({"text": "shift", "duration": 3}, "keyboard_hold('Shift', 3000.0)"),
+    "zoom": ({"region": [10, 20, 300, 200.5]}, "zoom(10.0, 20.0, 300.0, 200.5)"),
 }
 
 
@@ -301,10 +302,7 @@ async def test_actions_of_anthropic(wire: Wire, see: Callable[..., Observation],
     assert str(action) == wanted
     assert parse_action(str(action), EVERY) == action
     assert wire.sent[0]["cache_control"] == {"type": "ephemeral"}
-    assert wire.sent[0]["tools"][0] == {
-        "type": "computer_toolset_20260801",
-        "configs": {"zoom": {"enabled": False}},
-    }
+    assert wire.sent[0]["tools"][0] == {"type": "computer_toolset_20260801"}
     earlier = make_agent("anthropic-computer:claude-opus-4-6", seed=1)
     wire.anthropic(function("computer", action=name, **given))
     wire.anthropic({"type": "text", "text": "Done."}, stop="end_turn")
@@ -315,6 +313,7 @@ async def test_actions_of_anthropic(wire: Wire, see: Callable[..., Observation],
         "name": "computer",
         "display_width_px": 1280,
         "display_height_px": 720,
+        "enable_zoom": True,
     }
     assert wire.provider.headers[1]["anthropic-beta"] == "computer-use-2025-11-24"
     assert are_results(wire.sent[2])
@@ -371,6 +370,34 @@ async def test_the_pointer_is_where_the_last_action_that_was_taken_has_left_it(
     assert results == ["OK", "X=7,Y=9", "mouse_move: outside", FAILED, "X=7,Y=9", "OK"]
 
 
+@pytest.mark.parametrize(("name", "asked"), [(ANTHROPIC, use), (BROWSER, browse)])
+async def test_a_zoom_is_answered_by_its_own_picture(
+    wire: Wire, see: Callable[..., Observation], name: str, asked: Callable[..., dict[str, Any]]
+) -> None:
+    agent = make_agent(name, seed=1)
+    wire.anthropic(asked("zoom", 1, region=[0, 0, 10, 10]), asked("type", 2, text="mug"))
+    wire.anthropic(asked("screenshot", 3), asked("zoom", 4, region=[0, 0, 10, 10]))
+    wire.anthropic(asked("zoom", 5, region=[0, 0, 9_999, 10]))
+    wire.anthropic({"type": "text", "text": "Done."}, stop="end_turn")
+    for picture in ({}, {"colour": "red", "zoomed": True}, {"colour": "blue"}, {"colour": "green"}):
+        await agent.act(see(**picture))
+    await agent.act(see("yellow", zoomed=True))
+    assert (await agent.act(see("black", error="zoom: outside"))).action.name == "give_up"
+    told = [
+        [block.get("text") or base64.b64decode(block["source"]["data"]) for block in each["content"]]
+        for message in wire.sent[-1]["messages"]
+        for each in message["content"]
+        if each["type"] == "tool_result"
+    ]
+    assert told == [
+        [png("red")],
+        ["OK", png("blue")],
+        [png("green")],
+        [png("yellow")],
+        ["zoom: outside", png("black")],
+    ]
+
+
 AT = {"type": "coordinate", "x": 1, "y": 2}
 MEMBERS: list[tuple[str, dict[str, Any], str]] = [
     ("right_click", {"target": AT, "modifiers": "shift"}, "mouse_click(1.0, 2.0, 'right', 1, 'Shift')"),
@@ -388,6 +415,7 @@ MEMBERS: list[tuple[str, dict[str, Any], str]] = [
     ("key", {"text": "Tab", "repeat": 2}, "keyboard_press('Tab') keyboard_press('Tab')"),
     ("wait", {"duration": 1}, "wait(1000.0)"),
     ("screenshot", {}, "wait(0.0)"),
+    ("zoom", {"region": [10, 20, 300, 200], "tab_id": "1"}, "zoom(10.0, 20.0, 300.0, 200.0)"),
     ("list_tabs", {}, "wait(0.0)"),
     ("switch_tab", {"tab_id": "0"}, "tab_focus(0)"),
     ("navigate", {"url": "http://shop.test/"}, "goto('http://shop.test/')"),
@@ -415,7 +443,8 @@ async def test_actions_of_anthropics_browser(
     assert " ".join(taken) == wanted
     tool, *functions = wire.sent[0]["tools"]
     assert tool["type"] == "browser_toolset_20260801"
-    assert set(tool["configs"]) >= {"read_page", "find", "zoom"}
+    assert set(tool["configs"]) >= {"read_page", "find"}
+    assert "zoom" not in tool["configs"]
     assert not any(config["enabled"] for config in tool["configs"].values())
     assert [each["name"] for each in functions] == ["give_up"]
     assert are_results(wire.sent[1])
@@ -508,7 +537,8 @@ async def test_odd_answers_of_openai_are_asked_for_again(
 ODD_ANTHROPIC: dict[str, list[dict[str, Any]]] = {
     "nothing": [],
     "an unknown action": [use("teleport")],
-    "zoom": [use("zoom", region=[0, 0, 10, 10])],
+    "a zoom without a part": [use("zoom", region=[0, 0, 10])],
+    "a zoom in words": [use("zoom", region=[0, 0, 10, "wide"])],
     "no point": [use("left_click", coordinate=[1])],
     "a point in words": [use("left_click", coordinate="here")],
     "no modifier": [use("left_click", coordinate=[1, 2], text="a")],

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import pytest
@@ -213,6 +213,38 @@ async def test_pictures_that_were_not_sent_prove_nothing(
     assert record.on_screen == []
     assert [each["acknowledged"] for each in record.safety_checks] == [1] * len(trajectory.decisions)
     assert all(each.html == each.tree == "" and each.screenshot for each in wrapped.seen)
+
+
+class Zoomer:
+    """Acts in batches of two: it enlarges all of the viewport, and then does what its agent does there."""
+
+    def __init__(self, agent: Agent, *, looked: bool) -> None:
+        self.agent, self.looked = agent, looked
+
+    async def act(self, observation: Observation) -> Decision:
+        if not observation.zoomed:
+            return Decision("", "", Action("zoom", (0.0, 0.0, 1280.0, 720.0)), looked=self.looked)
+        return await self.agent.act(observation)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("looked", [True, False])
+async def test_what_is_enlarged_counts_only_where_it_was_sent_before(
+    testbed: tuple[Testbed, Slot], looked: bool
+) -> None:
+    made = design()
+    trial = nudged(made, "screenshot")
+    agent = ShopTrialRunner(made, testbed[0].base_url).agent(trial)
+    trajectory, record = await carry_out(testbed, made, trial, Zoomer(agent, looked=looked))
+    assert any(each["action"].startswith("zoom") for each in record.steps)
+    if looked:
+        assert trajectory.outcome == "choice", trajectory.reason
+    else:
+        assert trajectory.outcome == "treatment_failed"
+        assert "the agent was not sent the page of" in trajectory.reason
+    enlarged = {each["step"] for before, each in pairwise(record.steps) if before["action"][:4] == "zoom"}
+    assert enlarged
+    assert not enlarged & {each["step"] for each in record.on_screen}
 
 
 @pytest.mark.browser
