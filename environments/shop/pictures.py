@@ -3,9 +3,9 @@
 The shape and the colour are those that the name tells, a larger pack is drawn larger, several are drawn as
 several, and each brand has letters of its own.
 
-Shapes are the files `art/CATEGORY[.WORD...].svg`. A file draws the products whose name holds one of its words,
-or whose details do where the name holds none; the first word counts. A file without words, or with a number
-beside them, draws what no word tells. Where several files may draw a product, its brand chooses.
+Shapes are the files `art/CATEGORY[.WORD...].svg`. A file draws the products whose name holds one of its words
+or, where the name holds none, whose details do; the first word found decides. A file without words, or with a
+number beside them, draws what no word tells. Where several files may draw a product, its brand decides.
 """
 
 import random
@@ -38,7 +38,10 @@ _NAMED: Final = (
     ("chardonnay|riesling|sauvignon blanc|sparkling|gr[uü]ner veltliner", (46, 0.50, 0.50)),
     ("chocolate|cocoa|espresso|coffee|walnut|brown|hazelnut|cinnamon|clove|leather", (24, 0.42, 0.34)),
     ("ros[eé]|pink|blush|strawberry|raspberry", (342, 0.58, 0.62)),
-    ("burgundy|cherry|cranberry|merlot|cabernet|syrah|tempranillo|malbec|pinot noir|zinfandel", (345, 0.58, 0.34)),
+    (
+        "burgundy|cherry|cranberry|merlot|cabernet|syrah|tempranillo|malbec|pinot noir|zinfandel",
+        (345, 0.58, 0.34),
+    ),
     ("red|tomato|chili", (6, 0.62, 0.48)),
     ("lavender|lilac|purple|violet|grape|plum", (270, 0.36, 0.58)),
 )
@@ -48,7 +51,9 @@ _SIZES: Final = {"oz": (0.5, 40), "lb": (1, 8), "in": (6, 60), '"': (3, 75), "ft
 """The smallest and the largest usual size, by its unit; these are drawn as `_SCALES`."""
 _SCALES: Final = (0.78, 1.04)
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?: fl)? ?(oz|lb|in|ft|mm|\")(?![a-z])")
-_SEVERAL: Final = re.compile(r"(\d+) (?:tubes|cups|packs?|rolls|bottles|bars|boxes|sticks|cans)\b", re.IGNORECASE)
+_SEVERAL: Final = re.compile(
+    r"(\d+) (?:tubes|cups|packs?|rolls|bottles|bars|boxes|sticks|cans)\b", re.IGNORECASE
+)
 
 _BACKDROPS: Final = (
     "",
