@@ -4,8 +4,9 @@ The shape and the colour are those that the name tells, a larger pack is drawn l
 several, and each brand has letters of its own.
 
 Shapes are the files `art/CATEGORY[.WORD...].svg`. A file draws the products whose name holds one of its words
-or, where the name holds none, whose details do; the first word found decides. A file without words, or with a
-number beside them, draws what no word tells. Where several files may draw a product, its brand decides.
+or, where the name holds none, whose details do. The first word found decides, of several in a row the last: a
+rose wreath is a wreath. A file without words, or with a number beside them, draws what no word tells. Where
+several files may draw a product, its brand decides.
 """
 
 import random
@@ -94,6 +95,7 @@ def picture(product: Product) -> str:
         main=_hex(hue, saturation, lightness),
         dark=_hex(hue, saturation, lightness * 0.64),
         light=_hex(hue, saturation, 0.5 + lightness * 0.4),
+        ink=_ink(hue, saturation, lightness),
         brand=escape(product.brand),
     )
     back = "#fff" if rng.random() < 0.4 else _hex(hue, saturation * 0.8, 0.96)
@@ -120,6 +122,12 @@ def _colour(product: Product, rng: random.Random) -> tuple[float, float, float]:
 def _hex(hue: float, saturation: float, lightness: float) -> str:
     parts = hls_to_rgb(hue % 360 / 360, lightness, saturation)
     return "#" + "".join(f"{round(part * 255):02x}" for part in parts)
+
+
+def _ink(hue: float, saturation: float, lightness: float) -> str:
+    """The colour of letters that can be read on a colour: yellow is bright at the lightness of a dark blue."""
+    red, green, blue = hls_to_rgb(hue % 360 / 360, lightness, saturation)
+    return "#22262c" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.55 else "#fff"
 
 
 def _scale(product: Product) -> float:
@@ -153,8 +161,8 @@ def _motifs(product: Product) -> tuple[Template, ...]:
     told, untold, words = _art(slug(product.category))
     shown = (value for _, value in details(product) if value != product.brand)
     texts = (product.name.removeprefix(product.brand), *shown)
-    found = words.search(slug(" ".join(texts)))
-    return told[found[0]] if found else untold
+    found = words.search("--".join(map(slug, texts)))
+    return told[found[1]] if found else untold
 
 
 @cache
@@ -172,4 +180,4 @@ def _art(category: str) -> tuple[dict[str, tuple[Template, ...]], tuple[Template
             untold += motif
     # A longer word comes first, so that it is found where a shorter one is a part of it.
     either = "|".join(sorted(told, key=len, reverse=True)) or "(?!)"
-    return told, untold, re.compile(f"(?<![^-])(?:{either})(?![^-])")
+    return told, untold, re.compile(f"(?<![^-])(?:(?:{either})-)*({either})(?![^-])")
