@@ -125,7 +125,7 @@ def _hex(hue: float, saturation: float, lightness: float) -> str:
 
 
 def _ink(hue: float, saturation: float, lightness: float) -> str:
-    """The colour of letters that can be read on a colour: yellow is bright at the lightness of a dark blue."""
+    """The colour of letters that can be read on a colour; yellow is bright where a blue as light is dark."""
     red, green, blue = hls_to_rgb(hue % 360 / 360, lightness, saturation)
     return "#22262c" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.55 else "#fff"
 
