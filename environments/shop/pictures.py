@@ -1,7 +1,12 @@
-"""Draw product pictures: small SVG files, one motif per category, that differ as the products do.
+"""Draw product pictures: small SVG files that differ as the products do.
 
-The colour is the one that the name tells, a larger pack is drawn larger, several are drawn as several, and
-each brand has letters of its own.
+The shape and the colour are those that the name tells, a larger pack is drawn larger, several are drawn as
+several, and each brand has letters of its own.
+
+Shapes are the files `art/CATEGORY[.WORD...].svg`. A file draws the products whose name holds one of its words
+or, where the name holds none, whose details do. The first word found decides, of several in a row the last: a
+rose wreath is a wreath. A file without words, or with a number beside them, draws what no word tells. Where
+several files may draw a product, its brand decides.
 """
 
 import random
@@ -16,6 +21,7 @@ from typing import Final
 
 from environments.shop.catalogue import Product
 from environments.shop.departments import slug
+from environments.shop.prose import details
 
 _ART: Final = Path(__file__).parent / "art"
 
@@ -30,10 +36,13 @@ _NAMED: Final = (
     ("lemon|citrus|yellow|banana|pineapple", (48, 0.82, 0.52)),
     ("orange|mango|peach|apricot|pumpkin", (28, 0.82, 0.54)),
     ("gold|honey|maple|caramel|sand|beige|bamboo|oat|vanilla", (38, 0.52, 0.56)),
-    ("chardonnay|riesling|sauvignon blanc|sparkling", (46, 0.50, 0.50)),
+    ("chardonnay|riesling|sauvignon blanc|sparkling|gr[uü]ner veltliner", (46, 0.50, 0.50)),
     ("chocolate|cocoa|espresso|coffee|walnut|brown|hazelnut|cinnamon|clove|leather", (24, 0.42, 0.34)),
     ("ros[eé]|pink|blush|strawberry|raspberry", (342, 0.58, 0.62)),
-    ("burgundy|cherry|cranberry|merlot|cabernet|syrah|tempranillo|malbec|pinot noir", (345, 0.58, 0.34)),
+    (
+        "burgundy|cherry|cranberry|merlot|cabernet|syrah|tempranillo|malbec|pinot noir|zinfandel",
+        (345, 0.58, 0.34),
+    ),
     ("red|tomato|chili", (6, 0.62, 0.48)),
     ("lavender|lilac|purple|violet|grape|plum", (270, 0.36, 0.58)),
 )
@@ -43,7 +52,9 @@ _SIZES: Final = {"oz": (0.5, 40), "lb": (1, 8), "in": (6, 60), '"': (3, 75), "ft
 """The smallest and the largest usual size, by its unit; these are drawn as `_SCALES`."""
 _SCALES: Final = (0.78, 1.04)
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?: fl)? ?(oz|lb|in|ft|mm|\")(?![a-z])")
-_SEVERAL: Final = re.compile(r"(\d+) (?:tubes|cups|packs?|rolls|bottles|bars|boxes)\b", re.IGNORECASE)
+_SEVERAL: Final = re.compile(
+    r"(\d+) (?:tubes|cups|packs?|rolls|bottles|bars|boxes|sticks|cans)\b", re.IGNORECASE
+)
 
 _BACKDROPS: Final = (
     "",
@@ -78,18 +89,19 @@ def picture(product: Product) -> str:
         size = min(15.0, int(match[1]) / (_LETTER_WIDTH * len(product.brand)))
         return f'font-size="{size:.1f}"'
 
-    motif = _motif(product.category).substitute(
+    hand = random.Random(product.brand)  # noqa: S311 - reproducible, not secret
+    letters = hand.choice(_LETTERS)
+    motif = hand.choice(_motifs(product)).substitute(
         main=_hex(hue, saturation, lightness),
         dark=_hex(hue, saturation, lightness * 0.64),
         light=_hex(hue, saturation, 0.5 + lightness * 0.4),
+        ink=_ink(hue, saturation, lightness),
         brand=escape(product.brand),
     )
     back = "#fff" if rng.random() < 0.4 else _hex(hue, saturation * 0.8, 0.96)
-    letters = random.Random(product.brand).choice(_LETTERS)  # noqa: S311 - reproducible, not secret
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 300" width="480" height="600">'
         f'<rect width="240" height="300" fill="{back}"/>{backdrop}'
-        '<ellipse cx="120" cy="246" rx="84" ry="9" fill="#000" opacity=".1"/>'
         f'<g text-anchor="middle" {letters} {_placed(0, _scale(product))}>'
         f"{_several(product, _LABEL.sub(font, motif))}</g></svg>"
     )
@@ -110,6 +122,12 @@ def _colour(product: Product, rng: random.Random) -> tuple[float, float, float]:
 def _hex(hue: float, saturation: float, lightness: float) -> str:
     parts = hls_to_rgb(hue % 360 / 360, lightness, saturation)
     return "#" + "".join(f"{round(part * 255):02x}" for part in parts)
+
+
+def _ink(hue: float, saturation: float, lightness: float) -> str:
+    """The colour of letters that can be read on a colour; yellow is bright where a blue as light is dark."""
+    red, green, blue = hls_to_rgb(hue % 360 / 360, lightness, saturation)
+    return "#22262c" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.55 else "#fff"
 
 
 def _scale(product: Product) -> float:
@@ -138,6 +156,28 @@ def _several(product: Product, motif: str) -> str:
     return f'<g {_placed(-width * (number - 1) / 2, 0.72)}><g id="one">{motif}</g>{others}</g>'
 
 
+def _motifs(product: Product) -> tuple[Template, ...]:
+    """The drawings that may show the product, never none."""
+    told, untold, words = _art(slug(product.category))
+    shown = (value for _, value in details(product) if value != product.brand)
+    texts = (product.name.removeprefix(product.brand), *shown)
+    found = words.search("--".join(map(slug, texts)))
+    return told[found[1]] if found else untold
+
+
 @cache
-def _motif(category: str) -> Template:
-    return Template((_ART / f"{slug(category)}.svg").read_text("utf-8"))
+def _art(category: str) -> tuple[dict[str, tuple[Template, ...]], tuple[Template, ...], re.Pattern[str]]:
+    """A category's drawings by the words of their names, those without, and a pattern of all these words."""
+    told: dict[str, tuple[Template, ...]] = {}
+    untold: tuple[Template, ...] = ()
+    for path in sorted(_ART.glob(f"{category}.*svg")):
+        motif = (Template(path.read_text("utf-8")),)
+        words = path.name.split(".")[1:-1]
+        for word in words:
+            if not word.isdigit():
+                told[word] = told.get(word, ()) + motif
+        if not words or any(map(str.isdigit, words)):
+            untold += motif
+    # A longer word comes first, so that it is found where a shorter one is a part of it.
+    either = "|".join(sorted(told, key=len, reverse=True)) or "(?!)"
+    return told, untold, re.compile(f"(?<![^-])(?:(?:{either})-)*({either})(?![^-])")

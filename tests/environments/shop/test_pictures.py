@@ -1,13 +1,17 @@
 import re
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from playwright.async_api import Page, Route
 
-from environments.shop.catalogue import Catalogue
+import environments.shop
+from environments.shop.catalogue import Catalogue, Product
+from environments.shop.departments import slug
 from environments.shop.market import MARKETS
 from environments.shop.pictures import picture
+from environments.shop.prose import details
 from tests.environments.shop.examples import Examples
 from tests.environments.shop.test_dom import CATEGORY, SEARCH
 
@@ -16,18 +20,116 @@ SHAPE = """() => [...document.body.querySelectorAll("*")].map((element) => {
   const { x, y, width, height } = element.getBoundingClientRect();
   return [element.tagName, x, y, width, height].join(" ");
 })"""
+ART = Path(environments.shop.__file__).parent / "art"
+TAG = re.compile(r"<(?!text)[a-z][^$>]*>")
+TAGS = {art.stem: frozenset(TAG.findall(art.read_text("utf-8"))) for art in ART.glob("*.svg")}
+"""The tags of each drawing that are in its pictures as they are, by which it is known again in a picture."""
 
 
-@pytest.mark.parametrize("category", MARKETS)
-def test_every_category_has_a_small_drawing_with_the_brand_on_it(catalogue: Catalogue, category: str) -> None:
-    products = [product for product in catalogue.products if product.category == category]
-    for product in products[:20]:
+def drawing_of(product: Product) -> str:
+    """The name of the file that a picture shows."""
+    tags = set(TAG.findall(picture(product)))
+    (art,) = (art for art, needed in TAGS.items() if needed <= tags)
+    return art
+
+
+def words_of(art: str) -> list[str]:
+    return [word for word in art.split(".")[1:] if not word.isdigit()]
+
+
+def of(catalogue: Catalogue, category: str) -> list[Product]:
+    return [product for product in catalogue.products if product.category == category]
+
+
+def test_every_product_has_a_small_harmless_drawing_with_its_brand_on_it(catalogue: Catalogue) -> None:
+    for product in catalogue.everything:
         drawing = picture(product)
         assert len(drawing.encode()) < 4096
         assert "$" not in drawing
-        labels = [text.text for text in ElementTree.fromstring(drawing).iter(f"{SVG}text")]
-        assert labels == [product.brand]
-    assert len({picture(product) for product in products[:20]}) > 10
+        elements = list(ElementTree.fromstring(drawing).iter())
+        assert [element.text for element in elements if element.tag == f"{SVG}text"] == [product.brand]
+        assert not {element.tag.removeprefix(SVG) for element in elements} & {
+            "script",
+            "foreignObject",
+            "image",
+        }
+        for element in elements:
+            for name, value in element.items():
+                assert not name.startswith("on")
+                assert value.startswith("#") or not name.endswith("href")
+                assert value.replace("url(#", "").count("url(") == 0
+
+
+@pytest.mark.parametrize("category", MARKETS)
+def test_products_of_a_category_differ_in_shape(catalogue: Catalogue, category: str) -> None:
+    products = of(catalogue, category)[:60]
+    assert len({picture(product) for product in products}) > 30
+    assert len({drawing_of(product) for product in products}) > 1
+
+
+def test_every_drawing_and_every_word_of_its_name_is_of_use(catalogue: Catalogue) -> None:
+    assert set(TAGS) == {drawing_of(product) for product in catalogue.everything}
+    texts = dict.fromkeys((slug(product.category) for product in catalogue.everything), "-")
+    for product in catalogue.everything:
+        told = slug(" ".join((product.name, *(value for _, value in details(product)))))
+        texts[slug(product.category)] += f"{told}-"
+    unused = [
+        (art, word) for art in TAGS for word in words_of(art) if f"-{word}-" not in texts[art.split(".")[0]]
+    ]
+    assert unused == []
+
+
+@pytest.mark.parametrize("category", MARKETS)
+def test_a_word_of_the_name_decides_the_shape(catalogue: Catalogue, category: str) -> None:
+    words = {word for art in TAGS if art.split(".")[0] == slug(category) for word in words_of(art)}
+    for product in of(catalogue, category):
+        name = f"-{slug(product.name.removeprefix(product.brand))}-"
+        told = [(name.index(f"-{word}-"), word) for word in words if f"-{word}-" in name]
+        if not told:
+            continue
+        start, word = min(told)
+        while in_a_row := [other for other in words if name.startswith(f"-{other}-", start + 1 + len(word))]:
+            start, word = start + 1 + len(word), in_a_row[0]
+        assert word in words_of(drawing_of(product)), product.name
+
+
+@pytest.mark.parametrize(
+    ("category", "name", "drawing"),
+    [
+        ("Mirrors", "Rectangular Bathroom Mirror, Round Corners", "mirrors.rectangular"),
+        ("Breads", "Rustic Baguette", "breads.baguette"),
+        ("Breads", "English Muffins with Sesame", "breads.dinner-rolls.english-muffins"),
+        ("Artificial Plants & Flowers", "Silk Fern Wreath", "artificial-plants-flowers.wreath"),
+        ("Flashes", "Ring Flash", "flashes.ring-flash"),
+        ("Digital Cameras", "20 MP Action Camera", "digital-cameras.action-camera.waterproof-camera"),
+        ("Speakers", "Bookshelf Speakers with Wireless Subwoofer", "speakers.bookshelf-speakers"),
+        ("Speakers", "Subwoofer", "speakers.subwoofer"),
+        ("Earbud Headphones", "Wired Earbuds", "earbud-headphones.wired"),
+        ("Yogurt", "Peach Drinkable Yogurt", "yogurt.drinkable-yogurt.kefir"),
+        ("Wine", "Grüner Veltliner", "wine.riesling.gruner-veltliner.rose"),
+    ],
+)
+def test_names_and_their_shapes(catalogue: Catalogue, category: str, name: str, drawing: str) -> None:
+    for product in of(catalogue, category)[:5]:
+        assert drawing_of(replace(product, name=f"{product.brand} {name}")) == drawing
+
+
+def test_where_the_name_tells_no_shape_the_details_do(catalogue: Catalogue) -> None:
+    mirror = next(mirror for mirror in of(catalogue, "Mirrors") if mirror.words["shape"] == "Hexagon")
+    assert drawing_of(replace(mirror, name=f"{mirror.brand} Mirror")) == "mirrors.hexagon"
+    assert drawing_of(replace(mirror, name=f"{mirror.brand} Round Mirror")) == "mirrors.round"
+
+
+def test_the_brand_is_no_word_and_chooses_where_none_is_told(catalogue: Catalogue) -> None:
+    bottles = of(catalogue, "Mouthwash")
+    plain = [replace(bottle, name=f"{bottle.brand} Mouthwash") for bottle in bottles]
+    plain = [bottle for bottle in plain if "Concentrated" not in bottle.words.values()]
+    chosen = {(bottle.brand, drawing_of(bottle)) for bottle in plain}
+    brands = {bottle.brand for bottle in plain}
+    assert len(chosen) == len(brands)
+    assert {drawing for _, drawing in chosen} == {"mouthwash", "mouthwash.2", "mouthwash.3"}
+    mini = replace(of(catalogue, "Video Projectors")[0], brand="Marquee Mini", name="Marquee Mini Projector")
+    assert "mini" not in words_of(drawing_of(mini))
 
 
 def test_a_picture_shows_what_the_name_says(catalogue: Catalogue) -> None:
@@ -45,8 +147,23 @@ def test_a_picture_shows_what_the_name_says(catalogue: Catalogue) -> None:
     assert colours(red) != colours(green)
     assert colours(green) == colours(drawn("Mouthwash, Peppermint, 12 fl oz"))
     assert width(drawn("Mouthwash, 3 fl oz")) < width(green) < width(drawn("Mouthwash, 33.8 fl oz"))
-    packs = ("Mouthwash", "Mouthwash, 2 Bottles of 8 fl oz", "Mouthwash, 6 Bottles")
-    assert [drawn(name).count("<use") for name in packs] == [0, 1, 2]
+    packs = (
+        "Mouthwash",
+        "Mouthwash, 2 Bottles of 8 fl oz",
+        "Mouthwash, 6 Bottles",
+        "Mouthwash, 4 Cans of 5 oz",
+    )
+    assert [drawn(name).count("<use") for name in packs] == [0, 1, 2, 2]
+
+
+def test_letters_on_a_bright_product_are_dark(catalogue: Catalogue) -> None:
+    stick = of(catalogue, "Deodorants & Antiperspirants")[0]
+    inks = []
+    for scent in ("Unscented", "Citrus Grove", "Lavender"):
+        drawing = picture(replace(stick, name=f"{stick.brand} {scent} Roll-On Deodorant"))
+        (label,) = ElementTree.fromstring(drawing).iter(f"{SVG}text")
+        inks.append(label.get("fill"))
+    assert inks == ["#22262c", "#22262c", "#fff"]
 
 
 def test_a_hostile_brand_stays_text(catalogue: Catalogue) -> None:
