@@ -17,8 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from environments.program_gate import PIDFD_GETFD
-from environments.system_calls import MACHINES
+from environments.system_calls import MACHINES, PIDFD_GETFD
 
 Reach = Sequence[tuple[str, int]] | None
 """Addresses with ports that a program may reach; an empty address is any, None the whole network."""

@@ -32,7 +32,11 @@ CACHES: Final = (
     "~/.cache/ms-playwright", "~/.cache/puppeteer", "~/.npm/_npx", "~/.local/lib", "~/.local/share/uv",
 )  # fmt: skip
 """Where browsers of Playwright and Puppeteer, and packages of npx, pip and uv are installed."""
-CACHE_VARIABLES: Final = ("PLAYWRIGHT_BROWSERS_PATH", "PUPPETEER_CACHE_DIR")
+VARIABLES: Final = (
+    "PLAYWRIGHT_BROWSERS_PATH", "PUPPETEER_CACHE_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+)  # fmt: skip
+"""Variables that name other folders of browsers, and the authorities that programs trust."""
 DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "shm")
 """What may be used of /dev; terminals may not, as the user's own stand beside a program's."""
 _SQLITE: Final = b"SQLite format 3\0"
@@ -58,7 +62,7 @@ def files_of(command: Sequence[str], *, private: Iterable[Path], told: Iterable[
     """
     found = [*map(Path, SYSTEM), *(Path("/etc", name) for name in ETC)]
     found += [Path(name).expanduser() for name in CACHES]
-    found += [each for name in CACHE_VARIABLES for each in _folders_in(name)]
+    found += [each for name in VARIABLES for each in _folders_in(name)]
     there = [Path(each) for each in (shutil.which(command[0]),) if each]
     programs = [link for path in (*there, *told, Path(sys.executable)) for link in links(path)]
     near = [*_folders_in("PATH"), *(path.parent for path in programs if os.access(path, os.X_OK))]

@@ -17,26 +17,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from environments.system_calls import MACHINES, PR_SET_NO_NEW_PRIVS, Instruction, filter_calls, packed
+from environments.system_calls import (
+    MACHINES,
+    PIDFD_GETFD,
+    PR_SET_NO_NEW_PRIVS,
+    filter_calls,
+)
 
 _PR_CAPBSET_DROP: Final = 24
 _CAP_DAC_OVERRIDE: Final = 1
 _LANDLOCK_RESTRICT_SELF: Final = 446
-PIDFD_GETFD: Final = 438
 _RECEIVE: Final = 0xC0502100
 _SEND: Final = 0xC0182101
 _IS_VALID: Final = 0x40082102
 _LONGEST_ADDRESS: Final = 128
-_SO_ATTACH_FILTER: Final = 26
-_SO_LOCK_FILTER: Final = 44
+_SO_BINDTODEVICE: Final = 25
+_LOOPBACK_DEVICE: Final = b"lo\0"
 _SO_DOMAIN: Final = 39
-_LOOPBACK_ONLY: Final = (
-    Instruction(0x20, 0, 0, 0xFFFFF008),  # the interface through which a packet came
-    Instruction(0x15, 0, 1, 1),  # the loopback interface is the first of every machine
-    Instruction(0x06, 0, 0, 0xFFFFFFFF),
-    Instruction(0x06, 0, 0, 0),
-)
-"""The filter of a listening socket's packets."""
 _MAPPED: Final = bytes(10) + b"\xff\xff"
 """How an IPv6 address begins that stands for an IPv4 address."""
 _LOOPBACK: Final = bytes((127, 0, 0, 1))
@@ -205,12 +202,10 @@ class Gate:
     def _listen(self, handle: int, backlog: int) -> int:
         """Listen, for this machine only unless the whole network may be reached; return the error."""
         if self._reach is not None and _option(handle, _SO_DOMAIN) != socket.AF_UNIX:
-            program, memory = packed(_LOOPBACK_ONLY)
-            lock = struct.pack("=i", 1)
-            for option, value in ((_SO_ATTACH_FILTER, program), (_SO_LOCK_FILTER, lock)):
-                if _libc.setsockopt(handle, socket.SOL_SOCKET, option, value, len(value)):
-                    return errno.EACCES
-            del memory
+            # Who has no privileges can do this once for a socket, and not undo it.
+            lo = _LOOPBACK_DEVICE
+            if _libc.setsockopt(handle, socket.SOL_SOCKET, _SO_BINDTODEVICE, lo, len(lo)):
+                return errno.EACCES
         if _libc.listen(handle, ctypes.c_int(backlog & 0xFFFFFFFF)):
             return ctypes.get_errno()
         self._own.add(os.fstat(handle).st_ino)

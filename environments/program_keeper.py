@@ -17,6 +17,7 @@ import resource
 import select
 import signal
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     program, error = start(sys.argv[5:], socket, gate)
-    limit, status = "", None
+    limit, status, look = "", None, 0.0
     heard = [socket, waking, *([gate.listener] if gate and gate.listener >= 0 else [])]
     os.set_blocking(socket, False)
     while status is None and not error and not limit:
@@ -56,7 +57,9 @@ def main() -> None:
         if gate and gate.listener in ready:
             gate.serve()
         status = reaped(program)
-        limit = "" if status is not None else too_much(program, memory, processes)
+        if status is None and time.monotonic() >= look:
+            limit = too_much(program, memory, processes)
+            look = time.monotonic() + LOOK_SECONDS
     ended = end_all(program)
     status = ended if status is None else status
     try:
@@ -81,6 +84,8 @@ def hear(socket: int, gate: "Gate | None") -> bool:
         told = os.read(socket, 4096)
     except BlockingIOError:
         return True
+    except OSError:  # it was closed in the middle of something
+        return False
     if told and gate:
         gate.port = int(told.split()[-1])
     return bool(told)

@@ -35,6 +35,8 @@ MACHINES: Final = {
          "seccomp": 277, "io_uring_setup": 425},
     ),
 }  # fmt: skip
+PIDFD_GETFD: Final = 438
+"""The call that copies a descriptor of another process; its number is the same on all kinds of processors."""
 PR_SET_NO_NEW_PRIVS: Final = 38
 _X32: Final = 0x40000000
 """The bit in the numbers of a second interface to 64-bit Linux, which has numbers of its own."""

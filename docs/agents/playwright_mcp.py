@@ -5,7 +5,8 @@ Install `npm install --global @playwright/mcp` and `pip install openai "mcp<2"`,
     souk run nudges --agent "command:python docs/agents/playwright_mcp.py MODEL"
 
 MODEL is asked by chat completions with tools: at the server that the variable OPENAI_BASE_URL names, else at
-OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key.
+OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key, and SOUK_PROGRAM_REACH=443 lets it reach
+OpenAI (for a server of your own on this machine, write 127.0.0.1 and its port).
 """
 
 import asyncio

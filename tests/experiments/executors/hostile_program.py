@@ -77,7 +77,9 @@ def swapped(port: int) -> bool:
         with socket.socket() as connection:
             if libc.connect(connection.fileno(), memory, 16) == 0:
                 with contextlib.suppress(OSError):
-                    reached = reached or connection.getpeername()[1] == port
+                    reached = connection.getpeername()[1] == port
+        if reached:
+            break
     over.set()
     thread.join()
     return reached
@@ -85,7 +87,7 @@ def swapped(port: int) -> bool:
 
 def environments() -> bool:
     """Read the environments of processes that are not this one's."""
-    mine = {os.getpid()}
+    mine = {os.getpid(), os.getppid()} if "again" in sys.argv else {os.getpid()}
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) not in mine:
@@ -118,8 +120,8 @@ def traced() -> bool:
 
 def limited() -> bool:
     number = {"x86_64": 302, "aarch64": 261}[os.uname().machine]
-    limits = struct.pack("=QQ", 2**20, 2**20)
-    return bool(ctypes.CDLL(None).syscall(number, places["bystander"], 6, limits, None) == 0)
+    limits = bytes(16)  # of the size of memory images
+    return bool(ctypes.CDLL(None).syscall(number, places["bystander"], 4, limits, None) == 0)
 
 
 def hard_link() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from environments.confinement import obstacle
-from tests.experiments.command_line import forked_souk
+from tests.experiments.command_line import environment, forked_souk
 
 pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"programs are not confined here: {obstacle()}")
 
@@ -69,7 +69,8 @@ class World:
             self.servers.append(server)
         udp = rest.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         udp.bind(("127.0.0.1", 0))
-        self.servers.append(udp)
+        elsewhere_here = socket.create_server(("127.9.9.9", self.tcp.getsockname()[1]))
+        self.servers += [udp, rest.enter_context(elsewhere_here)]
         bystander = subprocess.Popen(["sleep", "600"])
         rest.callback(bystander.wait)
         rest.callback(bystander.kill)
@@ -114,11 +115,9 @@ def rows(folder: Path, query: str) -> list[dict[str, Any]]:
         return [dict(row) for row in connection.execute(query)]
 
 
-def run(
-    folder: Path, *arguments: str, family: str = "command", **env: str
-) -> tuple[dict[str, Any], str, str]:
+def run(folder: Path, *arguments: str, **env: str) -> tuple[dict[str, Any], str, str]:
     """Run a trial with a program; return its record, its output, and what the command has said."""
-    agent = f"{family}:{sys.executable} {' '.join(arguments)}"
+    agent = f"command:{sys.executable} {' '.join(arguments)}"
     ended = forked_souk("run", "e.yaml", "--agent", agent, *DB, "--limit", "1", cwd=folder, env=env)
     (trial,) = rows(folder, "SELECT * FROM trials")
     written = rows(folder, "SELECT text FROM output")
@@ -154,7 +153,7 @@ def test_what_is_not_confined_gets_it_all(world: World) -> None:
         assert f"read {name}" in first
     for name in ("the working directory", "another folder", "all trials' folder"):
         assert f"write {name}" in first
-    assert {0, 1, 2, 3, 4} == {*world.reached()}
+    assert [*world.reached()] == [*range(len(world.servers))]
     assert trial["outcome"] == "choice", written
 
 
@@ -206,3 +205,29 @@ def test_the_whole_network_can_be_named(world: World, tmp_path: Path) -> None:
     trial, written, _ = run(world.work, "reaching.py", port, str(tmp_path / "file"), **settings)
     assert written.splitlines()[:2] == ["reached 0", "read and written"]
     assert trial["outcome"] == "no_choice"
+
+
+WITHOUT_LANDLOCK = """\
+import ctypes, os, sys
+from environments.system_calls import MACHINES, Rule, compiled, packed
+from experiments.cli import main
+machine = MACHINES[os.uname().machine]
+machine.calls["landlock_create_ruleset"] = 444
+program, memory = packed(compiled(machine, [Rule("landlock_create_ruleset", 0x50000 | 38)]))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 == libc.prctl(22, 2, program)
+main()
+"""
+
+
+@pytest.mark.slow
+def test_where_programs_cannot_be_confined_it_is_said(world: World) -> None:
+    (world.work / "reading.py").write_text("print(open('.env').read())")
+    agent = f"command:{sys.executable} reading.py"
+    asked = ("run", "e.yaml", "--agent", agent, *DB, "--limit", "1")
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LANDLOCK, *asked],
+        cwd=world.work, env=environment({}), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ended.stderr.count("programs are not confined here, as this kernel has no Landlock") == 1
+    assert "secret" in rows(world.work, "SELECT text FROM output")[0]["text"]
