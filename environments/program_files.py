@@ -66,12 +66,14 @@ def files_of(command: Sequence[str], *, private: Iterable[Path], told: Iterable[
     there = [Path(each) for each in (shutil.which(command[0]),) if each]
     programs = [link for path in (*there, *told, Path(sys.executable)) for link in links(path)]
     near = [*_folders_in("PATH"), *(path.parent for path in programs if os.access(path, os.X_OK))]
-    folders = [Path.cwd(), *_named_in(command), *_folders_in("PYTHONPATH"), *_folders_in("NODE_PATH")]
+    named = list(_named_in(command))
+    folders = [Path.cwd(), *_folders_in("PYTHONPATH"), *_folders_in("NODE_PATH")]
+    folders += [path.parent for path in named if not _holds_home(path.parent)]
     folders += [each for folder in near for each in around(folder)]
     folders = list(dict.fromkeys(each for each in folders if not _is_systems(each)))
     hidden = [path.resolve() for path in private]
     found += [entry for folder in folders for entry in entries(folder, hidden)]
-    return ProgramFiles(list(dict.fromkeys([*found, *programs])), folders)
+    return ProgramFiles(list(dict.fromkeys([*found, *programs, *named])), folders)
 
 
 def _folders_in(variable: str) -> list[Path]:
@@ -79,11 +81,11 @@ def _folders_in(variable: str) -> list[Path]:
 
 
 def _named_in(command: Sequence[str]) -> Iterator[Path]:
-    """Yield the folders of the files that a command names, such as a script with others beside it."""
+    """Yield the files that a command names, such as a script."""
     for word in command:
         with suppress(OSError, ValueError):
-            if Path(word).is_file() and not _holds_home(parent := Path(word).absolute().parent):
-                yield parent
+            if Path(word).is_file():
+                yield Path(word).absolute()
 
 
 def writable(folder: Path, further: Iterable[Path]) -> list[Path]:

@@ -118,6 +118,7 @@ async def main() -> str | None:
     if program is None:
         return "playwright-mcp is not there; run npm install --global @playwright/mcp"
     environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    environment["XDG_CACHE_HOME"] = str(folder)  # it notes there which browsers run
     server = StdioServerParameters(
         command=program, args=["--config", str(settings)], env=environment, cwd=folder
     )

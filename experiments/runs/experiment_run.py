@@ -213,7 +213,7 @@ class ExperimentRun:
         if self.done == self.total and (self._watch or not is_reported(self.records, self.design.run_id)):
             self._report(trace)  # a repair has lost it, or it was killed when its rule had stopped it
         if self._observe and is_confined() and (open_here := left_open()):
-            console.print(open_here)
+            console.print(open_here, soft_wrap=True)
         await self._check_start_pages()
         for turn in count():
             if self.done < self.total:

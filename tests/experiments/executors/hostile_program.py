@@ -66,14 +66,17 @@ def swapped(port: int) -> bool:
     memory = ctypes.create_string_buffer(family + own + socket.inet_aton("127.0.0.1") + bytes(8), 16)
     over = threading.Event()
 
+    both = struct.pack("!H", port), own
+
     def swap() -> None:
         while not over.is_set():
-            for each in (struct.pack("!H", port), own):
+            for each in both:
                 memory[2:4] = each
 
+    sys.setswitchinterval(1e-6)
     thread = threading.Thread(target=swap)
     thread.start()
-    for _ in range(300):
+    for _ in range(500):
         with socket.socket() as connection:
             if libc.connect(connection.fileno(), memory, 16) == 0:
                 with contextlib.suppress(OSError):
@@ -200,6 +203,8 @@ attempt("authority", Path(trial["ca"]).read_bytes)
 attempt("file beside it", Path("beside.txt").read_bytes)
 attempt("module beside it", lambda: __import__("beside"))
 print(json.dumps({"tried": tried, "honest": honest, "stderr": again.stderr}), flush=True)
+if tried:
+    sys.exit("there is no need to shop")
 
 from playwright.sync_api import sync_playwright  # noqa: E402
 
