@@ -140,7 +140,7 @@ def make_rules(confinement: Confinement) -> int:
 
 def _allow(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
     try:
-        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:  # it is not there, or has gone
         return
     try:

@@ -7,7 +7,7 @@ import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -202,6 +202,8 @@ async def run_program(
     its output. `confinement`: None for a program that may do what its user may. `port`: the one of this
     machine that a confined program may reach at first (see `Program.reach`).
     """
+    rules = make_rules(confinement) if confinement else -1
+    told = json.dumps(confinement.told(rules) if confinement else None)
     ours, theirs = socket.socketpair()
     mark = secrets.token_hex(16)
     ours.setblocking(False)
@@ -211,10 +213,10 @@ async def run_program(
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(written), os.fdopen(reading, "rb", buffering=0)
     )
-    rules = make_rules(confinement) if confinement else -1
-    told = json.dumps(confinement.told(rules) if confinement else None)
     ours.send(b"%d\n" % port)
-    with theirs, os.fdopen(writing, "wb", buffering=0) as end:
+    with theirs, os.fdopen(writing, "wb", buffering=0) as end, ExitStack() as handed_on:
+        if confinement:
+            handed_on.callback(os.close, rules)
         keeper = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", str(_KEEPER)),
             *(str(theirs.fileno()), str(memory), str(MOST_PROCESSES), told, *command),
@@ -224,8 +226,6 @@ async def run_program(
             env={**environment, VARIABLE: mark},
             start_new_session=True,
         )
-    if confinement:
-        os.close(rules)
     program = Program(
         keeper, ours, written, Output(line), f"{VARIABLE}={mark}".encode(), confined=bool(confinement)
     )

@@ -69,11 +69,16 @@ def files_of(command: Sequence[str], *, private: Iterable[Path], told: Iterable[
     named = list(_named_in(command))
     folders = [Path.cwd(), *_folders_in("PYTHONPATH"), *_folders_in("NODE_PATH")]
     folders += [path.parent for path in named if not _holds_home(path.parent)]
-    folders += [each for folder in near for each in around(folder)]
-    folders = list(dict.fromkeys(each for each in folders if not _is_systems(each)))
+    # A folder of programs is full of links to elsewhere.
+    follows = dict.fromkeys((each for folder in near for each in around(folder)), True)
+    follows |= dict.fromkeys(folders, False)
+    follows = {folder: each for folder, each in follows.items() if not _is_systems(folder)}
     hidden = [path.resolve() for path in private]
-    found += [entry for folder in folders for entry in entries(folder, hidden)]
-    return ProgramFiles(list(dict.fromkeys([*found, *programs, *named])), folders)
+    for folder, leads_out in follows.items():
+        found += entries(folder, hidden, leads_out=leads_out)
+    # Without links: what a program may write it could replace by one before the next is started.
+    read = dict.fromkeys(path.resolve() for path in (*found, *programs, *named))
+    return ProgramFiles(list(read), list(follows))
 
 
 def _folders_in(variable: str) -> list[Path]:
@@ -90,7 +95,7 @@ def _named_in(command: Sequence[str]) -> Iterator[Path]:
 
 def writable(folder: Path, further: Iterable[Path]) -> list[Path]:
     """Return what a program may write: its folder, some devices, and `further` folders."""
-    return [folder, *(Path("/dev", name) for name in DEVICES), *further]
+    return [path.resolve() for path in (folder, *(Path("/dev", name) for name in DEVICES), *further)]
 
 
 def around(folder: Path) -> Iterator[Path]:
@@ -128,18 +133,23 @@ def _holds_home(folder: Path) -> bool:
     return Path.home().is_relative_to(folder)
 
 
-def entries(folder: Path, private: Sequence[Path]) -> Iterator[Path]:
-    """Yield what a program may read of a folder: no hidden entry, no database, no run, nothing private."""
+def entries(folder: Path, private: Sequence[Path], *, leads_out: bool = False) -> Iterator[Path]:
+    """Yield what a program may read of a folder: no hidden entry, no database, no run, nothing private.
+
+    `leads_out`: links that lead out of the folder count too.
+    """
+    here = folder.resolve()
     with suppress(OSError):
         for entry in folder.iterdir():
             real = entry.resolve()
-            if entry.name.startswith(".") or holds_records(entry):
+            inside = real.is_relative_to(here)
+            if entry.name.startswith(".") or holds_records(entry) or not (inside or leads_out):
                 continue
-            if any(real.is_relative_to(path) for path in private):
+            if any(real.is_relative_to(path) for path in private) or (inside and real.name.startswith(".")):
                 continue
-            if not any(path.is_relative_to(real) for path in (*private, folder.resolve(), Path.home())):
-                yield entry
-            elif real.is_relative_to(folder.resolve()):
+            if not any(path.is_relative_to(real) for path in (*private, here, Path.home())):
+                yield real
+            elif inside:
                 yield from entries(entry, private)
 
 

@@ -47,6 +47,8 @@ class World:
         }
         for file in self.files.values():
             file.write_bytes(b"SQLite format 3\0 secret")
+        (self.work / "link").symlink_to(elsewhere / ".ssh")
+        (self.work / "other-link").symlink_to(self.work / ".env")
         for name, text in {
             "e.yaml": EXPERIMENT,
             "hostile.py": PROGRAM.read_text(),
