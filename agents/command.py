@@ -8,6 +8,8 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from agents.base import COMMAND, Call
@@ -18,6 +20,12 @@ ENVIRONMENT_VARIABLE: Final = "SOUK_PROGRAM_ENV"
 """The variable that names further variables which programs are given, with commas between them."""
 MEMORY_VARIABLE: Final = "SOUK_PROGRAM_GB"
 """The variable with the memory that a program and all that it starts may have together."""
+CONFINED_VARIABLE: Final = "SOUK_PROGRAM_CONFINED"
+"""The variable that lets programs do what their user may, if it is `no`."""
+REACH_VARIABLE: Final = "SOUK_PROGRAM_REACH"
+"""The variable with the ports, or addresses with ports, that programs may reach; `any` for the network."""
+FILES_VARIABLE: Final = "SOUK_PROGRAM_FILES"
+"""The variable with files and folders that programs may read and write besides."""
 DEFAULT_GB: Final = 4.0
 _SECRET: Final = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|(?<![A-Z])AUTH(?![A-Z])|DATABASE_URL", re.IGNORECASE
@@ -60,6 +68,50 @@ def check_command(name: str) -> None:
     if shutil.which(program) is None:
         raise UserError(f'agents: "{name}": there is no program {program}; install it, or give its path')
     memory()
+    reach()
+    files()
+    is_confined()
+
+
+def is_confined() -> bool:
+    """Return whether programs are to be confined. Raises UserError: the setting is neither yes nor no."""
+    said = os.environ.get(CONFINED_VARIABLE) or "yes"
+    if said not in ("yes", "no"):
+        raise UserError(f"{CONFINED_VARIABLE}: write yes or no, not {said!r}")
+    return said == "yes"
+
+
+def reach() -> list[tuple[str, int]] | None:
+    """Return what programs may reach beside their trials; None: the whole network.
+
+    These are addresses, as their bytes in hexadecimal digits (empty: any address), with ports. Raises
+    UserError: the setting names something else.
+    """
+    said = os.environ.get(REACH_VARIABLE, "").strip()
+    return None if said == "any" else [_address_in(each.strip()) for each in said.split(",") if each.strip()]
+
+
+def _address_in(text: str) -> tuple[str, int]:
+    address, _, port = text.rpartition(":")
+    try:
+        packed = ip_address(address.strip("[]")).packed.hex() if address else ""
+        if not 0 < int(port) < 2**16:
+            raise ValueError
+    except ValueError:
+        raise UserError(
+            f"{REACH_VARIABLE}: {text!r} is no port and no address with a port; "
+            "write for example 443, 127.0.0.1:11434 or any"
+        ) from None
+    return packed, int(port)
+
+
+def files() -> list[Path]:
+    """Return what programs may read and write besides. Raises UserError: something is not there."""
+    named = [Path(each) for each in os.environ.get(FILES_VARIABLE, "").split(os.pathsep) if each]
+    for path in named:
+        if not path.exists():
+            raise UserError(f"{FILES_VARIABLE}: {path} is not there; make it, or name another")
+    return named
 
 
 def memory() -> int:

@@ -7,13 +7,14 @@ import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
+from environments.confinement import Confinement, make_rules
 from environments.watchdog_process import kill, processes
 
 MOST_PROCESSES: Final = 512
@@ -90,8 +91,10 @@ class Program:
         written: asyncio.StreamReader,
         output: Output,
         mark: bytes,
+        *,
+        confined: bool,
     ) -> None:
-        self.output, self._mark = output, mark
+        self.output, self._mark, self.confined = output, mark, confined
         self._keeper, self._control, self._written = keeper, control, written
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._hear())]
         self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
@@ -106,6 +109,11 @@ class Program:
             self._keeper.stdin.write(text.encode() + b"\n")
             if not more:
                 self._keeper.stdin.close()
+
+    def reach(self, port: int) -> None:
+        """Let a confined program reach this port of this machine from now on, in place of the one before."""
+        with suppress(OSError):  # its keeper has ended
+            self._control.send(b"%d\n" % port)
 
     async def _read(self) -> None:
         while part := await self._written.read(2**16):
@@ -185,12 +193,17 @@ async def run_program(
     environment: Mapping[str, str],
     memory: int,
     line: Callable[[bytes], None],
+    confinement: Confinement | None = None,
+    port: int = 0,
 ) -> AsyncIterator[Program]:
     """Run a program for the time of the block, without a shell.
 
     `memory`, in bytes, is what it may have together with all that it starts. `line` is told of each line of
-    its output.
+    its output. `confinement`: None for a program that may do what its user may. `port`: the one of this
+    machine that a confined program may reach at first (see `Program.reach`).
     """
+    rules = make_rules(confinement) if confinement else -1
+    told = json.dumps(confinement.told(rules) if confinement else None)
     ours, theirs = socket.socketpair()
     mark = secrets.token_hex(16)
     ours.setblocking(False)
@@ -200,17 +213,22 @@ async def run_program(
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(written), os.fdopen(reading, "rb", buffering=0)
     )
-    with theirs, os.fdopen(writing, "wb", buffering=0) as end:
+    ours.send(b"%d\n" % port)
+    with theirs, os.fdopen(writing, "wb", buffering=0) as end, ExitStack() as handed_on:
+        if confinement:
+            handed_on.callback(os.close, rules)
         keeper = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", str(_KEEPER)),
-            *(str(theirs.fileno()), str(memory), str(MOST_PROCESSES), *command),
+            *(str(theirs.fileno()), str(memory), str(MOST_PROCESSES), told, *command),
             stdin=asyncio.subprocess.PIPE,
             stdout=end,
-            pass_fds=(theirs.fileno(),),
+            pass_fds=(theirs.fileno(), *([rules] if confinement else [])),
             env={**environment, VARIABLE: mark},
             start_new_session=True,
         )
-    program = Program(keeper, ours, written, Output(line), f"{VARIABLE}={mark}".encode())
+    program = Program(
+        keeper, ours, written, Output(line), f"{VARIABLE}={mark}".encode(), confined=bool(confinement)
+    )
     try:
         yield program
     finally:

@@ -1,10 +1,13 @@
-"""The keeper of a program: `program_keeper.py SOCKET BYTES PROCESSES PROGRAM ARGUMENT ...`.
+"""The keeper of a program: `program_keeper.py SOCKET BYTES PROCESSES CONFINED PROGRAM ARGUMENT ...`.
 
 It starts the program, and kills it with all that it has started when the other end of the socket closes, or
 when they have more memory or processes together than they may. What the program leaves behind is killed
 too. On Linux this holds also for processes that have begun a session of their own, or whose parent has
 ended. Then one line of JSON says how the program ended: `status` (negative: the signal), `limit` (what they
 had too much of) and `error` (why it could not be started).
+
+CONFINED is a JSON object for the gate of a program that is confined (`program_gate.py`), else `null`. Lines
+that come through the socket name the port that such a program may reach from then on.
 """
 
 import ctypes
@@ -14,7 +17,11 @@ import resource
 import select
 import signal
 import sys
-from typing import Final
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from environments.program_gate import Gate
 
 LOOK_SECONDS: Final = 0.5
 """The time between two looks at memory and processes."""
@@ -27,6 +34,7 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 def main() -> None:
     """Keep the program until it has ended, and nothing that it started is left."""
     socket, memory, processes = map(int, sys.argv[1:4])
+    gate = gate_of(sys.argv[4])
     if LINUX:  # what loses its parent becomes a child of this process, so that it can be found
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     waking, woken = os.pipe()
@@ -36,16 +44,22 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    program, error = start(sys.argv[4:], socket)
-    limit, status = "", None
+    program, error = start(sys.argv[5:], socket, gate)
+    limit, status, look = "", None, 0.0
+    heard = [socket, waking, *([gate.listener] if gate and gate.listener >= 0 else [])]
+    os.set_blocking(socket, False)
     while status is None and not error and not limit:
-        ready, _, _ = select.select([socket, waking], [], [], LOOK_SECONDS)
+        ready, _, _ = select.select(heard, [], [], LOOK_SECONDS)
         if waking in ready:
             os.read(waking, 4096)
-        if socket in ready:
+        if not hear(socket, gate):
             break
+        if gate and gate.listener in ready:
+            gate.serve()
         status = reaped(program)
-        limit = "" if status is not None else too_much(program, memory, processes)
+        if status is None and time.monotonic() >= look:
+            limit = too_much(program, memory, processes)
+            look = time.monotonic() + LOOK_SECONDS
     ended = end_all(program)
     status = ended if status is None else status
     try:
@@ -54,7 +68,30 @@ def main() -> None:
         return
 
 
-def start(command: list[str], socket: int) -> tuple[int, str]:
+def gate_of(told: str) -> "Gate | None":
+    """Return the gate of a program that is confined."""
+    if told == "null":
+        return None
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100,PTH120
+    from environments.program_gate import Gate  # noqa: PLC0415 (a program that is not confined needs none)
+
+    return Gate(json.loads(told))
+
+
+def hear(socket: int, gate: "Gate | None") -> bool:
+    """Take the ports that the program may reach; return whether the other end is still open."""
+    try:
+        told = os.read(socket, 4096)
+    except BlockingIOError:
+        return True
+    except OSError:  # it was closed in the middle of something
+        return False
+    if told and gate:
+        gate.port = int(told.split()[-1])
+    return bool(told)
+
+
+def start(command: list[str], socket: int, gate: "Gate | None") -> tuple[int, str]:
     """Start the program as the leader of a session; return its process, and why it could not be started."""
     os.set_inheritable(socket, False)
     reading, writing = os.pipe()
@@ -63,6 +100,8 @@ def start(command: list[str], socket: int) -> tuple[int, str]:
         os.close(writing)
         with os.fdopen(reading) as told:
             error = told.read()
+        if gate:
+            gate.open()
         return child, error
     try:
         os.setsid()
@@ -75,6 +114,8 @@ def start(command: list[str], socket: int) -> tuple[int, str]:
             signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.dup2(1, 2)
+        if gate:
+            gate.enter()
         os.execvp(command[0], command)  # noqa: S606 (the user's own program, without a shell)
     except OSError as error:
         os.write(writing, (error.strerror or str(error)).encode())

@@ -9,7 +9,8 @@ or 3.12). What this file uses of it needs no torch, no ray and no benchmarks:
     souk run nudges --agent "command:al/bin/python docs/agents/agentlab_agent.py MODEL"
 
 MODEL is asked by chat completions: at the server that the variable OPENAI_BASE_URL names, else at OpenAI.
-SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key.
+SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key, and SOUK_PROGRAM_REACH=443 lets it reach OpenAI
+(for a server of your own on this machine, write 127.0.0.1 and its port).
 """
 
 import json

@@ -5,9 +5,10 @@ Install it in an environment of its own, `python -m venv bu && bu/bin/pip instal
     souk run nudges --agent "command:bu/bin/python docs/agents/browser_use_agent.py MODEL"
 
 MODEL is asked by chat completions with a JSON schema: at the server that the variable OPENAI_BASE_URL names,
-else at OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key. What browser-use would send to
-its makers is switched off below: telemetry, the copy of what was done, the look for a newer version. So is
-the download of its extensions.
+else at OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key, and SOUK_PROGRAM_REACH=443 lets
+it reach OpenAI (for a server of your own on this machine, write 127.0.0.1 and its port). What browser-use
+would send to its makers is switched off below: telemetry, the copy of what was done, the look for a newer
+version. So is the download of its extensions.
 """
 
 import asyncio

@@ -5,7 +5,8 @@ Install `npm install --global @playwright/mcp` and `pip install openai "mcp<2"`,
     souk run nudges --agent "command:python docs/agents/playwright_mcp.py MODEL"
 
 MODEL is asked by chat completions with tools: at the server that the variable OPENAI_BASE_URL names, else at
-OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key.
+OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key, and SOUK_PROGRAM_REACH=443 lets it reach
+OpenAI (for a server of your own on this machine, write 127.0.0.1 and its port).
 """
 
 import asyncio
@@ -117,6 +118,7 @@ async def main() -> str | None:
     if program is None:
         return "playwright-mcp is not there; run npm install --global @playwright/mcp"
     environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    environment["XDG_CACHE_HOME"] = str(folder)  # it notes there which browsers run
     server = StdioServerParameters(
         command=program, args=["--config", str(settings)], env=environment, cwd=folder
     )

@@ -6,7 +6,9 @@
  *     souk run nudges --agent "command:node docs/agents/stagehand_agent.mjs MODEL"
  *
  * MODEL is asked by chat completions with tools and with a JSON schema: at the server that the variable
- * OPENAI_BASE_URL names, else at OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key.
+ * OPENAI_BASE_URL names, else at OpenAI. SOUK_PROGRAM_ENV=OPENAI_API_KEY gives this program your key, and
+ * SOUK_PROGRAM_REACH=443 lets it reach OpenAI (for a server of your own on this machine, write 127.0.0.1 and
+ * its port).
  */
 import http from "node:http";
 import { createRequire } from "node:module";

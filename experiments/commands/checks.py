@@ -8,9 +8,11 @@ from pathlib import Path
 
 from playwright.async_api import Error as PlaywrightError
 
+from agents.command import CONFINED_VARIABLE, is_confined
 from agents.providers.settings import setting
 from agents.registry import KEYS
 from environments.browser import INSTALL_LIBRARIES, run_browsers
+from environments.confinement import left_open
 from interventions.errors import UserError
 from proxy.server import HOST, run_proxy
 
@@ -26,8 +28,8 @@ class CheckResult:
 
 
 async def check_machine() -> list[CheckResult]:
-    """Check browser, proxy and its certificate authority, ports, folder and provider keys."""
-    return [await _browser(), await _proxy(), _ports(), _folder(), *_keys()]
+    """Check browser, proxy and its certificate authority, ports, folder, confinement and provider keys."""
+    return [await _browser(), await _proxy(), _ports(), _folder(), _programs(), *_keys()]
 
 
 async def _browser() -> CheckResult:
@@ -73,6 +75,15 @@ def _folder() -> CheckResult:
     return CheckResult(
         "folder", False, f"{folder} cannot be written", "change to another folder, or use --db and --out"
     )
+
+
+def _programs() -> CheckResult:
+    if not is_confined():
+        return CheckResult("programs", None, f"{CONFINED_VARIABLE}=no", f"unset {CONFINED_VARIABLE}")
+    if open_here := left_open():
+        fix = "run programs of strangers on Linux 6.12 or newer with Landlock, or in a container of their own"
+        return CheckResult("programs", None, open_here.partition(";")[0], fix)
+    return CheckResult("programs", True, "those of command: and kept: are confined")
 
 
 def _keys() -> list[CheckResult]:

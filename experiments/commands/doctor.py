@@ -23,7 +23,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check browser, proxy, ports, folder and keys; say how to fix what is missing.
+    """Check browser, proxy, ports, folder, programs and keys; say how to fix what is missing.
 
     Example: souk doctor --db sqlite:///runs/souk.db
     """

@@ -1,6 +1,6 @@
 """How the trials of each kind of design run; the kinds themselves are in designs/loading.py."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,8 +66,8 @@ class Running(Generic[D_contra, T]):
     from the design to what scores the answers of a trial. check: looks, before the first trial, whether
     trials can be treated, from the design, the trials and the shop's address (None: the embedded one), and
     the file `upstream_ca`; it raises UserError. on_programs: opens what lets programs act in trials, from the
-    design, the testbed, the proxy's guests, the number of programs at once and what counts as shown. guests:
-    lets guests of the proxy act, such as those that are replayed.
+    design, the testbed, the proxy's guests, the number of programs at once, what counts as shown and what
+    they may not read. guests: lets guests of the proxy act, such as those that are replayed.
     """
 
     on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
@@ -76,7 +76,8 @@ class Running(Generic[D_contra, T]):
     check: Check[D_contra, T] | None = None
     on_programs: (
         Callable[
-            [D_contra, Testbed, "ProgramGuests", int, "Observe"], AbstractAsyncContextManager[Executor[T]]
+            [D_contra, Testbed, "ProgramGuests", int, "Observe", Sequence[Path]],
+            AbstractAsyncContextManager[Executor[T]],
         ]
         | None
     ) = None
@@ -84,11 +85,16 @@ class Running(Generic[D_contra, T]):
 
 
 def _in_shops(
-    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", at_once: int, observe: "Observe"
+    design: ShopDesign,
+    testbed: Testbed,
+    guests: "ProgramGuests",
+    at_once: int,
+    observe: "Observe",
+    private: Sequence[Path],
 ) -> AbstractAsyncContextManager[Executor[ShopTrial]]:
     from experiments.executors.programs import open_programs  # noqa: PLC0415 (few runs)
 
-    return open_programs(design, testbed, guests, at_once, observe)
+    return open_programs(design, testbed, guests, at_once, observe, private)
 
 
 def _guests_of_shops(

@@ -10,20 +10,25 @@ shown.
 import asyncio
 import json
 import os
+import re
 import secrets
 import signal
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from playwright.async_api import async_playwright
 
+from agents import command as settings
 from agents.base import Call, is_kept
 from agents.command import Told, command_of, environment, memory, secrets_of, usage_in
 from environments.browser import find_browser
+from environments.confinement import Confinement, obstacle
 from environments.program import Ended, Output, Program, run_program
+from environments.program_files import ProgramFiles, files_of, writable
 from environments.stops import guard
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
@@ -51,6 +56,14 @@ MOST_CALLS: Final = 1_000
 """The most requests to providers that a program may tell of."""
 _QUOTED: Final = 300
 """How many characters of what a program wrote last stand in the reason of a failure."""
+
+
+_LOOKED_AT: Final = 4_000
+"""How many characters of it are looked at for a refusal."""
+_REFUSED: Final = re.compile(
+    r"permission denied|operation not permitted|access denied|\bE(ACCES|PERM)\b|ERR_\w*ACCESS", re.IGNORECASE
+)
+_HINT: Final = 'programs are confined: see "What a program may do" in docs/any-agent.md'
 
 
 class ProgramGuests:
@@ -120,7 +133,8 @@ class ProgramVisit:
     def _left(self, program: Program) -> Trajectory:
         """How the trial ends that the program has left. Raises UserError: it did not start."""
         if not self.done.is_set():
-            return end_of(program.ended.result(), cut(program.output.text), kept=self.kept)
+            output = cut(program.output.text)
+            return end_of(program.ended.result(), output, kept=self.kept, confined=program.confined)
         trajectory = Trajectory()
         trajectory.end("no_choice", "the program was done without a choice")
         return trajectory
@@ -177,11 +191,13 @@ class ProgramExecutor:
         at_once: int,
         browser: str | None,
         observe: Observe = "page",
+        private: Sequence[Path] = (),
     ) -> None:
         """Prepare to run attempts.
 
         `at_once` is how many programs there are at most, each with a browser: further attempts wait.
-        `browser` is the Chromium that they are told of, `observe` what counts as shown to them.
+        `browser` is the Chromium that they are told of, `observe` what counts as shown to them, and `private`
+        what no program may read.
         """
         self.slots = at_once
         self._places = asyncio.Semaphore(at_once)
@@ -189,6 +205,10 @@ class ProgramExecutor:
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
         self._trials = guest_trials(design, testbed.base_url, guests, observe=observe)
         self._origin = Origin.of(shop_origin(testbed.base_url))
+        self._confined = settings.is_confined() and not obstacle()
+        self._private = private
+        self._files: dict[str, ProgramFiles] = {}
+        """What programs may read, by their agents: it is looked for once."""
         self._warned = False
         self._running = 0
         """How many programs have a trial."""
@@ -244,8 +264,9 @@ class ProgramExecutor:
                 if waited:
                     program = waited.program
                     program.output = Output(visit.hear)
+                    program.reach(slot.port)
                 else:
-                    program = await self._start(visit, told, rest)
+                    program = await self._start(visit, told, slot.port, rest)
                 visit.program.set_result(program)
                 program.tell(json.dumps(told), more=visit.kept)
                 await visit.see_through(program)
@@ -255,19 +276,30 @@ class ProgramExecutor:
         finally:
             self._running -= 1
 
-    async def _start(self, visit: ProgramVisit, told: Told, rest: AsyncExitStack) -> Program:
+    async def _start(self, visit: ProgramVisit, told: Told, port: int, rest: AsyncExitStack) -> Program:
         folder = rest.enter_context(
             tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True)
         )
         given = environment(os.environ, None if visit.kept else told, VARIABLE)
+        agent = visit.guest.definition.agent
         return await rest.enter_async_context(
             run_program(
-                command_of(visit.guest.definition.agent),
+                command_of(agent),
                 environment=given | {"TMPDIR": folder},
                 memory=memory(),
                 line=visit.hear,
+                confinement=self._confinement(agent, told, Path(folder)) if self._confined else None,
+                port=port,
             )
         )
+
+    def _confinement(self, agent: str, told: Told, folder: Path) -> Confinement:
+        """What a program of this agent may do, which has the folder."""
+        if agent not in self._files:
+            named = [Path(each) for each in (told["ca"], told["browser"]) if each]
+            self._files[agent] = files_of(command_of(agent), private=self._private, told=named)
+        files = self._files[agent]
+        return Confinement(files.read, files.listed, writable(folder, settings.files()), settings.reach())
 
     async def _waiting(self, agent: str) -> Started | None:
         """Return a program of this agent that waits for a trial; None: there is none, and room for one."""
@@ -303,29 +335,36 @@ class ProgramExecutor:
 
 @asynccontextmanager
 async def open_programs(
-    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, at_once: int, observe: Observe = "page"
+    design: ShopDesign,
+    testbed: Testbed,
+    guests: ProgramGuests,
+    at_once: int,
+    observe: Observe = "page",
+    private: Sequence[Path] = (),
 ) -> AsyncIterator[ProgramExecutor]:
-    """Open the executor of programs in this process."""
+    """Open the executor of programs in this process. `private`: what no program may read."""
     async with async_playwright() as playwright:
         try:
             found = find_browser(playwright) or playwright.chromium.executable_path
         except UserError:  # a program may need none, or bring its own
             found = None
-    executor = ProgramExecutor(design, testbed, guests, at_once, str(found) if found else None, observe)
+    browser = str(found) if found else None
+    executor = ProgramExecutor(design, testbed, guests, at_once, browser, observe, private)
     try:
         yield executor
     finally:
         await executor.close()
 
 
-def end_of(ended: Ended, output: str, *, kept: bool = False) -> Trajectory:
+def end_of(ended: Ended, output: str, *, kept: bool = False, confined: bool = False) -> Trajectory:
     """Return how a trial ends whose program ended before it. Raises UserError: the program did not start.
 
     `kept`: it should not have ended. Whether it has even read the line of this trial is not known then.
     """
     trajectory = Trajectory()
+    hint = f" ({_HINT})" if confined and _REFUSED.search(output[-_LOOKED_AT:] + ended.error) else ""
     if ended.error:
-        raise UserError(f"agents: the program cannot be started: {ended.error}; see that it can be run")
+        raise UserError(f"agents: the program cannot be started: {ended.error}{hint}; see that it can be run")
     said = output.strip().rpartition("\n")[2][-_QUOTED:]
     if ended.limit:
         trajectory.end("agent_error", f"the program was ended: {ended.limit}")
@@ -334,7 +373,7 @@ def end_of(ended: Ended, output: str, *, kept: bool = False) -> Trajectory:
     else:
         status = ended.status or 0
         how = f"with status {status}" if status >= 0 else f"by signal {_signal(-status)}"
-        trajectory.end("agent_error", f"the program ended {how}" + (f": {said}" if said else ""))
+        trajectory.end("agent_error", f"the program ended {how}" + (f": {said}" if said else "") + hint)
     return trajectory
 
 

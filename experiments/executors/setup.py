@@ -52,12 +52,19 @@ class Setup:
     """How many programs act at once; 0: no agent is one."""
     observe: "Observe | None" = None
     """What counts as shown to programs; None: there are none."""
+    database: Path | None = None
+    """The file of the run's records, if they are in one."""
     in_batches: bool = False
     """Whether what models are asked goes in batches."""
     cores: int | None = None
     """How many processors of its machine a worker may keep busy; None: all."""
     pictures: bool = True
     """Whether the browser loads the shop's pictures."""
+
+    @property
+    def private(self) -> list[Path]:
+        """What programs may not read: the run's folder, and its database."""
+        return [self.folder, *([self.database] if self.database else [])]
 
     @property
     def is_text(self) -> bool:
@@ -141,7 +148,12 @@ async def open_executor(
                     pictures=setup.pictures,
                 ) as testbed,
                 open_programs(
-                    setup.design, testbed, programs, setup.programs, setup.observe or "page"
+                    setup.design,
+                    testbed,
+                    programs,
+                    setup.programs,
+                    setup.observe or "page",
+                    setup.private,
                 ) as hosting,
             ):
                 yield ByAgent(

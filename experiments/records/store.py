@@ -18,7 +18,15 @@ import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
 from experiments.records.chain import LinkFacts, entry, extend, plan_hash
-from experiments.records.database import connect, cut, forbid_writing, hold, lock, open_connections
+from experiments.records.database import (
+    connect,
+    cut,
+    forbid_writing,
+    hold,
+    lock,
+    open_connections,
+    sqlite_path,
+)
 from experiments.records.errors import (
     CHECK_IT,
     Unreadable,
@@ -147,6 +155,11 @@ class Records:
     def folder(self, run: str) -> Path:
         """Return the folder of a run, for its authority, log, figures and report. Raises UserError."""
         return run_folder(self.engine.url, run)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the database; None where it has none."""
+        return sqlite_path(self.engine.url)
 
     def read_only(self) -> None:
         """Let the database itself refuse to be written through this object from now on."""

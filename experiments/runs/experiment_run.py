@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from agents.base import SIMULATED, is_command
+from agents.command import is_confined
 from agents.providers import BATCHED
 from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
+from environments.confinement import left_open
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
 from experiments.designs.loading import load_design
@@ -212,6 +214,8 @@ class ExperimentRun:
         """
         if self.done == self.total and (self._watch or not is_reported(self.records, self.design.run_id)):
             self._report(trace)  # a repair has lost it, or it was killed when its rule had stopped it
+        if self._observe and is_confined() and (open_here := left_open()):
+            console.print(open_here, soft_wrap=True)
         await self._check_start_pages()
         for turn in count():
             if self.done < self.total:
@@ -319,7 +323,9 @@ class ExperimentRun:
                 yield executor, executor.lost
             return
         setup = workers.setup(design, self.folder, self.agents)
-        setup = replace(setup, upstream_ca=self._upstream_ca, observe=self._observe)
+        setup = replace(
+            setup, upstream_ca=self._upstream_ca, observe=self._observe, database=self.records.file
+        )
         async with open_workers(workers, setup, progress.say) as pool:
             yield pool, setup.lost
 

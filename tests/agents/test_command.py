@@ -1,13 +1,24 @@
 """Programs as agents: what a name says, what a program is given, and what it may tell."""
 
 import json
+import os
 import shlex
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.command import Told, check_command, command_of, environment, usage_in
+from agents.command import (
+    Told,
+    check_command,
+    command_of,
+    environment,
+    files,
+    is_confined,
+    reach,
+    usage_in,
+)
 from agents.registry import make_agent
 from interventions.errors import UserError
 
@@ -32,6 +43,35 @@ def test_nothing_is_made_of_what_is_a_shells() -> None:
 def test_mistakes(name: str) -> None:
     with pytest.raises(UserError):
         check_command(name)
+
+
+def test_what_programs_may_do_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert (reach(), files(), is_confined()) == ([], [], True)
+    monkeypatch.setenv("SOUK_PROGRAM_REACH", "443, 127.0.0.1:11434,[::1]:80")
+    assert reach() == [("", 443), ("7f000001", 11434), (15 * "00" + "01", 80)]
+    monkeypatch.setenv("SOUK_PROGRAM_REACH", "any")
+    assert reach() is None
+    monkeypatch.setenv("SOUK_PROGRAM_FILES", f"{tmp_path}{os.pathsep}.")
+    assert files() == [tmp_path, Path()]
+    monkeypatch.setenv("SOUK_PROGRAM_CONFINED", "no")
+    assert not is_confined()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            ("SOUK_PROGRAM_REACH", each)
+            for each in ("http", "0", "65536", "api.example:443", "443,x", "any,443")
+        ),
+        ("SOUK_PROGRAM_FILES", "no-such-folder-1"),
+        ("SOUK_PROGRAM_CONFINED", "maybe"),
+    ],
+)
+def test_what_cannot_be_named(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=name):
+        check_command("command:python x.py")
 
 
 def test_a_program_is_no_object() -> None:

@@ -26,6 +26,7 @@ from typing import Any, Final
 import sqlalchemy as sql
 from rich.console import Console
 
+from environments.confinement import left_open
 from experiments.records import tables
 from experiments.records.check import check_database
 from tests.bench.result import machine as machine_name
@@ -49,7 +50,12 @@ limits: {{seconds: {seconds}}}
 TRIALS_A_REPEAT: Final = 200
 GB: Final = "0.3"
 SECRETS: Final = {"OPENAI_API_KEY": "sk-do-not-tell-anybody-1", "MY_TOKEN": "another-secret-of-mine"}
-SETTINGS: Final = {**SECRETS, "SOUK_PROGRAM_GB": GB, "SOUK_PROGRAM_ENV": "MY_TOKEN"}
+SETTINGS: Final = {
+    **SECRETS,
+    "SOUK_PROGRAM_GB": GB,
+    "SOUK_PROGRAM_ENV": "MY_TOKEN",
+    "SOUK_PROGRAM_FILES": ".",  # programs note there that they were started
+}
 MOST_TEXT: Final = 2**16 + 100
 """The most characters that are kept of a program's output."""
 PARTS: Final = ("command", "worker", "shop")
@@ -147,7 +153,12 @@ def expected(way: str, number: int, *, kept: bool = False) -> tuple[str, str]:
         "flood without end": ("agent_error", f"{killed} 64 MB of output"),
         "memory": ("agent_error", f"{killed} {memory}"),
         "shared memory": ("agent_error", f"{killed} {memory}"),
-        "kill the keeper": ("agent_error", "the program was ended: its keeper was killed"),
+        "kill the keeper": (
+            "agent_error",
+            "the program was ended: its keeper was killed"
+            if left_open()
+            else rf"{ended} with status 1: PermissionError: .* \(programs are confined.*\)",
+        ),
     }.get(way, ("choice", ""))
 
 

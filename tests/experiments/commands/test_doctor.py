@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.registry import KEYS
+from environments.confinement import left_open
 from experiments.records.store import Records
 from tests.experiments.command_line import Ended, forked_souk, souk
 
@@ -24,10 +25,20 @@ def test_this_machine_is_fit(tmp_path: Path) -> None:
     for name in ("browser", "proxy", "ports", "folder"):
         assert (checks[name]["ok"], checks[name]["fix"]) == (True, "")
     assert checks["browser"]["found"].startswith("chromium ")
+    programs = checks["programs"]
+    assert (programs["ok"], programs["fix"] == "") == ((None, False) if left_open() else (True, True))
     for provider, variable in KEYS.items():
         key = checks[f"key {provider}"]
         assert (key["ok"], key["found"]) == (None, f"{variable} is not set")
         assert f"export {variable}=" in key["fix"]
+
+
+@pytest.mark.slow
+def test_programs_that_are_not_to_be_confined(tmp_path: Path) -> None:
+    ended = forked_souk("doctor", "--json", cwd=tmp_path, env={"SOUK_PROGRAM_CONFINED": "no"})
+    programs = by_name(ended)["programs"]
+    assert (programs["ok"], programs["found"]) == (None, "SOUK_PROGRAM_CONFINED=no")
+    assert "SOUK_PROGRAM_CONFINED" in programs["fix"]
 
 
 @pytest.mark.slow

@@ -139,7 +139,9 @@ def test_no_program_reaches_the_trial_of_another(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 30", "seconds: 60"))
     (tmp_path / "intruder.py").write_text(INTRUDER)
     name = f"command:{sys.executable} intruder.py"
-    ended = forked_souk("run", "e.yaml", "--agent", name, *DB, "--limit", "2", "--slots", "2", cwd=tmp_path)
+    options = ("--limit", "2", "--slots", "2")
+    env = {"SOUK_PROGRAM_CONFINED": "no"}  # else it would not even connect
+    ended = forked_souk("run", "e.yaml", "--agent", name, *DB, *options, cwd=tmp_path, env=env)
     assert (tmp_path / "there").read_bytes() == b""
     assert (tmp_path / "here").read_bytes().startswith(b"HTTP/1.1 303")
     assert (tmp_path / "both").read_bytes().startswith(b"HTTP/1.1 200")
@@ -180,7 +182,7 @@ for line in sys.stdin:
         try:
             socket.create_connection(before)
             raise AssertionError("the port of the trial before is open")
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, PermissionError):
             print('{"done": "another trial"}', flush=True)
     connection = socket.create_connection(here := ("127.0.0.1", int(told["proxy"].rpartition(":")[2])))
     last = here, connection
@@ -226,8 +228,9 @@ def test_a_program_that_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_kept_programs_make_room_for_others(tmp_path: Path) -> None:
+async def test_kept_programs_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more are there than run at once, also of two agents that take turns."""
+    monkeypatch.setenv("SOUK_PROGRAM_FILES", str(tmp_path))
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     (tmp_path / "p.py").write_text(
         "import json, os, sys\n"
@@ -311,7 +314,8 @@ with open(sys.argv[1], "a", buffering=1) as notes:
 
 
 @pytest.mark.slow
-async def test_no_more_programs_are_there_than_said(tmp_path: Path) -> None:
+async def test_no_more_programs_are_there_than_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUK_PROGRAM_FILES", str(tmp_path))
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     (tmp_path / "p.py").write_text(NOTER)
     design = load_design(str(tmp_path / "e.yaml"))

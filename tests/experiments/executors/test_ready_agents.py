@@ -208,7 +208,8 @@ def shop(address: str, tmp_path: Path) -> Iterator[Callable[..., Ended]]:
 
         def run(agent: str, limit: int, **env: str) -> Ended:
             command = ("run", "e.yaml", "--agent", f"command:{agent}", "--limit", str(limit))
-            env = {**proxies, **model, "PATH": PROGRAMS, "NODE_PATH": str(MODULES), **env}
+            reach = {"SOUK_PROGRAM_REACH": address.removeprefix("http://").removesuffix("/v1")}
+            env = {**proxies, **model, **reach, "PATH": PROGRAMS, "NODE_PATH": str(MODULES), **env}
             return forked_souk(*command, "--db", "sqlite:///t.db", cwd=tmp_path, env=env)
 
         yield run

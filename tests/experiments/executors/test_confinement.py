@@ -1,0 +1,234 @@
+"""A hostile program that tries everything gets nothing, and shops nevertheless; unconfined it gets it all."""
+
+import json
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments.confinement import obstacle
+from tests.experiments.command_line import environment, forked_souk
+
+pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"programs are not confined here: {obstacle()}")
+
+EXPERIMENT = """\
+name: hostile
+goal: Add the best product to the cart.
+options: {sets: 8}
+factors:
+  nudge: {interventions: nudges, only: [best-seller]}
+limits: {seconds: 120}
+"""
+PROGRAM = Path(__file__).with_name("hostile_program.py")
+DB = ("--db", "sqlite:///t.db")
+NOT_EVERYWHERE = {"ptrace", "memory", "fast open", "ring", "keys", "raw socket", "environments"}
+"""What some machines allow to no program."""
+
+
+class World:
+    """What is none of a program's business."""
+
+    def __init__(self, folder: Path, rest: ExitStack) -> None:
+        self.work, elsewhere = folder / "work", folder / "home"
+        for each in (self.work / ".git", self.work / "old" / "ca", elsewhere / ".ssh"):
+            each.mkdir(parents=True)
+        self.files = {
+            ".env": self.work / ".env",
+            ".git": self.work / ".git" / "config",
+            "a private key": elsewhere / ".ssh" / "id",
+            "a database of before": self.work / "old.sqlite",
+            "the key of a run of before": self.work / "old" / "ca" / "mitmproxy-ca.pem",
+        }
+        for file in self.files.values():
+            file.write_bytes(b"SQLite format 3\0 secret")
+        (self.work / "link").symlink_to(elsewhere / ".ssh")
+        (self.work / "other-link").symlink_to(self.work / ".env")
+        for name, text in {
+            "e.yaml": EXPERIMENT,
+            "hostile.py": PROGRAM.read_text(),
+            "beside.txt": "",
+            "beside.py": "",
+            "victim": "whole",
+        }.items():
+            (self.work / name).write_text(text)
+        self.tcp = rest.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self.servers = [self.tcp]
+        for kind, address in (
+            (socket.SOCK_STREAM, str(folder / "s.sock")),
+            (socket.SOCK_STREAM, f"\0{folder}/abstract"),
+            (socket.SOCK_DGRAM, str(folder / "d.sock")),
+        ):
+            server = rest.enter_context(socket.socket(socket.AF_UNIX, kind))
+            server.bind(address)
+            if kind == socket.SOCK_STREAM:
+                server.listen()
+            self.servers.append(server)
+        udp = rest.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        elsewhere_here = socket.create_server(("127.9.9.9", self.tcp.getsockname()[1]))
+        self.servers += [udp, rest.enter_context(elsewhere_here)]
+        bystander = subprocess.Popen(["sleep", "600"])
+        rest.callback(bystander.wait)
+        rest.callback(bystander.kill)
+        places = {
+            "files": {**{name: str(file) for name, file in self.files.items()}, "t.db": "t.db"},
+            "listed": {"another folder": str(elsewhere)},
+            "folders": {"the working directory": str(self.work), "another folder": str(elsewhere)},
+            "script": str(self.work / "hostile.py"),
+            "victim": str(self.work / "victim"),
+            "bystander": bystander.pid,
+            "tcp": self.tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "unix": str(folder / "s.sock"),
+            "unix_datagrams": str(folder / "d.sock"),
+            "abstract": f"\0{folder}/abstract",
+        }
+        (self.work / "places.json").write_text(json.dumps(places))
+
+    def reached(self) -> Iterator[int]:
+        """The servers that were reached, by their numbers."""
+        for number, server in enumerate(self.servers):
+            server.setblocking(False)
+            try:
+                if server.type == socket.SOCK_STREAM:
+                    server.accept()[0].close()
+                else:
+                    server.recv(100)
+            except BlockingIOError:
+                continue
+            yield number
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with ExitStack() as rest:
+        yield World(tmp_path, rest)
+
+
+def rows(folder: Path, query: str) -> list[dict[str, Any]]:
+    with sqlite3.connect(folder / "t.db") as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(query)]
+
+
+def run(folder: Path, *arguments: str, **env: str) -> tuple[dict[str, Any], str, str]:
+    """Run a trial with a program; return its record, its output, and what the command has said."""
+    agent = f"command:{sys.executable} {' '.join(arguments)}"
+    ended = forked_souk("run", "e.yaml", "--agent", agent, *DB, "--limit", "1", cwd=folder, env=env)
+    (trial,) = rows(folder, "SELECT * FROM trials")
+    written = rows(folder, "SELECT text FROM output")
+    return trial, written[0]["text"] if written else "", ended.err
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_hostile_program_gets_nothing_and_shops(world: World) -> None:
+    trial, written, said = run(world.work, "hostile.py", "places.json")
+    found = json.loads(written.splitlines()[0])
+    assert found["tried"] == []
+    assert found["honest"] == ["own folder", "own server", "authority", "file beside it", "module beside it"]
+    assert (trial["outcome"], trial["reason"]) == ("choice", ""), written
+    assert [*world.reached()] == []
+    assert (world.work / "victim").read_text() == "whole"
+    assert "not confined" not in said
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_what_is_not_confined_gets_it_all(world: World) -> None:
+    _, written, _ = run(world.work, "hostile.py", "places.json", SOUK_PROGRAM_CONFINED="no")
+    found = json.loads(written.splitlines()[0])
+    names = {
+        line.split('attempt(f"')[1].split("{suffix}")[0]
+        for line in PROGRAM.read_text().splitlines()
+        if 'attempt(f"' in line
+    } - {"read {name}", "list {name}", "write {name}"}
+    first = {each.removesuffix(" afresh") for each in found["tried"]}
+    assert names - NOT_EVERYWHERE <= first
+    for name in (*world.files, "t.db", "the authority's key"):
+        assert f"read {name}" in first
+    for name in ("the working directory", "another folder", "all trials' folder"):
+        assert f"write {name}" in first
+    assert [*world.reached()] == [*range(len(world.servers))]
+
+
+REACHING = """\
+import json, os, pathlib, socket, sys
+told = json.loads(sys.stdin.readline())
+ports, file = [int(each) for each in sys.argv[1].split(",")], pathlib.Path(sys.argv[2])
+for port in ports:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        print("reached", ports.index(port))
+    except PermissionError:
+        print("refused", ports.index(port))
+file.write_text(file.read_text() + " and written")
+print(file.read_text())
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["127.0.0.1:", ""])
+def test_what_is_named_can_be_reached_and_written(world: World, address: str, tmp_path: Path) -> None:
+    (world.work / "reaching.py").write_text(REACHING)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "file").write_text("read")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        named, unnamed = world.tcp.getsockname()[1], other.getsockname()[1]
+        arguments = ("reaching.py", f"{named},{unnamed}", str(tmp_path / "data" / "file"))
+        settings = {
+            "SOUK_PROGRAM_REACH": f"127.0.0.1:1,{address}{named}",
+            "SOUK_PROGRAM_FILES": str(tmp_path / "data"),
+        }
+        trial, written, _ = run(world.work, *arguments, **settings)
+    assert written.splitlines()[:3] == ["reached 0", "refused 1", "read and written"]
+    if address:  # no other host, so that no name has to be looked up
+        hint = 'Permission denied (programs are confined: see "What a program may do" in docs/any-agent.md)'
+        assert trial["outcome"] == "agent_error"
+        assert trial["reason"].endswith(hint)
+    else:
+        assert trial["outcome"] == "no_choice"
+
+
+@pytest.mark.slow
+def test_the_whole_network_can_be_named(world: World, tmp_path: Path) -> None:
+    (world.work / "reaching.py").write_text(REACHING)
+    (tmp_path / "file").write_text("read")
+    settings = {"SOUK_PROGRAM_REACH": "any", "SOUK_PROGRAM_FILES": str(tmp_path / "file")}
+    port = str(world.tcp.getsockname()[1])
+    trial, written, _ = run(world.work, "reaching.py", port, str(tmp_path / "file"), **settings)
+    assert written.splitlines()[:2] == ["reached 0", "read and written"]
+    assert trial["outcome"] == "no_choice"
+
+
+WITHOUT_LANDLOCK = """\
+import ctypes, os, sys
+from environments.system_calls import MACHINES, Rule, compiled, packed
+from experiments.cli import main
+machine = MACHINES[os.uname().machine]
+machine.calls["landlock_create_ruleset"] = 444
+program, memory = packed(compiled(machine, [Rule("landlock_create_ruleset", 0x50000 | 38)]))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 == libc.prctl(22, 2, program)
+main()
+"""
+
+
+@pytest.mark.slow
+def test_where_programs_cannot_be_confined_it_is_said(world: World) -> None:
+    (world.work / "reading.py").write_text("print(open('.env').read())")
+    agent = f"command:{sys.executable} reading.py"
+    asked = ("run", "e.yaml", "--agent", agent, *DB, "--limit", "1")
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LANDLOCK, *asked],
+        cwd=world.work, env=environment({}), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.stderr.count("programs are not confined here, as this kernel has no Landlock") == 1
+    assert "secret" in rows(world.work, "SELECT text FROM output")[0]["text"]
