@@ -103,7 +103,7 @@ def build_prompt(
 
 
 def _longest(cut: Callable[[int], Prompt], size: int, fits: Callable[[Prompt], bool]) -> Prompt | None:
-    """The prompt with the longest cut that fits, to a thousandth of `size`; None: not even the shortest does."""
+    """The prompt with the longest cut that fits, to a thousandth of `size`; None: the shortest does not."""
     if fits(prompt := cut(size)):
         return prompt
     if not fits(prompt := cut(0)):
