@@ -64,7 +64,7 @@ class Instruction(NamedTuple):
     operand: int
 
 
-class Rule(NamedTuple):
+class CallRule(NamedTuple):
     """What becomes of a system call if each argument (number, mask) has the value."""
 
     call: str
@@ -72,36 +72,36 @@ class Rule(NamedTuple):
     given: tuple[tuple[int, int, int], ...] = ()
 
 
-def rules(*, udp: bool) -> Iterator[Rule]:
+def rules(*, udp: bool) -> Iterator[CallRule]:
     """Yield what is decided, the first that fits first; every other call is allowed."""
     refused = _REFUSE | errno.EACCES
     datagrams = (1, _KIND, socket.SOCK_DGRAM)
     unix = (0, _ANY, socket.AF_UNIX)
     # Datagrams reach an address without `connect`.
-    yield Rule("socket", refused, (unix, datagrams))
-    yield Rule("socketpair", refused, (datagrams,))
-    yield Rule("socket", _ALLOW, (unix,))
+    yield CallRule("socket", refused, (unix, datagrams))
+    yield CallRule("socketpair", refused, (datagrams,))
+    yield CallRule("socket", _ALLOW, (unix,))
     for family in (socket.AF_INET, socket.AF_INET6):
         for protocol in (0, socket.IPPROTO_TCP):
             stream = (1, _KIND, socket.SOCK_STREAM)
-            yield Rule("socket", _ALLOW, ((0, _ANY, family), stream, (2, _ANY, protocol)))
+            yield CallRule("socket", _ALLOW, ((0, _ANY, family), stream, (2, _ANY, protocol)))
         if udp:
-            yield Rule("socket", _ALLOW, ((0, _ANY, family), datagrams))
+            yield CallRule("socket", _ALLOW, ((0, _ANY, family), datagrams))
     # By these a program learns which addresses this machine has.
-    yield Rule("socket", _ALLOW, ((0, _ANY, 16), (2, _ANY, 0)))
-    yield Rule("socket", refused)
+    yield CallRule("socket", _ALLOW, ((0, _ANY, 16), (2, _ANY, 0)))
+    yield CallRule("socket", refused)
     for call, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
-        yield Rule(call, refused, ((flags, _FAST_OPEN, _FAST_OPEN),))
-    yield Rule("prlimit64", _ALLOW, ((0, _ANY, 0),))
-    yield Rule("prlimit64", _REFUSE | errno.EPERM)  # limits of other processes
+        yield CallRule(call, refused, ((flags, _FAST_OPEN, _FAST_OPEN),))
+    yield CallRule("prlimit64", _ALLOW, ((0, _ANY, 0),))
+    yield CallRule("prlimit64", _REFUSE | errno.EPERM)  # limits of other processes
     for call in ("connect", "listen"):
-        yield Rule(call, _NOTIFY)
+        yield CallRule(call, _NOTIFY)
     # Rings carry out calls that no filter sees; keys of the user's are kept by the kernel.
     for call in ("io_uring_setup", "add_key", "request_key", "keyctl"):
-        yield Rule(call, _REFUSE | errno.ENOSYS)
+        yield CallRule(call, _REFUSE | errno.ENOSYS)
 
 
-def compiled(machine: Machine, chosen: Sequence[Rule]) -> list[Instruction]:
+def compiled(machine: Machine, chosen: Sequence[CallRule]) -> list[Instruction]:
     """Return the filter for these rules."""
     unknown = Instruction(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)
     program = [

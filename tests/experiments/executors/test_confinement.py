@@ -210,11 +210,11 @@ def test_the_whole_network_can_be_named(world: World, tmp_path: Path) -> None:
 
 WITHOUT_LANDLOCK = """\
 import ctypes, os, sys
-from environments.system_calls import MACHINES, Rule, compiled, packed
+from environments.system_calls import MACHINES, CallRule, compiled, packed
 from experiments.cli import main
 machine = MACHINES[os.uname().machine]
 machine.calls["landlock_create_ruleset"] = 444
-program, memory = packed(compiled(machine, [Rule("landlock_create_ruleset", 0x50000 | 38)]))
+program, memory = packed(compiled(machine, [CallRule("landlock_create_ruleset", 0x50000 | 38)]))
 libc = ctypes.CDLL(None)
 assert libc.prctl(38, 1, 0, 0, 0) == 0 == libc.prctl(22, 2, program)
 main()
