@@ -438,9 +438,14 @@ def _cents(price: Decimal, old: Figure) -> str:
     return decimals.ljust(places, "0")
 
 
+def best_at(place: Place) -> int | None:
+    """Return the highest rating that can stand at a place; None where ratings are percentages."""
+    return len(place.words) or place.scale
+
+
 def tolerance_at(place: Place) -> Decimal:
     """Return half of the last decimal for ratings on a scale such as 0 to 5, else 0."""
-    scale = len(place.words) or place.scale
+    scale = best_at(place)
     return Decimal(5) / scale if scale else Decimal(0)
 
 

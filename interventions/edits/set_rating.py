@@ -12,6 +12,7 @@ from interventions.edits.base import (
     Change,
     Edit,
     Showing,
+    best_at,
     figure,
     figure_stands,
     filled,
@@ -49,7 +50,8 @@ class SetRating(Edit, RootModel[Rating], frozen=True):
             return verdict
         # In a picture stars have no words; what `show_rating_text` has written beside them says the same.
         place = there.places("product.rating")[0]
-        words = place.model_copy(update={"attribute": None, "part": None})
+        plain = {"attribute": None, "part": None, "pattern": None, "words": (), "scale": best_at(place)}
+        words = place.model_copy(update=plain)
         written = tuple(
             each
             for each in there.beside("product.stars")

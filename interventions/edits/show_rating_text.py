@@ -6,14 +6,15 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from interventions.edits.base import Change, Edit, Showing
+from interventions.edits.base import Change, Edit, Showing, best_at, value_at
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
+from interventions.yaml.sitemap import Place
 
 _STYLE = "margin:0 8px"
 
 
 class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
-    """Adds `Rating: 76%` after the stars; the figure is the page's own (`product.rating`)."""
+    """Adds `Rating: 76%`, or `Rating: 3.8 out of 5`, after the stars; the figure is the page's own."""
 
     readable: ClassVar[bool] = True
 
@@ -28,7 +29,8 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
         return inserted(there, "product.stars", "after", is_one_of(texts), texts[0])
 
     def apply(self, showing: Showing) -> Change:
-        rating = showing.value(showing.main("product.rating")[0])
+        target = showing.main("product.rating")[0]
+        rating = said(showing.value(target), target.place)
         text = rating if rating.casefold().startswith("rating") else f"Rating: {rating}"
         markup = (
             f'<span class="product-rating-details" style="{_STYLE}">{html.escape(text, quote=False)}</span>'
@@ -37,3 +39,13 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
         for target in targets:
             showing.insert(target.node, "after", markup, style=_STYLE)
         return Change(len(targets), "", text)
+
+
+def said(text: str, place: Place) -> str:
+    """Return the rating that stands at a place as people say it: for `star-rating Four`, `4 out of 5`."""
+    rating, best = value_at(place, text), best_at(place)
+    if rating is None or not (best or place.pattern):
+        return text
+    if not best:
+        return f"{rating.normalize():f}%"
+    return f"{(rating * best / 100).normalize():f} out of {best}"

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,11 +11,14 @@ from playwright.sync_api import Page as Tab
 from pydantic import ValidationError
 from selectolax.lexbor import LexborHTMLParser
 
+from agents.simulated.readers.facts import rating_in
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
+from interventions.edits.base import value_at
 from interventions.edits.registry import EDITS, edit_from_dict, edit_to_dict
+from interventions.edits.show_rating_text import said
 from interventions.files.schema import load_interventions
-from interventions.yaml.sitemap import SiteMap, load_site_map
+from interventions.yaml.sitemap import Place, SiteMap, load_site_map
 from tests.interventions.shop_pages import (
     HOST,
     HTML,
@@ -505,3 +509,29 @@ def test_a_line_of_the_cart_that_shows_only_its_sum_follows(pieces: int, line: s
     assert texts(done.body, "b") == [line, "$1,000.00"]
     assert texts(done.body, "i") == [total]
     assert [(receipt.role, receipt.after) for receipt in done.receipts] == [("row.subtotal", line)]
+
+
+STARS = ("One", "Two", "Three", "Four", "Five")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "expected"),
+    [
+        ("75%", {"attribute": "title"}, "75%"),
+        ("star-rating Four", {"attribute": "class", "words": STARS}, "4 out of 5"),
+        ("star-rating", {"attribute": "class", "words": STARS}, "star-rating"),
+        ("width: 86%", {"attribute": "style", "pattern": "([0-9.]+)%"}, "86%"),
+        ("4.3", {"attribute": "data-score", "scale": 5}, "4.3 out of 5"),
+        (
+            "4,50 von 5 Sternen",
+            {"attribute": "title", "pattern": "([0-9,]+) von", "scale": 5},
+            "4.5 out of 5",
+        ),
+        ("9", {"attribute": "data-score", "scale": 10}, "9 out of 10"),
+    ],
+)
+def test_a_rating_is_said_as_people_say_it(text: str, place: dict[str, Any], expected: str) -> None:
+    where = Place(css="p", **place)
+    assert said(text, where) == expected
+    if (rating := value_at(where, text)) is not None:
+        assert rating_in(f"Rating: {expected}") == pytest.approx(float(rating))
