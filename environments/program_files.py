@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from environments.browser import SYSTEM_BROWSERS
 from proxy.authority import KEY
 
 SYSTEM: Final = (
@@ -20,7 +21,7 @@ SYSTEM: Final = (
     "/run/current-system", "/run/systemd/resolve", "/var/cache/fontconfig", "/proc", "/sys",
 )  # fmt: skip
 ETC: Final = (
-    "alternatives", "ca-certificates", "chromium", "chromium.d", "crypto-policies", "debian_version",
+    *SYSTEM_BROWSERS, "alternatives", "ca-certificates", "chromium.d", "crypto-policies", "debian_version",
     "default/locale", "fonts", "gai.conf", "group", "host.conf", "hosts", "ld.so.cache", "ld.so.conf",
     "ld.so.conf.d", "ld.so.preload", "locale.alias", "localtime", "lsb-release", "machine-id", "mime.types",
     "nsswitch.conf", "opt", "os-release", "passwd", "pki/ca-trust", "pki/tls/cert.pem", "pki/tls/certs",

@@ -14,7 +14,7 @@ IDS = {
     "biases": ("biases-57da22ab", "892de64b6091"),
     "hotels": ("hotels-1407bb67", "345489a87621"),
     "listing": ("listing-0da69ec7", "3ef01ee15310"),
-    "modality": ("modality-0df1812c", "6855576c03b7"),
+    "modality": ("modality-a2b1bc84", "a2850f2d3dc4"),
     "nudges-mr": ("nudges-mr-077c4115", "b254c9e4baf8"),
     "nudges-mrap": ("nudges-mrap-4a727fa1", "98e5ccb33718"),
     "nudges": ("nudges-593302b1", "560134ec79f9"),
@@ -24,7 +24,7 @@ IDS = {
     "sensitivity-rating": ("sensitivity-rating-507044a2", "51fdcbf54732"),
     "sensitivity": ("sensitivity-f42166c0", "5c7373b71251"),
     "trios": ("trios-ec7f4b73", "6ccc0e8ef898"),
-    "visual": ("visual-5c0271fc", "88e52f0f4b30"),
+    "visual": ("visual-f30d79d8", "f7c3d81644a9"),
     "wtp": ("wtp-5f81d129", "5354443750b0"),
 }
 """Of each shipped experiment the run's id, and a digest of the ids of its first forty trials."""

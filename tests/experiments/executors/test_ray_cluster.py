@@ -35,7 +35,8 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("TEST_OF", str(folder))  # programs have it too
-        patch.setenv("SOUK_PROGRAM_GB", SETTINGS["SOUK_PROGRAM_GB"])
+        for name in ("SOUK_PROGRAM_GB", "SOUK_PROGRAM_FILES"):
+            patch.setenv(name, SETTINGS[name])
         patch.chdir(folder)  # the working directory of the nodes
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
         yield cluster
