@@ -58,9 +58,7 @@ async def take_part(page: Page, part: ViewportPart) -> bytes:
         await session.send(f"{domain}.enable")
     frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     sheet = await session.send("CSS.createStyleSheet", {"frameId": frame})  # which is in no document
-    await session.send(
-        "CSS.setStyleSheetText", {**sheet, "text": "* { caret-color: transparent !important }"}
-    )
+    await session.send("CSS.setStyleSheetText", {**sheet, "text": NO_CARET})
     try:
         viewport = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]
         clip = {

@@ -57,8 +57,7 @@ class DrawnSums:
     def note(self, sighting: Sighting) -> None:
         """Note a total that an answer in JSON has told."""
         state = sighting.cart.state if sighting.cart else None
-        told = sighting.role == "data.totals" and sighting.sent is not None
-        if state is not None and told and sighting.sent is not None:
+        if sighting.role == "data.totals" and state is not None and sighting.sent is not None:
             both = BothSums(sighting.sent, sighting.value, sighting.tolerance)
             self._sent.setdefault(state, []).append(both)
 
@@ -73,11 +72,13 @@ class DrawnSums:
             return
         url, cart = view.page.url, Cart(state, {})
         lines = self._of_lines(sums)
-        if state is not None and lines:
-            self._lines[state] = lines
         known = [lines] if lines else []
         if state is not None:
-            known += [*self._sent.get(state, ()), *([self._lines[state]] if state in self._lines else [])]
+            if lines:
+                self._lines[state] = lines
+            elif state in self._lines:
+                known = [self._lines[state]]
+            known += self._sent.get(state, ())
         for total in sums.totals:
             late = next((both for both in known if both.is_old(total.value)), None)
             if late is None or any(both.is_new(total.value) for both in known):
