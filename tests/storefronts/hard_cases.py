@@ -23,14 +23,14 @@ CATALOGUE: list[Product] = json.loads(Path(__file__).with_name("catalogue.json")
 def _cups() -> Iterator[Product]:
     """Products that are in no list, as many as an experiment needs."""
     chance = random.Random(1)
-    colours = ("Amber", "Birch", "Coral", "Dusk", "Ember", "Fern", "Grey", "Hazel", "Ivory", "Jade")
-    forms = ("Tall", "Wide", "Round", "Square", "Oval", "Flat")
+    colours = "Amber Birch Coral Dusk Ember Fern Grey Hazel Ivory Jade Khaki Lilac".split()
+    forms = "Tall Wide Round Square Oval Flat Slim Deep".split()
     for number, (colour, form) in enumerate(pairs(colours, forms)):
         yield {
             **{"slug": f"{colour}-{form}-cup".lower(), "name": f"{colour} {form} Cup", "category": "Cups"},
-            **{"price": f"{8 * 1.06**number * chance.uniform(0.97, 1.03):.2f}", "stock": 9},
+            **{"price": f"{8 * 1.04**number * chance.uniform(0.97, 1.03):.2f}", "stock": 9},
             "description": "Stoneware.",
-            "reviews": [[chance.choice((3, 4, 4, 5, 5)), "", ""] for _ in range(chance.randint(2, 40))],
+            "reviews": [[chance.choice((4, 4, 5, 5)), "", ""] for _ in range(chance.randint(2, 40))],
         }
 
 
