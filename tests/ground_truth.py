@@ -102,7 +102,14 @@ def redraw(table: pd.DataFrame, chances: "pd.Series[float]", seed: int) -> pd.Da
 
 
 def held(table: pd.DataFrame, chances: "pd.Series[float]", repetitions: int) -> "pd.Series[int]":
-    """In how many repetitions of the estimation the interval of each effect has the true effect."""
+    """In how many repetitions of the estimation the interval of each effect has the true effect.
+
+    They are the same ones however the trials are called: names follow from the shop's address, so its port.
+    """
+    told = table[["set", "option", "position", "nudge", "nudged", "repeat"]].astype(str).agg("|".join, axis=1)
+    told = told.groupby(table["trial"]).transform("\n".join) + table["position"].astype(str)
+    order = told.sort_values().index
+    table, chances = table.loc[order], chances[order]
     truth = true_effects(table, chances).set_index("term")["estimate"]
     found = pd.Series(0, index=truth.index)
     for seed in range(repetitions):

@@ -23,8 +23,8 @@ CATALOGUE: list[Product] = json.loads(Path(__file__).with_name("catalogue.json")
 def _cups() -> Iterator[Product]:
     """Products that are in no list, as many as an experiment needs."""
     chance = random.Random(1)
-    colours = "Amber Birch Coral Dusk Ember Fern Grey Hazel Ivory Jade Khaki Lilac".split()
-    forms = "Tall Wide Round Square Oval Flat Slim Deep".split()
+    colours = ("Amber", "Birch", "Coral", "Dusk", "Ember", "Fern", "Grey", "Hazel", "Ivory", "Jade")
+    forms = ("Tall", "Wide", "Round", "Square", "Oval", "Flat", "Slim", "Deep", "Small")
     for number, (colour, form) in enumerate(pairs(colours, forms)):
         yield {
             **{"slug": f"{colour}-{form}-cup".lower(), "name": f"{colour} {form} Cup", "category": "Cups"},

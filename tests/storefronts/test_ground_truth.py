@@ -24,7 +24,7 @@ from tests.support import THOROUGH, size
 SHOPS = ("german", "split-prices", "query-addresses", "drawn-by-scripts", "oscar")
 STARS = ("oscar",)
 """Shops that show whole stars."""
-REPETITIONS = 300
+REPETITIONS = 1000
 """Of the estimation, which is to hold the truth in 93 of 100: fewer would be a matter of luck."""
 TEXTS = {
     "few-left": ("scarcity", 1, "Nur noch 2 Stück, ${product.reviews} Kunden waren schneller"),
