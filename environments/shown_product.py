@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from interventions.edits.base import value_at
 from interventions.edits.in_browser import Element, Spot, Standing
+from interventions.edits.place_values import value_at
 from interventions.yaml.sitemap import Place, SiteMap
 
 NAME, PRICE, RATING, REVIEWS = (f"product.{part}" for part in ("name", "price", "rating", "reviews"))

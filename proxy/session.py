@@ -17,8 +17,8 @@ from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
 from interventions.apply.sums import moved_totals
-from interventions.edits.base import Earlier
 from interventions.edits.set_price import SetPrice
+from interventions.edits.showing import Earlier
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json

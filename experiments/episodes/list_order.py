@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from experiments.designs.shop.listing import ShowOnly
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
-from interventions.edits.base import pattern_part
 from interventions.edits.in_browser import Element, OnScreen, Spot, Standing
+from interventions.edits.place_values import pattern_part
 from interventions.edits.reorder import Reorder
 from interventions.edits.swap import Swap
 from interventions.yaml.sitemap import SiteMap

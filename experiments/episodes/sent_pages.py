@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from experiments.records.record import Row, artifact_hash
 from interventions.apply.engine import EditFailed, page_hash, rewrite
 from interventions.apply.plan import Plan
-from interventions.edits.base import Earlier
+from interventions.edits.showing import Earlier
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from interventions.edits.base import Change
 from interventions.edits.in_browser import Standing, Verdict, as_read, holds
+from interventions.edits.showing import Change
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 

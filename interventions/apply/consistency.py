@@ -14,7 +14,7 @@ from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document
 from interventions.apply.sums import ROW, CartSums, Total, sums_in_answer, sums_on_page
 from interventions.apply.unit_prices import unit_prices_on
-from interventions.edits.base import tolerance_at
+from interventions.edits.place_values import tolerance_at
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json

@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
 from interventions.apply.plan import Plan, Treatment
 from interventions.apply.product_json import Document
-from interventions.edits.base import Change, Earlier, Edit, Showing, Target, figures_at
+from interventions.edits.base import Edit
+from interventions.edits.place_values import figures_at
+from interventions.edits.showing import Change, Earlier, Showing, Target
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json

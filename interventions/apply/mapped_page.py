@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborNode
 
 from interventions.apply.product_json import Document
-from interventions.edits.base import Showing
+from interventions.edits.showing import Showing
 from interventions.errors import CannotEdit
 from interventions.html.page import Page
 from interventions.yaml.sitemap import Data, SiteMap

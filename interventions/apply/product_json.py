@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from jsonpath import JSONPathMatch
 
-from interventions.edits.base import LONGEST
+from interventions.edits.place_values import LONGEST
 from interventions.errors import CannotEdit
 from interventions.html.markup import Written, read_text
 from interventions.html.numbers import UNKNOWN, machine_figure, on_scale

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document, ProductObject
-from interventions.edits.base import Showing, Target, figures_at
+from interventions.edits.place_values import figures_at
+from interventions.edits.showing import Showing, Target
 from interventions.errors import CannotEdit
 from interventions.html.currencies import minor_units
 from interventions.html.page import Page

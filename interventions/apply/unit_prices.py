@@ -7,7 +7,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 from interventions.apply.mapped_page import MappedPage
-from interventions.edits.base import Showing, around
+from interventions.edits.showing import Showing, around
 from interventions.html.numbers import figures, prices_per_unit, tells_unit
 
 

@@ -7,7 +7,7 @@ from interventions.apply.consistency import Sighting, sightings_on
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import ProductFacts
 from interventions.apply.product_json import Document
-from interventions.edits.base import Showing
+from interventions.edits.showing import Showing
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap

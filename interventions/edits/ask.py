@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field, field_serializer, field_validator
 
 from interventions.cards.card import Card
 from interventions.cards.page import ANSWER_PATH, render_fragment
-from interventions.edits.base import Change, Edit, RoleName, Showing
+from interventions.edits.base import Edit, RoleName
 from interventions.edits.insert_text import FLOW
+from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
 from interventions.html.placement import lineage
 

@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.edits.base import Edit, Text
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.showing import Change, Showing
 
 _STYLES = {
     "info": "background:#e8f0fe;color:#174ea6",

@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, PlainValidator, field_validator
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, RoleName, Showing, Text, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, RoleName, Text, figure, filled
 from interventions.edits.in_browser import There, Verdict, as_read, inserted
+from interventions.edits.showing import Change, Showing
 
 _STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
 _SCRIPT = (Path(__file__).parent / "countdown.js").read_text(encoding="utf-8").strip()

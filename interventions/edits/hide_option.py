@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import RootModel
 
-from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.edits.base import Edit, Text
 from interventions.edits.in_browser import Spot, There, Verdict, as_read, holds
+from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import Place, SiteMap
 

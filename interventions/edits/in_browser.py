@@ -1,15 +1,23 @@
 """Check in a browser's page that an edited place shows what the edit made."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import pairwise
 from typing import Final, Literal
 from urllib.parse import urljoin
 
+from interventions.edits.place_values import figures_at, tolerance_at, value_at, with_cents
+from interventions.edits.showing import Change
+from interventions.html.numbers import NumberUsage
+from interventions.html.ranges import PriceSpan
 from interventions.yaml.sitemap import Place, SiteMap
 
 Where = Literal["before", "after", "inside"]
+
+_FEW = 60
+_WHOLE = NumberUsage(whole=True)
 
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Soft hyphen, zero-width space, word joiner, byte order mark: they only say where a line may be broken."""
@@ -257,3 +265,49 @@ def _bounded(wanted: str, pattern: str) -> str:
     before = r"(?<!\w)(?<!\d[.,])" if re.match(r"\w", wanted) else ""
     after = r"(?!\w)(?![.,]\d)" if re.search(r"\w\Z", wanted) else ""
     return f"{before}{pattern}{after}"
+
+
+def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change]) -> Verdict:
+    """Check that every figure at the places of a role is the one that an edit wrote there."""
+    main, *_ = there.places(role)
+    alone = main.model_copy(update={"part": None})
+    wanted = {value, *filter(None, (value_at(alone, change.after, spaced=True) for change in done))}
+    highest = {end for change in done if (end := _upper_end(main, change.after)) is not None}
+    given: list[bool] = []
+    found = False
+    for place, element, cents in _whole_figures(there, role):
+        shown = _figure_there(place, element.text, cents.text if cents else None)
+        if shown is None:
+            continue
+        found |= place == main
+        upper = _upper_end(place, element.text)
+        moved = upper is not None and bool(highest) and upper not in highest
+        if moved or all(abs(shown - each) > tolerance_at(place) for each in wanted):
+            return Verdict(f'{role} shows "{element.text[:_FEW]}"')
+        if element.given is not None:
+            figure = _figure_there(place, element.given, cents.given if cents else None)
+            given.append(figure is not None)
+    if not found:
+        return Verdict(f"{role} shows no figure")
+    return Verdict(given=any(given) or not given, at=there.main(role))
+
+
+def _whole_figures(there: There, role: str) -> Iterator[tuple[Place, Element, Element | None]]:
+    """The elements of a role; a price in two elements is one, with its cents."""
+    elements = [(place, element.alone()) for place, element in there.all(role)]
+    cents = iter([element for place, element in elements if place.part == "fraction"])
+    for place, element in elements:
+        if place.part != "fraction":
+            yield place, element, next(cents, None) if place.part else None
+
+
+def _figure_there(place: Place, text: str, cents: str | None) -> Decimal | None:
+    if place.part:
+        return with_cents(place, text, cents or "", _WHOLE)
+    return value_at(place, text, spaced=True)
+
+
+def _upper_end(place: Place, text: str) -> Decimal | None:
+    """The upper end of a range of prices; None where a text shows none."""
+    found = figures_at(place, text, spaced=True)
+    return found[0].high.value if len(found) == 1 and isinstance(found[0], PriceSpan) else None

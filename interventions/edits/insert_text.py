@@ -6,8 +6,9 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
-from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+from interventions.edits.base import Edit, RoleName, Text
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.showing import Change, Showing
 from interventions.html.page import Where
 
 _STYLES = {

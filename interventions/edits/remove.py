@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import RootModel
 
-from interventions.edits.base import Change, Edit, RoleName, Showing
+from interventions.edits.base import Edit, RoleName
 from interventions.edits.in_browser import There, Verdict
+from interventions.edits.showing import Change, Showing
 
 
 class Remove(Edit, RootModel[RoleName], frozen=True):

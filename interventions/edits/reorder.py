@@ -7,7 +7,8 @@ from typing import Annotated, Self
 from pydantic import BaseModel, PlainValidator, model_validator
 from selectolax.lexbor import LexborNode
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
 
 Rank = Annotated[

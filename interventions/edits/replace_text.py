@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+from interventions.edits.base import Edit, RoleName, Text
 from interventions.edits.in_browser import There, Verdict, as_read
+from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
 
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel
 
-from interventions.edits.base import Change, Edit, RoleName, Showing
+from interventions.edits.base import Edit, RoleName
 from interventions.edits.in_browser import There, Verdict, as_read
+from interventions.edits.showing import Change, Showing
 from interventions.yaml.sitemap import Place
 
 _INERT = frozenset(

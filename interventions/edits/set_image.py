@@ -7,8 +7,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import AfterValidator, RootModel
 
-from interventions.edits.base import Change, Edit, Showing
+from interventions.edits.base import Edit
 from interventions.edits.in_browser import PICTURES, Spot, There, Verdict
+from interventions.edits.showing import Change, Showing
 from interventions.yaml.sitemap import Place, SiteMap
 from interventions.yaml.variables import VARIABLE
 

@@ -8,19 +8,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import (
-    FIGURE_SCHEMA,
-    FOLLOWERS,
-    Change,
-    Edit,
-    Showing,
-    Target,
-    figure,
-    figure_stands,
-    figures_at,
-    filled,
-)
-from interventions.edits.in_browser import There, Verdict
+from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.in_browser import There, Verdict, figure_stands
+from interventions.edits.place_values import figures_at
+from interventions.edits.showing import FOLLOWERS, Change, Showing, Target
 from interventions.errors import CannotEdit
 
 

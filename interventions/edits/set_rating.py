@@ -7,19 +7,10 @@ from typing import Annotated
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import (
-    FIGURE_SCHEMA,
-    Change,
-    Edit,
-    Showing,
-    best_at,
-    figure,
-    figure_stands,
-    filled,
-    tolerance_at,
-    value_at,
-)
-from interventions.edits.in_browser import There, Verdict
+from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.in_browser import There, Verdict, figure_stands
+from interventions.edits.place_values import best_at, tolerance_at, value_at
+from interventions.edits.showing import Change, Showing
 
 Rating = Annotated[
     Decimal | str,

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, figure_stands, filled
-from interventions.edits.in_browser import There, Verdict
+from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.in_browser import There, Verdict, figure_stands
+from interventions.edits.showing import Change, Showing
 from interventions.html.page import Piece
 
 Count = Annotated[

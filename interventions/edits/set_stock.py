@@ -5,8 +5,9 @@ from typing import ClassVar
 
 from pydantic import RootModel
 
-from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.edits.base import Edit, Text
 from interventions.edits.in_browser import There, Verdict, as_read
+from interventions.edits.showing import Change, Showing
 
 
 class SetStock(Edit, RootModel[Text], frozen=True):

@@ -6,8 +6,10 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from interventions.edits.base import Change, Edit, Showing, best_at, value_at
+from interventions.edits.base import Edit
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.place_values import best_at, value_at
+from interventions.edits.showing import Change, Showing
 from interventions.yaml.sitemap import Place
 
 _STYLE = "margin:0 8px"

@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
 
-from interventions.edits.base import Change, Edit, Showing, Target, filled
+from interventions.edits.base import Edit, filled
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.set_price import Price
+from interventions.edits.showing import Change, Showing, Target
 from interventions.errors import CannotEdit
 from interventions.html.numbers import one_line
 from interventions.html.ranges import prices

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 from pydantic import RootModel
 
-from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.edits.base import Edit, Text
 from interventions.edits.reorder import key, siblings
+from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
 
 

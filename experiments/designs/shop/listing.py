@@ -14,8 +14,9 @@ from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts, Treatment
-from interventions.edits.base import Change, Edit, Showing
+from interventions.edits.base import Edit
 from interventions.edits.reorder import key, siblings
+from interventions.edits.showing import Change, Showing
 
 ListingTask = Literal["listing", "search"]
 

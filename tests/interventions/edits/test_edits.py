@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 from agents.simulated.readers.facts import rating_in
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
-from interventions.edits.base import value_at
+from interventions.edits.place_values import value_at
 from interventions.edits.registry import EDITS, edit_from_dict, edit_to_dict
 from interventions.edits.show_rating_text import said
 from interventions.files.schema import load_interventions

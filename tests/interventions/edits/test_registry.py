@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 SHOUT = """
 from pydantic import RootModel
-from interventions.edits.base import Change, Edit, RoleName
+from interventions.edits.base import Edit, RoleName
+from interventions.edits.showing import Change
 
 class {name}(Edit, RootModel[RoleName], frozen=True):
     def roles(self):

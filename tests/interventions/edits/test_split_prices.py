@@ -12,9 +12,9 @@ from selectolax.lexbor import LexborHTMLParser
 from interventions.apply.consistency import disagreements, sightings
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
-from interventions.edits.base import Change
 from interventions.edits.in_browser import Element, Spot, Standing, There
 from interventions.edits.registry import edit_from_dict
+from interventions.edits.showing import Change
 from interventions.errors import UserError
 from interventions.html.numbers import NumberUsage, read_figure
 from interventions.yaml.sitemap import SiteMap, load_site_map

@@ -1,0 +1,383 @@
+"""Where a product shows on a page, and how edits read and write what stands there."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from interventions.edits.place_values import LONGEST, figures_at, pattern_part, value_at, with_cents
+from interventions.errors import CannotEdit
+from interventions.html.numbers import (
+    Figure,
+    NumberUsage,
+    figures,
+    on_scale,
+    one_line,
+    prices_per_unit,
+    tells_unit,
+)
+from interventions.html.page import Page, Piece, Where
+from interventions.html.raised import has_raised_cents, with_decimal_signs
+from interventions.html.ranges import PriceSpan, prices
+from interventions.yaml.sitemap import Place, SiteMap
+
+_LEVELS, _BESIDE = 3, 80
+"""How many elements around a figure are searched for its currency, and how long their texts may be."""
+FOLLOWERS = ("product.unit_price", "product.high_price")
+"""The roles of prices that change by the same factor as the product's price."""
+_PRICES = (".price", ".unit_price", ".high_price", ".subtotal", ".total")
+_SUMS = (".subtotal", ".total")
+
+
+@dataclass(frozen=True)
+class Change:
+    """The result of an edit: the number of places, and the text before and after in the first place."""
+
+    matches: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """An element at a place of a role."""
+
+    node: LexborNode
+    place: Place
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute that holds the value (None: the element's text does)."""
+        return self.place.attribute
+
+
+_CELLS: Final = frozenset(["td", "th"])
+_IN_CELLS: Final[Mapping[Where, Where]] = {"before": "prepend", "after": "append"}
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What edits of data have replaced of a product: its names, and its price in currency units."""
+
+    names: frozenset[str] = frozenset()
+    price: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Showing:
+    """Where a product shows: on its own page (`group` product), in a card (item) or a cart row (row).
+
+    The group `page` is the page as a whole.
+    """
+
+    page: Page
+    site: SiteMap
+    group: str
+    root: LexborNode | None = None
+    earlier: Earlier = Earlier()
+
+    def role(self, name: str) -> str:
+        """Return the role's name here: `product.title` is `item.title` in a card.
+
+        The name is empty when the role does not occur here.
+        """
+        if name.startswith("css:"):
+            return name if self.group == "product" else ""
+        group, _, part = name.partition(".")
+        if group == "product":
+            name = f"{self.group}.{part}"
+        elif group != self.group:
+            return ""
+        return name if name in self.site.roles else ""
+
+    def all(self, role: str) -> Iterator[Target]:
+        """Yield every element of a role, those of its first place first."""
+        for place in self.site.role(self.role(role)):
+            for node in self.page.find(place.css, self.root):
+                yield Target(node, place)
+
+    def main(self, role: str) -> list[Target]:
+        """Return the elements of a role's first place. Raises CannotEdit when there are none."""
+        places = self.site.role(self.role(role))
+        if not places:
+            raise CannotEdit(f"the site map {self.site.name} has no such role")
+        found = self.page.find(places[0].css, self.root)
+        if not found:
+            raise CannotEdit(f'nothing on the page matches "{places[0].css}"')
+        return [Target(node, places[0]) for node in found]
+
+    def has(self, role: str) -> bool:
+        """Return whether the page shows the role here."""
+        places = self.site.role(self.role(role))
+        return bool(places and self.page.find(places[0].css, self.root))
+
+    def value(self, target: Target) -> str:
+        """Return the text or attribute of a target, as earlier edits leave it."""
+        return self.page.value(target.node, target.attribute)
+
+    def names(self, target: Target) -> str | None:
+        """Return what a target names, such as an id: its value, or the part that the place's `pattern` takes.
+
+        None where the pattern finds nothing.
+        """
+        value = self.value(target)
+        return pattern_part(target.place, value) if target.place.pattern else value
+
+    def write(self, role: str, value: Decimal) -> Change:
+        """Write another figure into every place of a role; the first place has to hold a figure."""
+        main, *_ = self.main(role)
+        before = self._joined(main, role)
+        targets, done = list(self.all(role)), []
+        self._check_parts([target.place.part for target in targets], value)
+        self._check_ends(role, [target for target in targets if target.place == main.place])
+        for target in targets:
+            place = target.place
+            usage = self.usage(role, target)
+            if not (place.part or place.attribute) and _cents_behind(target.node):
+                raise CannotEdit(
+                    f'the cents stand behind the element of "{self.value(target)}"; '
+                    "name both, with part: whole and part: fraction"
+                )
+            change: Callable[[str], Sequence[Piece]] = partial(self._figures, usage, place, value)
+            if place.words:
+                change = partial(_word, words=place.words, percent=value)
+            texts = self.page.replace(target.node, target.attribute, change)
+            if texts:
+                done.append(texts)
+            elif not done or place.part:
+                raise CannotEdit(f'no figure in "{self.value(target)}"')
+        if before is not None:
+            return Change(len(done), before, self._joined(main, role) or "")
+        return Change(len(done), *done[0])
+
+    def scale_followers(self, role: str, factor: Decimal) -> None:
+        """Multiply what follows a price: the upper end of its range, and the prices of a unit.
+
+        Those have roles of their own; prices of a unit may also stand in the texts of the price's role.
+        """
+        for target in self.all(role):
+            if target.attribute is None and tells_unit(self.value(target)):
+                self._scale(target, self.usage(role, target), factor, _per_unit_at)
+        for follower in FOLLOWERS:
+            for target in self.all(follower):
+                if not self._scale(target, self.usage(follower, target), factor, figures_at):
+                    raise CannotEdit(f'no figure in "{self.value(target)}"')
+
+    def _scale(
+        self,
+        target: Target,
+        usage: NumberUsage,
+        factor: Decimal,
+        find: Callable[[Place, str, NumberUsage], list[Figure]],
+    ) -> bool:
+        def change(text: str) -> list[Piece]:
+            found = find(target.place, text, usage)
+            return [Piece(each.start, each.end, each.write(_rounded(each.value, factor))) for each in found]
+
+        return self.page.replace(target.node, target.attribute, change) is not None
+
+    @staticmethod
+    def _check_parts(parts: Sequence[str | None], price: Decimal) -> None:
+        """Raises CannotEdit where whole parts lack their cents, or the other way round."""
+        wholes, cents = parts.count("whole"), parts.count("fraction")
+        if wholes != cents and (cents or price % 1):
+            raise CannotEdit(f"the page shows {wholes} whole parts of the price, and cents for {cents}")
+
+    def _check_ends(self, role: str, targets: Sequence[Target]) -> None:
+        """Raises CannotEdit where two elements of a place are the ends of one range of prices."""
+        for first, second in pairwise(targets if role.endswith(".price") else ()):
+            low, high = self.number(first, role), self.number(second, role)
+            if low != high and any(
+                isinstance(each, PriceSpan) and (each.low.value, each.high.value) == (low, high)
+                for text in around(first.node)
+                for each in prices(text, self.page.usage)
+            ):
+                raise CannotEdit(
+                    f'"{self.value(first)}" and "{self.value(second)}" are the ends of one range; '
+                    "give the upper one the role product.high_price"
+                )
+
+    @staticmethod
+    def _figures(usage: NumberUsage, place: Place, value: Decimal, text: str) -> list[Piece]:
+        found = figures_at(place, text, usage)
+        if place.part == "fraction":
+            return [Piece(each.start, each.end, each.write_digits(_cents(value, each))) for each in found]
+        if len(found) > 1 and any(each.sign for each in found):
+            raise CannotEdit(
+                f'"{one_line(text)}" shows several prices, and the edit has one; '
+                "say with pattern which it is, or leave the product out"
+            )
+        written, padded = on_scale(value, place.scale), place.scale is None
+        if place.part == "whole":
+            written = value.to_integral(ROUND_FLOOR)
+            if not all(each.is_whole for each in found):
+                raise CannotEdit(f'"{one_line(text)}" is no whole part of a price')
+        return [_piece(each, written, padded=padded) for each in found]
+
+    def usage(self, role: str, target: Target) -> NumberUsage:
+        """Return what the page says of a target's figure; counts and whole parts of prices have no decimals.
+
+        The currency of a price may stand beside its element.
+        """
+        said, place = self.page.usage, target.place
+        if not said.currency and role.endswith(_PRICES) and not place.attribute:
+            said = said._replace(currency=_currency_beside(target.node, said))
+        said = said._replace(per_unit=role.endswith(".unit_price"))
+        return said._replace(whole=role.endswith((".reviews", ".quantity")) or place.part == "whole")
+
+    def number(self, target: Target, role: str) -> Decimal | None:
+        """Return the figure that a target shows, ratings in percent; None unless it shows exactly one.
+
+        Only sums can be below 0. Of a price in two elements the whole part has the price, and the cents have
+        nothing.
+        """
+        usage = self.usage(role, target)
+        if target.place.part:
+            cents = self._cents_beside(target, role)
+            return with_cents(target.place, self._text(target), self._text(cents), usage) if cents else None
+        text = self._text(target)
+        value = value_at(target.place, text, usage)
+        if value is not None and role.endswith(_SUMS):
+            return figures_at(target.place, text, usage)[0].signed
+        return value
+
+    def _joined(self, target: Target, role: str) -> str | None:
+        """The text of a price in two elements; None where it stands in one."""
+        cents = self._cents_beside(target, role)
+        if cents is None:
+            return None
+        whole = figures(self.value(target), self.usage(role, target), spaced=True)
+        if len(whole) != 1:
+            return None
+        return whole[0].joined("".join(each.digits for each in figures(self.value(cents))))
+
+    def _cents_beside(self, target: Target, role: str) -> Target | None:
+        """The cents of a whole part: those with the same number among all."""
+        if target.place.part != "whole":
+            return None
+        targets = list(self.all(role))
+        wholes = [each.node.mem_id for each in targets if each.place.part == "whole"]
+        cents = [each for each in targets if each.place.part == "fraction"]
+        return cents[wholes.index(target.node.mem_id)] if len(cents) == len(wholes) else None
+
+    def original(self, target: Target) -> str:
+        """Return the text of a target as the page has it, raised cents as decimals."""
+        raw = self.page.raw(target.node, target.attribute)
+        bare = target.attribute or target.place.part or next(target.node.iter(), None) is None
+        if bare or len(plain := target.node.html or "") > LONGEST:
+            return raw
+        signed = with_decimal_signs(plain, self.page.usage)
+        return LexborHTMLParser(signed, is_fragment=True).text() if signed != plain else raw
+
+    def _text(self, target: Target) -> str:
+        """The text of a target as it was written, unless an edit has changed it."""
+        shown, raw = self.value(target), self.page.raw(target.node, target.attribute)
+        return self.original(target) if one_line(raw) == shown else shown
+
+    def write_text(self, role: str, text: str) -> Change:
+        """Write a text into a role's first place, and into its other places where they hold the old text."""
+        first, *others = self.main(role)
+        before, after = self._write_text(first, text)
+        matches = 1
+        for target in (*others, *(t for t in self.all(role) if t.place != first.place)):
+            value = self.value(target)
+            old = next((each for each in (before, *self.earlier.names) if each and each in value), "")
+            if before == after and after in value:  # here too the page's data have carried the text
+                matches += 1
+            elif old:
+                self._write_text(target, value.replace(old, after))
+                matches += 1
+        return Change(matches, before, after)
+
+    def _write_text(self, target: Target, text: str) -> tuple[str, str]:
+        if target.attribute:
+            return self.page.set_attribute(target.node, target.attribute, text)
+        return self.page.set_text(target.node, text)
+
+    def insert(
+        self, node: LexborNode, where: Where, markup: str, *, style: str = "", script: str = ""
+    ) -> None:
+        """Put an element beside or into a node; `style` and `script` are its inline style and script.
+
+        A cell of a table has nothing beside it: what would stand there stands in it.
+        """
+        if node.tag in _CELLS:
+            where = _IN_CELLS.get(where, where)
+        self.page.styles |= {style} - {""}
+        self.page.scripts |= {script} - {""}
+        self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
+
+
+def _rounded(value: Decimal, factor: Decimal) -> Decimal:
+    """The value times the factor, to cents, or to as many decimals as the value has."""
+    places = min(int(value.as_tuple().exponent), -2)
+    return (value * factor).quantize(Decimal(1).scaleb(places), ROUND_HALF_UP)
+
+
+def _piece(figure: Figure, value: Decimal, *, padded: bool) -> Piece:
+    parts = figure.changes(value) if isinstance(figure, PriceSpan) else ()
+    return Piece(figure.start, figure.end, figure.write(value, padded=padded), tuple(parts))
+
+
+def _currency_beside(node: LexborNode, usage: NumberUsage) -> str:
+    """The currency of a figure whose sign stands in another element; empty where none is near."""
+    own = figures(node.text()[:LONGEST], usage)
+    if len(own) != 1 or own[0].sign:
+        return ""
+    for text in around(node):
+        if found := {each.currency for each in figures(text, usage) if each.text == own[0].text} - {""}:
+            return found.pop() if len(found) == 1 else ""
+    return ""
+
+
+def _cents_behind(node: LexborNode) -> bool:
+    """Whether an element holds the whole part of a price, and the element behind it the cents."""
+    if not node.text().rstrip()[-1:].isdecimal():
+        return False
+    behind = node.next
+    while behind is not None and not behind.is_element_node and not behind.text().strip():
+        behind = behind.next
+    if behind is None or not behind.is_element_node:
+        return False
+    own = node.html or ""
+    return not has_raised_cents(own) and has_raised_cents(f"{own}{behind.html}")
+
+
+def around(node: LexborNode) -> Iterator[str]:
+    """Yield the short texts of the elements around one, from the inside out."""
+    outer = node.parent
+    for _ in range(_LEVELS):
+        text = outer.text() if outer is not None else ""
+        if outer is None or len(text) > _BESIDE:
+            break
+        yield text
+        outer = outer.parent
+
+
+def _per_unit_at(place: Place, text: str, usage: NumberUsage) -> list[Figure]:
+    per_unit, rest = prices_per_unit(prices(text[:LONGEST], usage), text)
+    return per_unit if rest else []
+
+
+def _cents(price: Decimal, old: Figure) -> str:
+    """The decimals of a price, as many as stand on the page. Raises CannotEdit."""
+    places = len(old.digits)
+    decimals = f"{price % 1:f}".partition(".")[2].rstrip("0")
+    if len(decimals) > places:
+        raise CannotEdit(f"{price} has more decimals than the page shows in an element of their own")
+    return decimals.ljust(places, "0")
+
+
+def _word(text: str, *, words: tuple[str, ...], percent: Decimal) -> list[Piece]:
+    new = words[max(1, round(percent * len(words) / 100)) - 1]
+    return [Piece(*match.span(), new) for match in _any_of(words).finditer(text)]
+
+
+@lru_cache(maxsize=256)
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b")
