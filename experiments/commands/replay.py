@@ -53,8 +53,13 @@ def replay(
 
     records, console = open_records(db), stderr_console()
     again = Replay(records, records.latest_run(run), experiment=experiment, trial=trial, limit=limit)
-    for line in again.notes:
-        console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+    def say(notes: list[str]) -> None:
+        for line in notes:
+            console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+    say(again.notes)
+    before = len(again.notes)
     try:
         with RunProgress(console, len(again.trials)) as progress:
             found = run_until_stopped(
@@ -63,6 +68,7 @@ def replay(
     except KeyboardInterrupt:
         logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
         raise typer.Exit(130) from None
+    say(again.notes[before:])
     total = len(again.trials) + len(again.missing)
     if as_json:
         summary = {"run": again.run_id, "notes": again.notes, "trials": total, "same": total - len(found)}

@@ -79,9 +79,10 @@ class Replay:
                 f"{self.design.name}: answers are scored in its trials and nobody acts; "
                 f"name the experiment of run {self.run_id}, or leave --experiment out"
             )
+        self._fonts: list[str] = list(facts.get("fonts", ()))
         self._observe: Observe | None = facts.get("observe") if "subject" in facts else None
         self.notes = list(_changes(self.design, found))
-        """Notes on what to know beforehand, such as that the experiment has changed."""
+        """What to know, such as that the experiment has changed; a note on fonts comes with the trials."""
         rows = trial_rows(records, self.run_id)
         broken = {name for name, row in rows.items() if row.outcome == "infra_error"}
         if broken and trial is None:
@@ -142,6 +143,7 @@ class Replay:
                 differs = in_visit if self._observe else in_episode
                 if difference := differs(self._stored(row), again, self._kept):
                     found[number] = difference
+                self._note_fonts(again.fonts)
                 compared(again)
 
         if upstream is None and (check := KINDS[self.design.kind].check):
@@ -168,6 +170,15 @@ class Replay:
             return Visits(trials, testbed, programs, self._visit, seconds, setup.slots)
         episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
         return BrowserExecutor(episodes, testbed, setup.slots)
+
+    def _note_fonts(self, fonts: str) -> None:
+        """Note, once, that letters are not drawn as the run's were."""
+        if self._fonts and fonts and fonts not in self._fonts:
+            self.notes.append(
+                f"pictures and what a screen shows may differ, as letters are drawn otherwise here: {fonts}; "
+                f"in the run: {self._fonts[-1]}"
+            )
+            self._fonts.append(fonts)
 
     def _stored(self, row: TrialRow) -> Stored:
         of_trial = (self._records, self.run_id, row.trial)

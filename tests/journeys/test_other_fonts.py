@@ -1,4 +1,4 @@
-"""A run that goes on where other fonts are installed says so, once; its facts tell of both."""
+"""A run that goes on, or is replayed, where other fonts are installed says so, once."""
 
 from io import StringIO
 from pathlib import Path
@@ -7,13 +7,15 @@ import pytest
 from rich.console import Console
 
 from environments.fonts import pinned_files
+from experiments.records.store import Records
+from experiments.replay.replay import Replay
 from experiments.runs.experiment_run import ExperimentRun
 from tests.environments.test_fonts import altered
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-async def test_a_run_that_goes_on_with_other_fonts_says_so(
+async def test_a_run_that_goes_on_or_is_replayed_with_other_fonts_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "data" / "fonts"
@@ -36,7 +38,18 @@ async def test_a_run_that_goes_on_with_other_fonts_says_so(
             assert "Far Hand" in after[0]
         return lines
 
+    async def noted(data: str) -> list[str]:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / data))
+        records = Records(database)
+        again = Replay(records, records.latest_run("nudges"))
+        assert await again.run(lambda _: None) == []
+        return again.notes
+
     assert await told(1, "none") == []
     assert await told(2, "none") == []
+    assert await noted("none") == []
+    [note] = await noted("data")
+    assert "letters are drawn otherwise here" in note
+    assert "Far Hand" in note
     assert len(await told(4, "data")) == 1
     assert await told(5, "data") == []
