@@ -61,7 +61,8 @@ class Gate:
         self._folders = [os.path.realpath(folder) + "/" for folder in told["folders"]]
         self._own: set[int] = set()
         """The sockets that listen for the program."""
-        self._waiting = 0
+        self._waiting: set[int] = set()
+        """The calls that threads carry out."""
         self._calls = {number: name for name, number in MACHINES[os.uname().machine].calls.items()}
 
     def enter(self) -> None:
@@ -92,7 +93,7 @@ class Gate:
         self.listener = found[0] if found else -1
 
     def serve(self) -> None:
-        """Answer one call; one that takes long is answered later, by a thread of its own."""
+        """Answer one call; connections, which the program can let take long, are made by threads."""
         asked = bytearray(80)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, asked)
@@ -108,11 +109,8 @@ class Gate:
                 error = self._listen(opened[0], arguments[1])
             else:
                 address = self._take(opened, number, thread, *arguments[:3])
-                address = self._allowed(opened, thread, address)
-                if os.get_blocking(opened[0]):
-                    self._later(number, opened, address)
-                    return
-                error = _connect(opened[0], address)
+                self._later(number, opened, self._allowed(opened, thread, address))
+                return
         except OSError as failure:
             error = failure.errno or errno.EACCES
         self._answer(number, error, opened)
@@ -182,15 +180,15 @@ class Gate:
         return struct.pack("=H", socket.AF_UNIX) + found.encode() + b"\0"
 
     def _later(self, number: int, opened: list[int], address: bytes) -> None:
-        if self._waiting >= _MOST_WAITING:
+        if len(self._waiting) >= _MOST_WAITING:
             raise OSError(errno.EAGAIN, "")
-        self._waiting += 1
+        self._waiting.add(number)
         _thread.start_new_thread(self._wait, (number, opened, address))
 
     def _wait(self, number: int, opened: list[int], address: bytes) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         error = _connect(opened[0], address)
-        self._waiting -= 1
+        self._waiting.discard(number)
         self._answer(number, error, opened)
 
     def _answer(self, number: int, error: int, opened: list[int]) -> None:
@@ -204,7 +202,9 @@ class Gate:
         if self._reach is not None and _option(handle, _SO_DOMAIN) != socket.AF_UNIX:
             # Who has no privileges can do this once for a socket, and not undo it.
             lo = _LOOPBACK_DEVICE
-            if _libc.setsockopt(handle, socket.SOL_SOCKET, _SO_BINDTODEVICE, lo, len(lo)):
+            if _libc.setsockopt(handle, socket.SOL_SOCKET, _SO_BINDTODEVICE, lo, len(lo)) and not (
+                _is_bound_to(handle, lo)
+            ):
                 return errno.EACCES
         if _libc.listen(handle, ctypes.c_int(backlog & 0xFFFFFFFF)):
             return ctypes.get_errno()
@@ -216,6 +216,12 @@ def _option(handle: int, option: int) -> int:
     value, size = ctypes.c_int(), ctypes.c_uint(4)
     _libc.getsockopt(handle, socket.SOL_SOCKET, option, ctypes.byref(value), ctypes.byref(size))
     return value.value
+
+
+def _is_bound_to(handle: int, device: bytes) -> bool:
+    bound, size = ctypes.create_string_buffer(16), ctypes.c_uint(16)
+    _libc.getsockopt(handle, socket.SOL_SOCKET, _SO_BINDTODEVICE, bound, ctypes.byref(size))
+    return bound.value == device.rstrip(b"\0")
 
 
 def _connect(handle: int, address: bytes) -> int:

@@ -24,17 +24,26 @@ class Machine(NamedTuple):
 MACHINES: Final = {
     "x86_64": Machine(
         0xC000003E,
-        {"socket": 41, "connect": 42, "sendto": 44, "sendmsg": 46, "listen": 50, "socketpair": 53,
-         "add_key": 248, "request_key": 249, "keyctl": 250, "prlimit64": 302, "sendmmsg": 307,
-         "seccomp": 317, "io_uring_setup": 425},
+        {"shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41, "connect": 42, "sendto": 44, "sendmsg": 46,
+         "listen": 50, "socketpair": 53, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68, "msgsnd": 69,
+         "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "mq_open": 240, "mq_unlink": 241, "add_key": 248,
+         "request_key": 249, "keyctl": 250, "prlimit64": 302, "sendmmsg": 307, "seccomp": 317,
+         "io_uring_setup": 425},
     ),
     "aarch64": Machine(
         0xC00000B7,
-        {"socket": 198, "socketpair": 199, "listen": 201, "connect": 203, "sendto": 206, "sendmsg": 211,
-         "add_key": 217, "request_key": 218, "keyctl": 219, "prlimit64": 261, "sendmmsg": 269,
-         "seccomp": 277, "io_uring_setup": 425},
+        {"mq_open": 180, "mq_unlink": 181, "msgget": 186, "msgctl": 187, "msgrcv": 188, "msgsnd": 189,
+         "semget": 190, "semctl": 191, "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195,
+         "shmat": 196, "socket": 198, "socketpair": 199, "listen": 201, "connect": 203, "sendto": 206,
+         "sendmsg": 211, "add_key": 217, "request_key": 218, "keyctl": 219, "prlimit64": 261,
+         "sendmmsg": 269, "seccomp": 277, "io_uring_setup": 425},
     ),
 }  # fmt: skip
+_SHARED_BY_NUMBER: Final = (
+    "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl",
+    "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
+)  # fmt: skip
+"""Calls for memory, semaphores and queues that are no files: all processes of a user share them."""
 PIDFD_GETFD: Final = 438
 """The call that copies a descriptor of another process; its number is the same on all kinds of processors."""
 PR_SET_NO_NEW_PRIVS: Final = 38
@@ -97,7 +106,7 @@ def rules(*, udp: bool) -> Iterator[CallRule]:
     for call in ("connect", "listen"):
         yield CallRule(call, _NOTIFY)
     # Rings carry out calls that no filter sees; keys of the user's are kept by the kernel.
-    for call in ("io_uring_setup", "add_key", "request_key", "keyctl"):
+    for call in ("io_uring_setup", "add_key", "request_key", "keyctl", *_SHARED_BY_NUMBER):
         yield CallRule(call, _REFUSE | errno.ENOSYS)
 
 

@@ -1,5 +1,6 @@
 """A hostile program that tries everything gets nothing, and shops nevertheless; unconfined it gets it all."""
 
+import ctypes
 import json
 import socket
 import sqlite3
@@ -73,6 +74,9 @@ class World:
         udp.bind(("127.0.0.1", 0))
         elsewhere_here = socket.create_server(("127.9.9.9", self.tcp.getsockname()[1]))
         self.servers += [udp, rest.enter_context(elsewhere_here)]
+        libc = ctypes.CDLL(None)
+        segment = libc.shmget(0, 4096, 0o600)
+        rest.callback(libc.shmctl, segment, 0, None)
         bystander = subprocess.Popen(["sleep", "600"])
         rest.callback(bystander.wait)
         rest.callback(bystander.kill)
@@ -83,6 +87,7 @@ class World:
             "script": str(self.work / "hostile.py"),
             "victim": str(self.work / "victim"),
             "bystander": bystander.pid,
+            "segment": segment,
             "tcp": self.tcp.getsockname()[1],
             "udp": udp.getsockname()[1],
             "unix": str(folder / "s.sock"),
