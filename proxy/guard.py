@@ -33,11 +33,20 @@ from proxy.addon import (
 from proxy.decoding import Undecodable
 from proxy.session import Session
 
+_BOM: Final = "(?:\ufeff|\u00ef\u00bb\u00bf)?"
 PROLOGUE: Final = re.compile(
-    r"(?:\ufeff|\u00ef\u00bb\u00bf)?(?:\s|<!--.*?-->|<\?.*?\?>|<!doctype\b[^>]*>)*", re.I | re.S
+    _BOM + r"(?:[\t\n\f\r ]|<!--(?:-?>|[^\x1b]*?--!?>)|<\?[^>\x1b]*>|<!doctype\b[^>\x1b]*>)*", re.I
 )
-"""What may stand before the first element. A script after it comes first, and leaves the page in its mode."""
-HEAD: Final = re.compile(r"<head\b[^>]*>", re.I)
+"""What may stand before the first element. A script after it comes first, and leaves the page in its mode.
+
+Ends are those of the HTML standard. An escape (of ISO-2022-JP) could give other signs to what follows.
+"""
+_BESIDE: Final = r"(?:\s|<!--(?:(?!--)[^\x1b])*-->|<\?(?:(?!\?>)[^\x1b])*\?>)*"
+_ATTRIBUTES: Final = r"""(?:[^<>"'\x1b]|"[^"<\x1b]*"|'[^'<\x1b]*')*"""
+HEAD: Final = re.compile(
+    rf"{_BOM}{_BESIDE}(?:<!DOCTYPE\s{_ATTRIBUTES}>{_BESIDE})?<html\b{_ATTRIBUTES}>{_BESIDE}<head\b{_ATTRIBUTES}>"
+)
+"""What stands before what is in the head of a page in XML; its document type has nothing of its own."""
 XHTML: Final = "application/xhtml+xml"
 WHOLE: Final = re.compile(rb"<(?:!doctype|html|head|body)\b", re.I)
 """What a page has that is more than a piece of one."""
@@ -149,8 +158,8 @@ def _with_script(script: str, observer: str, body: bytes, codec: str, kind: str)
     page = body.decode(codec, errors)
     element = f"{loaded}<script>{script}</script>"
     if kind.startswith(XHTML):
-        if (head := HEAD.search(page)) is None:
-            raise Undecodable("it has no head")
+        if (head := HEAD.match(page)) is None:
+            raise Undecodable("it does not begin with html and head, as a page in XML should")
         start, element = head.end(), f"{loaded}<script><![CDATA[{script}]]></script>"
     else:
         prologue = PROLOGUE.match(page)

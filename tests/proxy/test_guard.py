@@ -1,5 +1,6 @@
 """The script in pages: it comes first, runs under any policy, and changes neither text nor mode of a page."""
 
+import random
 from pathlib import Path
 
 import httpx
@@ -13,7 +14,7 @@ from proxy.guests import Guests
 from proxy.server import run_proxy
 from proxy.session import AllowList, Session
 from tests.proxy.test_guests import NEXT, SHOP, OneVisit
-from tests.support import pages
+from tests.support import pages, size
 
 pytestmark = [pytest.mark.browser]
 
@@ -81,6 +82,51 @@ async def test_the_script_is_first_and_the_page_is_what_it_was(ca_dir: Path) -> 
                     assert await page.get_attribute("html", "lang") == "x", name
             await browser.close()
     assert visit.seen == len(PAGES)
+
+
+THEIRS = "<script>self.first ??= 'theirs'</script>"
+BEGINNINGS = (
+    *("<!--", "-->", "--!>", "<!-->", "<!--->", "--", "<?", "?>", "<![CDATA[", "]]>", " ", "\n", THEIRS),
+    *("<!doctype html>", "<!DOCTYPE", ">", "]>", "<!DOCTYPE html [<!ENTITY x '", "&x;", "\x1b$B", "\x1b(B"),
+    *("<html>", "<head>", '<html a="', '<html xmlns="http://www.w3.org/1999/xhtml">'),
+)
+KINDS = ("text/html", "text/html; charset=iso-2022-jp", "application/xhtml+xml")
+BODY = "<body><p>x</p></body></html>"
+
+
+def beginning(chance: random.Random) -> str:
+    """What confuses a reader of pages, and then a page with a script of its own."""
+    parts = [chance.choice(BEGINNINGS) for _ in range(chance.randint(1, 6))]
+    return "".join([*parts, THEIRS, "-->" * chance.randint(0, 1)])
+
+
+async def test_no_page_runs_its_own_script_before(ca_dir: Path) -> None:
+    chance, found = random.Random(3), dict[str, Response]()
+    whole = '<html xmlns="http://www.w3.org/1999/xhtml"><head></head>'
+    for number in range(size(150, 3_000)):
+        kind = KINDS[number % len(KINDS)]
+        text = f"{beginning(chance)}{whole * (number % 2)}{BODY}"
+        found[f"/{number}"] = Response(text.encode(), headers={"content-type": kind})
+    async with pages(found) as url:
+        visit = OneVisit(Session(Plan(), SHOP, AllowList.of(url), script="self.first ??= 'ours'"))
+        guests = Guests(lambda: visit, by_cookie=False)
+        async with run_proxy(ca_dir, guests=guests) as proxy, async_playwright() as playwright:
+            slot = await proxy.open_slot()
+            browser = await playwright.chromium.launch(
+                executable_path=find_browser(playwright),
+                args=["--no-sandbox"],
+                proxy={"server": slot.url, "bypass": "<-loopback>"},
+            )
+            page = await browser.new_page()
+            await page.request.post(NEXT)
+            for path, response in found.items():
+                shown = await page.goto(f"{url.rstrip('/')}{path}")
+                assert shown
+                # A page in XML that is not well-formed may run nothing, or is not shown.
+                allowed = {"ours"} if "xml" not in response.headers["content-type"] else {"ours", None}
+                first = await page.evaluate("self.first ?? null")
+                assert shown.status == 502 or first in allowed, response.body
+            await browser.close()
 
 
 OBSERVER = "self.observes = true; document.currentScript.remove()"
