@@ -43,6 +43,10 @@ Owner = Callable[[tuple[str, int], tuple[str, int]], Awaitable[bool]]
 FRAMES = DOCUMENTS - {"document"} | {"fencedframe"}
 
 
+class NotNow(Exception):
+    """No trial can be given at the moment; the message, for the guest, says why."""
+
+
 class Visit(Protocol):
     """One trial of a guest."""
 
@@ -96,10 +100,10 @@ class Visit(Protocol):
 class Guests:
     """The mitmproxy addon that gives trials to guests; it comes before the addon that rewrites.
 
-    `welcome` gives the next trial, None when all are done. `by_cookie`: a guest is known by a cookie, where
-    the port stands for a shop, rather than by the port. `stopped_at` is the path to which a page leads when
-    the guest was about to press what is never pressed, and `reports_to` the one to which pages report.
-    Without `welcome` only those are guests that are seated at a port.
+    `welcome` gives the next trial, None when all are done; it raises NotNow. `by_cookie`: a guest is known
+    by a cookie, where the port stands for a shop, rather than by the port. `stopped_at` is the path to which
+    a page leads when the guest was about to press what is never pressed, and `reports_to` the one to which
+    pages report. Without `welcome` only those are guests that are seated at a port.
     """
 
     def __init__(
@@ -233,7 +237,11 @@ class Guests:
             if visit is None and self._by_cookie:
                 name = secrets.token_urlsafe(16)
                 headers["set-cookie"] = f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Lax"
-            visit = self._begin(name)
+            try:
+                visit = self._begin(name)
+            except NotNow as why:
+                flow.response = http.Response.make(503, error_page("Not now", str(why)), headers)
+                return
         if action == "trial" or "application/json" in flow.request.headers.get("accept", ""):
             headers["content-type"] = "application/json"
             facts = describe(visit, all_done=self._all_done)

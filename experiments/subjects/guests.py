@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,10 +33,11 @@ from experiments.records.errors import DatabaseFailure, cause
 from experiments.records.interventions import never_received, warnings
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
+from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
-from proxy.guests import PREFIX, Guests
+from proxy.guests import PREFIX, Guests, NotNow
 from proxy.reverse import Origin
 from proxy.server import run_proxy
 
@@ -72,7 +72,10 @@ class TrialDispenser:
     def welcome(self) -> GuestTrial | None:
         """Return the next trial; its time begins to run.
 
-        Returns None when all are given away, or none can be claimed.
+        Returns None when all are given away, or run elsewhere.
+
+        Raises:
+            NotNow: the database cannot be asked.
         """
         trial = self._next()
         if trial is None:
@@ -91,7 +94,7 @@ class TrialDispenser:
                 claimed = self._claim(self._trials[0].id)
             except DatabaseFailure as error:
                 _tell(f"no trial is given: {cause(error)}")
-                return None
+                raise NotNow("The records cannot be reached. Try again in a moment.") from None
             trial = self._trials.popleft()
             if claimed:
                 return trial
@@ -124,8 +127,8 @@ async def serve_guests(options: GuestSettings) -> None:
     Ended trials go to stdout as lines of JSON.
 
     Raises:
-        UserError: a mistake in the experiment or an option, a start page that could not be treated, or a port
-            is taken.
+        UserError: a mistake in the experiment or an option, a start page that could not be treated, a port is
+            taken, or trials that have ended cannot be stored.
     """
     design = load_shop_design(options.experiment, options.label)
     records = Records(options.db)
@@ -137,14 +140,29 @@ async def serve_guests(options: GuestSettings) -> None:
     wanted = options.reverse or (options.at if options.at != EMBEDDED else design.base_url or EMBEDDED)
     async with AsyncExitStack() as stack:
         stack.callback(_tell_unreceived, records, design.run_id)
-        writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
+        storing = set[asyncio.Task[None]]()
+        stack.push_async_callback(lambda: asyncio.gather(*storing))
+        writer = Writer(records, say=_tell)
+        stack.push_async_callback(writer.close)
+        over = asyncio.get_running_loop().create_future()
 
         wanted_in_all = len(records.finished(design.run_id)) + len(trials)
         admission = Admission(records, design.run_id, trials=wanted_in_all, say=_tell)
 
-        def finished(record: TrialRecord) -> None:
+        async def store(record: TrialRecord) -> None:
+            try:
+                await writer.store(record)
+            except UserError as error:
+                _say(record, not_saved=str(error))
+                if not over.done():
+                    over.set_exception(error)
+                return
             admission.settle(record)
-            writer.submit(records.save, record).add_done_callback(lambda saved: _say(record, saved))
+            _say(record)
+
+        def finished(record: TrialRecord) -> None:
+            storing.add(task := asyncio.create_task(store(record)))
+            task.add_done_callback(storing.discard)
 
         def claim(trial: str) -> bool:
             # In the loop: a guest waits for its trial, and a database is asked in milliseconds.
@@ -189,7 +207,7 @@ async def serve_guests(options: GuestSettings) -> None:
         )
         sys.stderr.flush()
         ready(slot.url)
-        await asyncio.Event().wait()
+        await over
 
 
 def _wanted(design: ShopDesign, records: Records, options: GuestSettings) -> list[ShopTrial]:
@@ -215,7 +233,7 @@ def _tell(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _say(record: TrialRecord, saved: Future[None]) -> None:
+def _say(record: TrialRecord, *, not_saved: str = "") -> None:
     trial = record.trial
     facts = {
         "trial": trial.trial,
@@ -223,7 +241,7 @@ def _say(record: TrialRecord, saved: Future[None]) -> None:
         "choice": trial.choice,
         "reason": trial.reason,
     }
-    if error := saved.exception():
-        facts["not_saved"] = str(error)
+    if not_saved:
+        facts["not_saved"] = not_saved
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()

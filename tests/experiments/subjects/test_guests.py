@@ -210,6 +210,29 @@ def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> Non
         assert guest.get(first["urls"][0]).status_code == 403
 
 
+@pytest.mark.slow
+def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path) -> None:
+    with (
+        served(tmp_path, "--db", "sqlite:///t.db?timeout=0.1") as shop,
+        httpx.Client(proxy=shop.url) as guest,
+        sqlite3.connect(tmp_path / "t.db", isolation_level=None) as other,
+    ):
+        first = guest.post(f"{OWN}next", headers=JSON).json()["trial"]
+        other.execute("BEGIN IMMEDIATE")
+        guest.post(f"{OWN}end")
+        shop.said.next("waiting for the database")
+        later = guest.post(f"{OWN}next", headers=JSON)
+        assert later.status_code == 503
+        assert "The records cannot be reached" in later.text
+        other.execute("ROLLBACK")
+        assert shop.ended() == {
+            **{"trial": first, "outcome": "no_choice", "choice": None},
+            "reason": "the guest ended the trial",
+        }
+        assert shop.rows("select trial from trials") == [(first,)]
+        assert guest.post(f"{OWN}next", headers=JSON).json()["trial"] not in (first, None)
+
+
 @pytest.mark.browser
 def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> None:
     with served(tmp_path) as one, served(tmp_path) as two:
