@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -61,11 +62,14 @@ async def shop(seed: int = 0, port: int = 0, say: Say = logger.warning) -> Async
 async def _keep(process: asyncio.subprocess.Process, seed: int, url: str, say: Say) -> None:
     """See that a shop is there until this is cancelled; then end it."""
     try:
-        for _ in range(MOST_RESTARTS):
+        for restarts in count():
             await _until_still(process)
             if process.returncode is None:
                 process.kill()
             await process.wait()
+            if restarts == MOST_RESTARTS:
+                say(f"the shop {url} died, or stood still, {restarts + 1} times; it is not started again")
+                return
             # It listens only when it is ready: whoever watches the port sees that it was away.
             process = await _start(seed, "--port", str(urlsplit(url).port))
             await _ready(process)

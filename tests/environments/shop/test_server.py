@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from environments.shop import server
 from environments.shop.server import shop
 from interventions.errors import UserError
 from tests.support import own_processes
@@ -130,3 +131,17 @@ async def test_it_is_ended_where_the_block_fails_at_once() -> None:
         async with shop():
             raise RuntimeError("full disk")
     assert own_processes("environments.shop") == others
+
+
+@pytest.mark.slow
+async def test_it_is_started_again_so_often_and_then_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_RESTARTS", 2)
+    said = asyncio.Queue[str]()
+    others = own_processes("environments.shop")
+    async with shop(say=said.put_nowait) as url, httpx.AsyncClient() as client:
+        for told in ("it was started again", "it was started again", "it is not started again"):
+            assert (await client.get(url)).status_code == 200
+            (process,) = own_processes("environments.shop") - others
+            os.kill(process, signal.SIGKILL)
+            assert told in await said.get()
+        assert await is_gone(url)
