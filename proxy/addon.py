@@ -234,6 +234,7 @@ def treat(
         session.awaited.pop(result.product, None)
     page = ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
     session.note_page(page)
+    session.note_replaced(result)
     session.note_sent(request.url, content_type(response), body, result, totals=totals)
     if any(receipt.role.startswith("row.") for receipt in result.receipts):
         session.totals = (cart, page.moved_totals(session.site))

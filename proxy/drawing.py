@@ -90,7 +90,7 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         done = f"replaced {sent['replaced']}" if sent["replaced"] else "written into what an edit has put in"
         session.note_failure(f"{url}: the page's scripts have {done}")
         return FAILED
-    product, came, earlier = session.product_at(url), urljoin(base, sent["came"]), session.earlier()
+    product, came, earlier = session.product_at(url), urljoin(base, sent["came"]), dict(session.earlier)
     try:
         result = rewrite(
             body,
@@ -122,6 +122,7 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         session.note_page(page)
     else:
         session.keep(page)
+    session.note_replaced(result)
     if session.note_drawn(result.receipts):
         session.note_sent(url, KIND, body, result, came, earlier)
     session.note_added(in_cart(page, session))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from interventions.apply.engine import Receipt
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
@@ -19,6 +20,9 @@ from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_problems import did_you_mean
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import Added, AllowList, Session, ShownPage
+
+MOST_DRAWN: Final = 1_000
+"""The most receipts of pages as drawn that are remembered, so that each is printed once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +199,12 @@ class PrintingSession(Session):
         """Print a line for each receipt."""
         for receipt in receipts:
             say({"receipt": receipt.to_dict()})
+
+    def note_drawn(self, receipts: Iterable[Receipt]) -> bool:
+        """Print a line for each receipt of a page as drawn, once; those of long ago are forgotten."""
+        if len(self.drawn) > MOST_DRAWN:
+            self.drawn.clear()
+        return super().note_drawn(receipts)
 
     def note_failure(self, reason: str) -> None:
         """Print a line for a planned edit that did not reach a page."""

@@ -225,8 +225,8 @@ class Session:
     """The receipts of pages as drawn, without hashes: those of a page that is drawn again are not new."""
     sent: list[SentPage] = field(default_factory=list)
     """What the shop has sent of the pages that have receipts, in order."""
-    prices: dict[str, Decimal] = field(default_factory=dict)
-    """By product, the price that edits of data have replaced first."""
+    earlier: dict[str, Earlier] = field(default_factory=dict)
+    """By product, what edits of data have replaced: the first price, and all names."""
     totals: tuple[int | None, Mapping[Decimal, Decimal]] = (None, NO_TOTALS)
     """How often the cart had changed when its lines were shown last, and the totals that had moved then."""
     step: int = 0
@@ -362,7 +362,7 @@ class Session:
                 if each.product == product and each.edit == SetPrice.kind() and not each.is_data
                 if each.role.endswith(".price")
             )
-            old = self.prices.get(product) or next(map(read_figure, texts), None)
+            old = self.earlier.get(product, Earlier()).price or next(map(read_figure, texts), None)
             if old is not None and old != price:
                 yield product, Repriced(old, price)
 
@@ -396,7 +396,6 @@ class Session:
         """Keep what a page was made of that has receipts; see `SentPage`."""
         if self.ended or not result.receipts:
             return
-        self.prices = {**result.prices, **self.prices}
         if len(self.sent) >= MOST_PAGES or self._sent_bytes >= MOST_BYTES:
             return
         self._sent_bytes += len(body)
@@ -448,14 +447,15 @@ class Session:
         self.drawn |= plain.keys()
         return bool(new)
 
-    def earlier(self) -> dict[str, Earlier]:
-        """Return, by product, what edits of data have replaced."""
-        found = {product: Earlier(price=price) for product, price in self.prices.items()}
-        for each in self.receipts:
+    def note_replaced(self, result: Rewrite) -> None:
+        """Keep what edits of data have replaced of products."""
+        for product, price in result.prices.items():
+            known = self.earlier.get(product, Earlier())
+            self.earlier[product] = known if known.price is not None else replace(known, price=price)
+        for each in result.receipts:
             if each.role == "data.name" and each.before != each.after:
-                known = found.get(each.product, Earlier())
-                found[each.product] = replace(known, names=known.names | {each.before})
-        return found
+                known = self.earlier.get(each.product, Earlier())
+                self.earlier[each.product] = replace(known, names=known.names | {each.before})
 
     def note_failure(self, reason: str) -> None:
         """Keep the reason why a planned edit did not reach a page."""

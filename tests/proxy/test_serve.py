@@ -9,21 +9,28 @@ import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 
 import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
+from mitmproxy import http
 
 from environments.shop.server import shop
 from experiments.cli import main
 from experiments.designs.choice_sets.shop_products import shop_products
-from interventions.apply.plan import Plan, ProductFacts
+from interventions.apply.engine import PlaceMemory
+from interventions.apply.plan import Plan, ProductFacts, Treatment
+from interventions.edits.set_price import SetPrice
+from interventions.edits.strike_price import StrikePrice
 from interventions.errors import UserError
 from interventions.files.schema import load_interventions
-from interventions.yaml.sitemap import load_site_map
+from interventions.yaml.sitemap import SiteMap, load_site_map
+from proxy.addon import treat
 from proxy.authority import Authority
+from proxy.drawing import edited
 from proxy.serve import PrintingSession, parse_values, plan_for
 from proxy.server import Proxy
 from proxy.session import AllowList, Session
@@ -332,3 +339,30 @@ async def test_nothing_is_kept_of_what_has_passed(proxy: Proxy, capsys: pytest.C
         assert held() == few
         slot.session = None
     assert capsys.readouterr().out.count('"receipt"') >= 5
+
+
+@pytest.mark.parametrize("kind", [Session, PrintingSession])
+def test_a_page_that_scripts_draw_has_what_its_data_have_replaced(
+    kind: type[Session], capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = SiteMap.model_validate(
+        {
+            **{"name": "drawn", "drawn": True, "pages": {"product": {"css": "h1"}}},
+            "roles": {"product.title": [{"css": "h1"}], "product.price": [{"css": ".price"}]},
+            "data": [{"url": "/api/*", "items": "$.*", "link": "$.url", "roles": {"price": "$.price"}}],
+        }
+    )
+    cheap = Treatment("cheap", "lamp", (SetPrice(Decimal(949)), StrikePrice()))
+    session = kind(Plan((cheap,)), site, None)
+    data = json.dumps([{"url": "/lamp", "price": 1299}]).encode()
+    response = http.Response.make(200, data, {"content-type": "application/json"})
+    treat(http.Request.make("GET", "http://shop.test/api/lamp"), response, session, PlaceMemory())
+    number = "data-souk-number"
+    page = f"<body {number}=1><h1 {number}=2>Lamp</h1><p class=price {number}=3>$949"
+    sent = {"at": "/lamp", "came": "/lamp", "html": page, "replaced": ""} | dict.fromkeys(
+        ("late", "undone", "spoilt"), False
+    )
+    answer = edited(sent, "http://shop.test/lamp", session)
+    assert "$1,299" in json.dumps(answer["changes"])
+    assert "treatment_failed" not in capsys.readouterr().out
+    assert session.failures == []
