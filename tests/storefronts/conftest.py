@@ -8,6 +8,19 @@ from environments.browser import run_browsers
 from proxy.server import Proxy, Slot, run_proxy
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give all tests of a shop to one worker: a shop has one database, for one server."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            given = (
+                item.callspec.params
+                if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+                else {}
+            )
+            shop = given.get("name", item.path.stem.removeprefix("test_"))
+            item.add_marker(pytest.mark.xdist_group(shop))
+
+
 @pytest.fixture(scope="module")
 async def proxy(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Proxy]:
     ca_dir: Path = tmp_path_factory.mktemp("ca")
