@@ -8,16 +8,13 @@ from environments.browser import run_browsers
 from proxy.server import Proxy, Slot, run_proxy
 
 
+@pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give all tests of a shop to one worker: a shop has one database, for one server."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            given = (
-                item.callspec.params
-                if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-                else {}
-            )
-            shop = given.get("name", item.path.stem.removeprefix("test_"))
+            given = getattr(item, "callspec", None)
+            shop = (given.params if given else {}).get("name", item.path.stem.removeprefix("test_"))
             item.add_marker(pytest.mark.xdist_group(shop))
 
 
