@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.design import Design, Mode
@@ -10,8 +10,9 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
 from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.experiment_file import Task
 from interventions.errors import UserError
-from interventions.yaml.yaml_source import Source
+from interventions.yaml.yaml_source import Source, did_you_mean
 
 AnyDesign = Design[Any]
 """A design whose kind of trials is known only once the experiment's file is read."""
@@ -27,7 +28,7 @@ def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
 
     mode: used in place of the file's own mode. Raises UserError with file, line and key.
     """
-    source = experiment_source(name)
+    source = _read(name)
     return _sized(TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
 
 
@@ -39,7 +40,7 @@ def load_shop_design(name: str, subject: str, *, shown: bool = False) -> ShopDes
     Raises:
         UserError: a mistake in the experiment, or it has modalities and the subject looks at pages by itself.
     """
-    source = experiment_source(name)
+    source = _read(name)
     task = str(source.data.get("task"))
     if task in TASKS:
         raise UserError(
@@ -50,6 +51,20 @@ def load_shop_design(name: str, subject: str, *, shown: bool = False) -> ShopDes
         cause = "this subject looks at pages by itself, and Souk shows it none in another way"
         raise source.error(("observation",), f"{cause}; remove the key")
     return design
+
+
+def _read(name: str) -> Source:
+    """Read a file of an experiment. Raises UserError: it is one of interventions, or of an unknown task."""
+    source = experiment_source(name)
+    if "interventions" in source.data and not source.data.keys() & {"name", "goal", "task"}:
+        message = "this is a file of interventions; name it in an experiment, as factors.nudge.interventions"
+        raise source.error(("interventions",), message)
+    task, known = source.data.get("task"), (*get_args(Task), *TASKS)
+    if isinstance(task, str) and task not in known:
+        raise source.error(
+            ("task",), f'unknown value "{task}"; {did_you_mean(task, known, noun="use one of")}'
+        )
+    return source
 
 
 def stored_design(source: Source, subject: str) -> AnyDesign:

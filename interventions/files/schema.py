@@ -227,6 +227,8 @@ def load_interventions(name_or_path: str | Path, site: SiteMap | None = None) ->
 
 def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
     """Make the interventions that are written in `source`. Raises YamlError with every mistake."""
+    if "interventions" not in source.data and source.data.keys() & {"goal", "task"}:
+        raise source.error((), "this is an experiment; `souk run FILE --dry-run` checks it")
     problems = _repeated_ids(source)
     try:
         file = validate(source, InterventionFile, context={"roles": site.names})

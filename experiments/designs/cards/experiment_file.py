@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from experiments.designs.design import Mode
-from experiments.designs.inputs.experiment_file import Limits, Name, StrictModel
+from experiments.designs.inputs.experiment_file import Agents, Limits, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
 from interventions.yaml.yaml_source import problem_at
 
@@ -119,7 +119,7 @@ class CardExperiment(StrictModel):
     cards: str
     """A file of interventions with cards: a shipped one by name, or a path."""
     design: Parts
-    agents: tuple[str, ...] = ("simulated:balanced",)
+    agents: Agents = ("simulated:balanced",)
     temperature: Temperature | None = None
     """Sampling temperature; null: the provider's own. A battery has its own list."""
     limits: Limits = Limits()

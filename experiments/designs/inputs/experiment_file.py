@@ -1,9 +1,10 @@
 """Find experiment files of every kind, and define the keys that all of them have."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml
@@ -11,7 +12,17 @@ from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml
 LIBRARY = Path(__file__).parents[2] / "library"
 
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
+_NAME = r"[a-z0-9][a-z0-9-]*"
+
+
+def _check_name(text: str) -> str:
+    if not re.fullmatch(_NAME, text):
+        raise ValueError(f'"{text}" is no name; use lower-case letters, digits and dashes, such as my-study')
+    return text
+
+
+Name = Annotated[str, Field(max_length=60), AfterValidator(_check_name)]
+Agents = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class StrictModel(BaseModel):

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from experiments.designs.inputs.experiment_file import Name, StrictModel
+from experiments.designs.inputs.experiment_file import Agents, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
 from interventions.yaml.yaml_source import problem_at
 
@@ -61,7 +61,7 @@ class ScoreExperiment(StrictModel):
     """How many orders `permutations` draws."""
     legacy_scoring: bool = False
     """Score as the published data were: the tokens of the bare target in the place of those in the text."""
-    agents: Annotated[tuple[str, ...], Field(min_length=1)] = ("hf:tiny-anchor",)
+    agents: Agents = ("hf:tiny-anchor",)
     seed: int = Field(default=0, ge=0)
     plan: PlanSection | None = None
     """What `souk register` freezes before the first trial."""

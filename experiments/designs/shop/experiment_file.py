@@ -17,7 +17,7 @@ from agents.computer.options import ComputerOptions, misfit
 from environments.launchable import LAUNCHABLE
 from environments.views import Modality
 from experiments.designs.choice_sets.options import Options
-from experiments.designs.inputs.experiment_file import Limits, Name, StrictModel
+from experiments.designs.inputs.experiment_file import Agents, Limits, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.designs.shop.attributes import Attributes
 from experiments.designs.shop.stopping import Stopping
@@ -31,6 +31,9 @@ _URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
 
 
+Task = Literal["compare-tabs", "listing", "search"]
+
+
 class NudgeFactor(StrictModel):
     """The treatment: which texts, on which alternative."""
 
@@ -38,7 +41,7 @@ class NudgeFactor(StrictModel):
     """A file of interventions: a shipped one by name, or a path."""
     only: tuple[str, ...] = ()
     """Ids to use; all of the file when empty."""
-    on: tuple[Literal["none", "each"], ...] = ("none", "each")
+    on: Annotated[tuple[Literal["none", "each"], ...], Field(min_length=1)] = ("none", "each")
     """`none`: a control without the nudge; `each`: every alternative carries it in turn."""
 
 
@@ -152,7 +155,7 @@ class Experiment(StrictModel):
     """Where below the environment's address a product's page is; by default `${key}.html`."""
     site: str = "onestopmarket"
     """Site map of the shop: a shipped one by name, or a path."""
-    task: Literal["compare-tabs", "listing", "search"] = "compare-tabs"
+    task: Task = "compare-tabs"
     """`compare-tabs`: each alternative's page in a tab of its own; the last tab is seen first. `listing`: one
     tab with a page of the category that lists the choice set. `search`: one tab with the home page; what the
     search lists is the choice set."""
@@ -173,7 +176,7 @@ class Experiment(StrictModel):
     """The options of models that look at pictures, by the agent's name."""
     prompt: str = "default"
     """The prompt of language models: `default`, or a folder of templates."""
-    agents: tuple[str, ...] = ("simulated:balanced",)
+    agents: Agents = ("simulated:balanced",)
     limits: Limits = Limits()
     repeats: int = Field(default=1, ge=1)
     """Times that every trial is repeated with a new seed."""
@@ -223,14 +226,25 @@ class Experiment(StrictModel):
                 " remove this key"
             )
             raise problem_at("stopping", message=message)
-        nudge = self.factors.nudge
-        if self.stopping.effect == "nudge" and (nudge is None or "each" not in nudge.on):
-            message = "no product carries a nudge in turn; give factors.nudge with on: [each], or write order"
-            raise problem_at("stopping", "effect", message=message)
-        if self.stopping.effect == "order" and self.factors.order != "both":
-            message = "the order is the same in all trials; write factors.order: both, or effect: nudge"
-            raise problem_at("stopping", "effect", message=message)
+        if untold := self._untold(self.stopping.effect):
+            raise problem_at("stopping", "effect", message=f"{untold}, or another effect")
         return self
+
+    @model_validator(mode="after")
+    def _can_be_tested(self) -> Self:
+        for number, each in enumerate(self.plan.hypotheses if self.plan else ()):
+            if each.effect and (untold := self._untold(each.effect)):
+                raise problem_at("plan", "hypotheses", number, "effect", message=untold)
+        return self
+
+    def _untold(self, effect: str) -> str:
+        """Why trials of this experiment do not tell an effect, and what to do; empty: they do."""
+        nudge = self.factors.nudge
+        if effect == "nudge" and (nudge is None or "each" not in nudge.on):
+            return "no product carries a nudge in turn; give factors.nudge with on: [each]"
+        if effect == "order" and self.factors.order != "both":
+            return "the order is the same in all trials; write factors.order: both"
+        return ""
 
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:

@@ -70,7 +70,11 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
                 ("factors", "nudge", "only", index),
                 f"{factor.interventions} has no intervention {name!r}; it has {', '.join(known)}",
             )
-    return tuple(known[name] for name in factor.only or known)
+    found = tuple(known[name] for name in factor.only or known)
+    if cards := [item.id for item in found if item.card]:
+        message = f"{', '.join(cards)}: cards change no page; name nudges, or ask cards with task: card"
+        raise source.error(place, message)
+    return found
 
 
 def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> ShopSets:

@@ -190,6 +190,12 @@ def test_mistakes_in_interventions(tmp_path: Path, head: str, message: str) -> N
     assert mistake(tmp_path, "      - set_price: 1", head) == message
 
 
+def test_an_experiment_is_no_file_of_interventions(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text("name: e\ngoal: Buy.\n")
+    with pytest.raises(UserError, match="this is an experiment; `souk run FILE --dry-run` checks it"):
+        load_interventions(tmp_path / "e.yaml")
+
+
 def test_two_interventions_cannot_have_one_id(tmp_path: Path) -> None:
     edits = "      - set_price: 1\n  - kind: price\n    id: a\n    edits: [{set_price: 2}]"
     assert (

@@ -59,6 +59,17 @@ def test_the_shipped_experiments_can_be_read() -> None:
         ("attributes: {prices: [1, 2]}", r'attributes\.prices: unknown key; did you mean "price"'),
         ("attributes: {price: [-10%, 10%]}\nmatch: [price]", "match: the price is drawn too"),
         ("profiles: []", "profiles: "),
+        ("profiles: [price_increased]", r'profiles\[0\]: "price_increased" is no name; use lower-case'),
+        ("agents: []", "agents: the list is empty"),
+        ("factors: {nudge: {interventions: nudges, on: []}}", r"factors\.nudge\.on: the list is empty"),
+        (
+            "plan: {hypotheses: [{name: h, effect: nudge}]}",
+            r"plan\.hypotheses\[0\]\.effect: no product carries a nudge in turn",
+        ),
+        (
+            "plan: {hypotheses: [{name: h, effect: order}]}\nfactors: {order: listed}",
+            r"plan\.hypotheses\[0\]\.effect: the order is the same in all trials",
+        ),
         ("profiles: [{id: mine, txt: x}]", r"profiles\[0\]\.txt: unknown key"),
     ],
 )
