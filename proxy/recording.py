@@ -36,14 +36,19 @@ CONNECTION = ("connection", "keep-alive", "proxy-connection", "transfer-encoding
 """Headers of the connection on which the answer came."""
 
 _BOUNDARY = re.compile(r'multipart/form-data;.*?boundary="?([^";,\s]+)', re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_ENDS_A_LINE = re.compile(r"[\0\r\n]")
+_FOLD = re.compile(rb"[ \t]*\r\n[ \t]+")
+"""Where a header goes on in the next line (RFC 9112, section 5.2)."""
 
 RequestKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """A recorded answer, and the request that it answered. `body` and `request_body` are hashes, or empty."""
+    """A recorded answer, and the request that it answered. `body` and `request_body` are hashes, or empty.
+
+    Raises ValueError for what no answer has, or what would be more than one header when it is replayed.
+    """
 
     method: str
     url: str
@@ -57,12 +62,12 @@ class RecordedAnswer:
 
     def __post_init__(self) -> None:
         texts = (self.method, self.url, self.request_body, self.reason, self.body, *sum(self.headers, ()))
-        if not all(isinstance(text, str) and not _CONTROL.search(text) for text in texts):
-            raise ValueError("a text is none, or holds control characters")
+        if not all(isinstance(text, str) and not _ENDS_A_LINE.search(text) for text in texts):
+            raise ValueError("a header or another text of it holds the end of a line, or is no text")
         if not re.fullmatch(r"([0-9a-f]{32})?", self.body):
             raise ValueError("the hash of the body is none")
-        if type(self.status) is not int or not 200 <= self.status <= 599:
-            raise ValueError("the status is none")
+        if type(self.status) is not int or not 200 <= self.status <= 999:
+            raise ValueError(f"its status is {self.status}, and those of answers are 200 to 999")
         if type(self.size) is not int or self.size < 0:
             raise ValueError("the size is none")
 
@@ -180,17 +185,19 @@ class BodyWriter:
                 self._error = error
         return piece
 
-    def close(self) -> str:
-        """Put the body in its place and return its hash; empty for an empty body. Raises OSError."""
+    @property
+    def digest(self) -> str:
+        """The hash of what has passed; empty for an empty body."""
+        return self._hash.hexdigest() if self.size else ""
+
+    def close(self) -> None:
+        """Put the body in its place. Raises OSError."""
         if self._error is not None:
             raise self._error
-        if self._file is None:
-            return ""
-        self._file.write(self._packer.flush())
-        self._file.close()
-        digest = self._hash.hexdigest()
-        self._path.replace(self._recording.path(digest))
-        return digest
+        if self._file is not None:
+            self._file.write(self._packer.flush())
+            self._file.close()
+            self._path.replace(self._recording.path(self.digest))
 
     def abort(self) -> None:
         """Remove the unfinished body."""
@@ -253,13 +260,15 @@ class Recorder:
                 status=response.status_code,
                 reason=response.reason,
                 headers=_as_text(flow.metadata.pop(HEADERS)),
-                body=writer.close(),
+                body=writer.digest,
                 size=writer.size,
             )
+            writer.close()
             self.recording.add(answer)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             writer.abort()
-            logger.error("%s: %s is not recorded: %s", self.recording.folder, url, error.strerror)
+            why = error.strerror if isinstance(error, OSError) else error
+            logger.error("%s: %s is not recorded: %s", self.recording.folder, url, why)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Remove the body of an answer that broke off."""
@@ -320,7 +329,7 @@ class Replayer:
 
 
 def _as_text(fields: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
-    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in fields)
+    return tuple((name.decode("latin-1"), _FOLD.sub(b" ", value).decode("latin-1")) for name, value in fields)
 
 
 def _digest(data: bytes) -> str:

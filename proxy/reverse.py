@@ -16,8 +16,8 @@ from mitmproxy import http
 from interventions.errors import UserError
 from proxy.addon import CSP, MAX_DOCUMENT_BYTES, media_type, replace_body
 from proxy.decoding import Undecodable, decode
+from proxy.session import WEB_PORTS
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
 MAPPING = "souk_mapping"
 ASKED = "souk_asked"
 """The metadata key for the host and port that the client asked for."""
@@ -50,7 +50,7 @@ class Origin:
         """Return the origin of a URL. Raises UserError where it has none, or where a path follows."""
         try:
             parts = urlsplit(url)
-            port = parts.port or DEFAULT_PORTS[parts.scheme]
+            port = parts.port or WEB_PORTS[parts.scheme]
         except (ValueError, KeyError):
             parts, port = urlsplit(""), 0
         if not parts.hostname or parts.path not in ("", "/") or parts.query or parts.username:
@@ -60,7 +60,7 @@ class Origin:
     @property
     def url(self) -> str:
         """The origin as a URL without path."""
-        default = DEFAULT_PORTS[self.scheme] == self.port
+        default = WEB_PORTS[self.scheme] == self.port
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if default else f":{self.port}")
 
@@ -204,5 +204,5 @@ class Outbound:
 def _hosts(origin: Origin) -> re.Pattern[bytes]:
     """The origin's host and port in a text in lower case."""
     host = re.escape(f"[{origin.host}]" if ":" in origin.host else origin.host)
-    port = r"(?::(?:80|443))?" if DEFAULT_PORTS[origin.scheme] == origin.port else f":{origin.port}"
+    port = r"(?::(?:80|443))?" if WEB_PORTS[origin.scheme] == origin.port else f":{origin.port}"
     return re.compile(rf"{host}{port}(?![\w-]|\.\w|:\d)".encode())

@@ -30,8 +30,10 @@ from interventions.yaml.sitemap import Data, SiteMap
 from proxy.card_run import CardRun
 from proxy.keys import new_key
 
-DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-
+WEB_PORTS = {"http": 80, "https": 443}
+"""Scheme of a page's address -> the port where the address names none."""
+DEFAULT_PORTS = {**WEB_PORTS, "ws": 80, "wss": 443}
+"""The same, with those of WebSockets."""
 
 _KEPT = 100
 """How many pages without edits are kept for their ids."""
@@ -205,7 +207,12 @@ class Session:
     """The cards that are asked in this episode; where they have plans, these take the place of `plan`."""
     receipts: list[Receipt] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    """Why planned edits did not reach a page. The page was replaced by an error page."""
+    """Why the trial does not count as treated; the first reason is told.
+
+    A planned edit did not reach a page, in whose place an error page was sent. Or, of pages that were passed
+    on: scripts undo edits, a message about a page cannot be read or was forged, requests and answers do not
+    tell the choice, redirects do not end, or there are too many pages.
+    """
     upstream_errors: list[str] = field(default_factory=list)
     """Documents that the shop could not deliver (connection refused, 5xx, not recorded)."""
     pages: list[ShownPage] = field(default_factory=list)
@@ -458,7 +465,7 @@ class Session:
                 self.earlier[each.product] = replace(known, names=known.names | {each.before})
 
     def note_failure(self, reason: str) -> None:
-        """Keep the reason why a planned edit did not reach a page."""
+        """Keep a reason why the trial does not count as treated; see `failures`."""
         if len(self.failures) < MOST_FAILURES:
             self.failures.append(reason)
 

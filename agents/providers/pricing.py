@@ -70,8 +70,8 @@ class PriceTable(BaseModel):
     models: dict[str, Price]
 
 
-def price_table() -> PriceTable:
-    """Return the prices that come with Souk, with the user's own in place of them.
+def price_tables() -> tuple[PriceTable, ...]:
+    """Return the tables in the order in which they count: the user's own, then the one of Souk.
 
     Raises:
         UserError: the user's file has a mistake.
@@ -80,25 +80,23 @@ def price_table() -> PriceTable:
 
 
 @functools.cache
-def _load(own: str) -> PriceTable:
-    table = load_model(Path(__file__).with_name("prices.yaml"), PriceTable)
-    if not own:
-        return table
-    mine = load_model(Path(own), PriceTable)
-    return PriceTable(as_of=mine.as_of, models={**table.models, **mine.models})
+def _load(own: str) -> tuple[PriceTable, ...]:
+    files = [*([Path(own)] if own else []), Path(__file__).with_name("prices.yaml")]
+    return tuple(load_model(file, PriceTable) for file in files)
 
 
 def price_of(name: str) -> Price | None:
     """Return the price of `PROVIDER:MODEL` or of a dated snapshot of it.
 
-    Returns None, with one warning, when the model is not listed.
+    Whatever fits in the user's own table goes before the table of Souk. Returns None, with one warning, when
+    the model is in neither.
     """
     provider, _, model = name.partition(":")
     plain = re.sub(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$", "", model)
-    models = price_table().models
-    for known in (name, f"{provider}:{plain}", f"{provider}:*", model, plain):
-        if known in models:
-            return models[known]
+    for table in price_tables():
+        for known in (name, f"{provider}:{plain}", f"{provider}:*", model, plain):
+            if known in table.models:
+                return table.models[known]
     _warn(name)
     return None
 

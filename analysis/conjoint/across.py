@@ -1,6 +1,5 @@
 """Compare agents with each other; where there are too few, tables are empty and give the reason."""
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,10 +10,9 @@ from analysis.conjoint.fits import Fits, Spec, headline
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.tables import agents_of, by_set_adjusted, model_frame
 from analysis.estimators.clogit import BY_SET
+from analysis.tables.sizes import model_sizes
 
 PERMUTATIONS = 2000
-
-_SIZE = re.compile(r"(?<![\d.x])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 
 
 def personality(fits: Fits) -> pd.DataFrame:
@@ -75,10 +73,10 @@ def model_size(sensitivity: pd.DataFrame, sizes: Mapping[str, float] | None) -> 
     """Return price sensitivity and size of each agent, and their rank correlation.
 
     sensitivity: the frame of `personality`. sizes: billions of parameters by agent; others are read from the
-    label, as in `gemma2_9b`. Extra column `size`.
+    label, as by `model_sizes`, whose errors it raises. Extra column `size`.
     """
     own = sensitivity[sensitivity["term"] == "price_sensitivity"]
-    size = pd.Series({agent: (sizes or {}).get(agent, size_of(agent)) for agent in own["group"]}, dtype=float)
+    size = pd.Series(model_sizes(own["group"], sizes), index=own["group"], dtype=float)
     rows: list[Row] = own.assign(size=own["group"].map(size)).to_dict("records")
     for row in rows:
         if np.isnan(row["size"]):
@@ -86,12 +84,6 @@ def model_size(sensitivity: pd.DataFrame, sizes: Mapping[str, float] | None) -> 
     estimates = own.set_index("group")["estimate"]
     rows.append(rank_correlation("rank_correlation", estimates, size))
     return tidy_frame(rows, "size")
-
-
-def size_of(agent: str) -> float:
-    """Return the billions of parameters that a label names, e.g. 9 for `gemma2_9b`; NaN if none."""
-    found = _SIZE.search(agent)
-    return float(found[1]) if found else np.nan
 
 
 def provider_of(agent: str) -> str:

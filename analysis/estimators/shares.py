@@ -7,7 +7,6 @@ import numpy.typing as npt
 from scipy import stats
 
 from analysis.estimators.lpm import LEAST_CLUSTERS
-from analysis.tables.frame import Floats
 
 LEAST_MIXED = 5
 """The clusters with, and those without, what is counted that an estimated design effect needs."""
@@ -47,17 +46,6 @@ def clustered_share(counts: npt.ArrayLike, sizes: npt.ArrayLike) -> ClusteredSha
     effective = min(n, share * (1 - share) / variance) if variance > 0 else n
     z = float(stats.t.ppf(0.975, clusters - 1))
     return ClusteredShare(*wilson_share_interval(share, effective, z), effective)
-
-
-def clustered_shares(counts: Floats, sizes: Floats) -> dict[str, Floats]:
-    """Return the columns of `clustered_share` for rows of cells x clusters, in percent but for the number."""
-    found = np.array([clustered_share(won, asked) for won, asked in zip(counts, sizes, strict=True)])
-    found = found.reshape(-1, 3)
-    return {
-        "clustered_low": 100 * found[:, 0],
-        "clustered_high": 100 * found[:, 1],
-        "effective_n": found[:, 2],
-    }
 
 
 def wilson_share_interval(

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 
 from analysis.tables.errors import AnalysisError
 
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
+_SIZE = re.compile(r"(?<![^\W_])(?<!\.)(\d+(?:\.\d+)?)b(?![^\W_])", re.IGNORECASE)
 
 
 def model_sizes(agents: Iterable[str], given: Mapping[str, float] | None = None) -> dict[str, float]:
     """Return the billions of parameters by agent; an unknown size is absent.
 
-    A size is as given, else as in the label, such as `llama-3.1-70b`. Raises AnalysisError for a given size
-    that is not above 0.
+    A size is as given, else as in the label, such as `llama-3.1-70b` or `gemma2_9b`; a label with two sizes
+    names none. Raises AnalysisError for a given size that is not above 0.
     """
     found = {}
     for agent in agents:

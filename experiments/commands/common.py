@@ -96,9 +96,10 @@ def open_records(db: str) -> "Records":
 
 def require_database(db: str) -> None:
     """Raise UserError for a SQLite file that does not exist."""
-    prefix = "sqlite:///"
-    file = Path(db.removeprefix(prefix))
-    if db.startswith(prefix) and not file.exists() and not file.with_name(f"{file.name}-wal").exists():
+    from experiments.records.database import file_of
+
+    file = file_of(db)
+    if file and not file.exists() and not file.with_name(f"{file.name}-wal").exists():
         raise UserError(f"--db {db}: no such file; run an experiment first: souk run nudges --db {db}")
 
 

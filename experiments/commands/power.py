@@ -208,13 +208,13 @@ class _Budget:
 
 
 def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:
-    from agents.providers.pricing import price_table
+    from agents.providers.pricing import price_tables
     from experiments.executors.expected_use import assumed
     from experiments.studies.budget import priced_trials
 
     trials = priced_trials(design, models)
     said = dict.fromkeys(assumed(design, agent, trials) for agent in models)
-    yield f"assumed: a request takes {'; or '.join(said)}; prices of {price_table().as_of}"
+    yield f"assumed: a request takes {'; or '.join(said)}; prices of {price_tables()[0].as_of}"
 
 
 @app.command("anova")

@@ -43,7 +43,7 @@ class Trajectory:
     errors: list[str] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     hits: list[tuple[Hit, ...]] = field(default_factory=list)
-    """What stood at the point of each action; None where it had no point."""
+    """What stood at the points of each action; empty where it had none."""
     vain_calls: tuple[Call, ...] = ()
     """The requests to a provider that brought no decision."""
     vain_checks: tuple[SafetyCheck, ...] = ()

@@ -156,16 +156,21 @@ def _guard(engine: Engine, file: GuardedFile) -> None:
 
 def in_its_place(url: str) -> str:
     """Return an empty database in memory for a SQLite file that does not exist: a look writes nothing."""
-    try:
-        path = sqlite_path(make_url(url))
-    except (ArgumentError, ValueError):  # which `connect` tells
-        return url
+    path = file_of(url)
     return url if path is None or path.exists() else "sqlite://"
 
 
+def file_of(url: str) -> Path | None:
+    """Return the file of a SQLite database; None where it has none, or the URL is malformed."""
+    try:
+        return sqlite_path(make_url(url))
+    except (ArgumentError, ValueError):  # which `connect` tells
+        return None
+
+
 def sqlite_path(url: URL) -> Path | None:
-    """Return the file of a SQLite database; None where it has none."""
-    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+    """Return the file of a SQLite database; None where it has none, or the URL names a host."""
+    if url.get_backend_name() != "sqlite" or url.host or url.database in (None, "", ":memory:"):
         return None
     return Path(str(url.database))
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 from agents.base import is_simulated
 from agents.providers import PROVIDERS
 from agents.providers.batches import SHARE
-from agents.providers.pricing import price_table
+from agents.providers.pricing import price_tables
 from agents.providers.settings import COMPUTERS
 from analysis.estimators.detectable import detectable_d, detectable_effect
 from experiments.console.progress import duration
@@ -145,7 +145,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
         None
         if workers.in_batches
         else max(use.requests * REQUEST_SECONDS / total_slots, count * core_seconds / cores),
-        f"assumed: a request takes {question}{pace}; prices of {price_table().as_of}",
+        f"assumed: a request takes {question}{pace}; prices of {price_tables()[0].as_of}",
     )
 
 

@@ -1,6 +1,5 @@
 """Write a first intervention for an author: a commented file, or one more item in an existing file."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from interventions.edits.registry import EDITS
 from interventions.errors import UserError
 from interventions.files.schema import make_interventions
 from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.writing import quoted, scalar
 from interventions.yaml.yaml_source import YamlError, did_you_mean, parse_yaml
 
 EXAMPLES: Final[dict[str, tuple[str, str]]] = {
@@ -28,6 +28,9 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     "card": ("card", "Would you buy this product?"),
 }
 """Kind -> its usual edit (none of a card), and an example of what this edit, or the card, is given."""
+
+FIGURES: Final = ("set_price", "set_rating", "set_reviews")
+"""The edits that are given a number."""
 
 ANALYSED: Final = ("nudge", "placebo")
 """The kinds that have a family and a direction."""
@@ -57,12 +60,12 @@ class Starter:
     def item(self, indent: str, newline: str = "\n") -> str:
         """Return the YAML of this intervention as an item of a list that is indented by `indent`."""
         rows = [
-            (f"- id: {self.id}", "its name in experiments and reports"),
+            (f"- id: {scalar(self.id)}", "its name in experiments and reports"),
             (f"  kind: {self.kind}", "what it is for"),
         ]
         if self.kind in ANALYSED:
             rows += [
-                (f"  family: {self._quoted(self.family or self.id)}", "the group that it is analysed with"),
+                (f"  family: {scalar(self.family or self.id)}", "the group that it is analysed with"),
                 (f"  direction: {self.direction:+d}", "+1 should pull towards the product, -1 push away"),
             ]
         if self.kind == "card":
@@ -76,7 +79,7 @@ class Starter:
         rows = [
             ("    look: shop", "or booking, survey: what its page looks like"),
             ("    intro: ${title}", "what is told before the question"),
-            (f"    question: {_in_quotes(self.value)}", "what is asked"),
+            (f"    question: {quoted(self.value)}", "what is asked"),
             (
                 '    reply: " Reply with only the letter ${letters}."',
                 "what follows in a prompt; a page has buttons",
@@ -94,32 +97,23 @@ class Starter:
         if edit not in EDITS:
             raise UserError(f"--kind {self.kind}: this version has no edit {edit}; choose another kind")
         if edit == "insert_text":
-            text = _in_quotes(self.value)
+            text = quoted(self.value)
             return (
-                f"insert_text: {{{self.where}: {self._quoted(self.role)}, text: {text}, style: {self.style}}}"
+                f"insert_text: {{{self.where}: {scalar(self.role, inside=True)}, text: {text}, "
+                f"style: {self.style}}}"
             )
         if edit == "reorder":
             return f"reorder: {{rank: {self.value}}}"
         if edit == "show_rating_text":
             return "show_rating_text: {}"
-        return f"{edit}: {self._quoted(self.value)}"
-
-    @staticmethod
-    def _quoted(text: str) -> str:
-        """As it is where YAML takes it as it is, else in quotes."""
-        plain = re.fullmatch(r"[A-Za-z0-9][\w.-]*( [\w.-]+)*", text, re.ASCII)
-        return text if plain else _in_quotes(text)
+        if edit in FIGURES and re.fullmatch(r"[0-9]+(\.[0-9]+)?", self.value):
+            return f"{edit}: {self.value}"
+        return f"{edit}: {scalar(self.value)}"
 
 
 def _commented(rows: Sequence[tuple[str, str]]) -> list[str]:
     width = max(len(row) for row, _ in rows)
     return [f"{row:<{width}}  # {comment}" for row, comment in rows]
-
-
-def _in_quotes(text: str) -> str:
-    """A double-quoted scalar; what nobody could see in it, such as other line ends, is escaped."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)
 
 
 def slug(text: str) -> str:

@@ -32,9 +32,6 @@ class Inline:
         return bool(self.styles or self.scripts or self.loaded or self.images or self.connects)
 
 
-NOTHING_INLINE = Inline()
-
-
 def allow(policy: str, inline: Inline) -> str:
     """Return a Content-Security-Policy header or `<meta>` value, changed no more than `inline` needs.
 

@@ -38,7 +38,6 @@ _CART_PATH: Final = re.compile(
     r"cart|basket|bag|add|line-?item|order|warenkorb|panier|carrito|koszyk|korb", re.I
 )
 _SAYS: Final = re.compile(r"alert|message|notice|notif|toast|flash|success|snackbar|confirm|added")
-_TOTAL: Final = re.compile(r"total|sum|amount")
 
 
 @dataclass(frozen=True)

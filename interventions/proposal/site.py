@@ -1,5 +1,6 @@
 """Make the whole proposal of a site map, and its YAML."""
 
+import json
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from interventions.proposal.scan import (
 )
 from interventions.proposal.selectors import names
 from interventions.yaml.sitemap import Link, Place, Value, product_key
+from interventions.yaml.writing import scalar
 
 _HEADINGS = {
     "item": "A card on listings",
@@ -277,20 +279,20 @@ def _around(node: LexborNode | None, scan: Scan) -> Iterator[str]:
 
 
 def _lines(proposal: Proposal) -> Iterator[str]:
-    yield f"# Site map of {proposal.product_url}"
+    yield f"# Site map of {_on_one_line(proposal.product_url)}"
     if proposal.listing_url:
-        yield f"# and {proposal.listing_url}"
+        yield f"# and {_on_one_line(proposal.listing_url)}"
     yield "# Proposed by souk interventions map: check each role. Its first place must be on the page."
-    yield f"name: {_scalar(proposal.name)}"
+    yield f"name: {scalar(proposal.name)}"
     if proposal.drawn:
         yield "drawn: true  # scripts draw the pages"
     if proposal.query:
         yield "# What tells the pages of products apart"
-        yield f"query: {_several([_scalar(name, inside=True) for name in proposal.query])}"
+        yield f"query: {_several([scalar(name, inside=True) for name in proposal.query])}"
     yield ""
     yield "pages:" if proposal.pages else "# pages:"
     for kind, css in proposal.pages.items():
-        yield f"  {kind}: {_scalar(css)}"
+        yield f"  {kind}: {scalar(css)}"
     if "cart" not in proposal.pages:
         yield "  # cart: a selector that is only on the cart's page"
     yield ""
@@ -324,14 +326,14 @@ def _lines(proposal: Proposal) -> Iterator[str]:
 def _choice_lines(learned: Learned) -> Iterator[str]:
     rules = learned.choice.model_dump(exclude_defaults=True)
     for name, several in rules.items():
-        yield f"  # {learned.reasons[name]}"
-        items = [flow(each) if isinstance(each, dict) else _scalar(each, inside=True) for each in several]
+        yield f"  # {_on_one_line(learned.reasons[name])}"
+        items = [flow(each) if isinstance(each, dict) else scalar(each, inside=True) for each in several]
         yield f"  {name}: {_several(items)}"
 
 
 def _role_lines(role: FoundRole) -> Iterator[str]:
     note = f"{role.confidence}: {role.reason}" + ("; only after scripts ran" if role.scripted else "")
-    yield f"  # {note} ({_cut(role.text)})"
+    yield f"  # {_on_one_line(note)} ({_cut(role.text)})"
     places = [_place(place) for place in role.places]
     if len(places) == 1:
         yield f"  {role.role}: {places[0]}"
@@ -345,7 +347,7 @@ def _place(place: Place | Value | Link) -> str:
     parts = place.model_dump(exclude_defaults=True)
     if list(parts) in (["css"], ["path"]):
         (bare,) = parts.values()
-        return _scalar(bare, inside="path" in parts)
+        return scalar(bare, inside="path" in parts)
     return flow(parts)
 
 
@@ -356,15 +358,15 @@ def flow(parts: Mapping[str, object]) -> str:
 
 def _flow_value(value: object) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(_scalar(each, inside=True) for each in value)}]"
-    return _scalar(value, inside=True)
+        return f"[{', '.join(scalar(each, inside=True) for each in value)}]"
+    return scalar(value, inside=True) if isinstance(value, str) else json.dumps(value)
 
 
 def _data_lines(found: FoundData) -> Iterator[str]:
     rule = found.rule
-    yield f"  # {found.reason}"
-    yield f"  - css: {_scalar(rule.css)}" if rule.css else f"  - url: {_scalar(rule.url)}"
-    yield f"    items: {_scalar(rule.items)}"
+    yield f"  # {_on_one_line(found.reason)}"
+    yield f"  - {'css' if rule.css else 'url'}: {scalar(rule.css or rule.url or '')}"
+    yield f"    items: {scalar(rule.items)}"
     if rule.link:
         yield f"    link: {_several([_place(link) for link in rule.link])}"
     yield "    roles:"
@@ -376,20 +378,11 @@ def _several(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"[{', '.join(items)}]"
 
 
-def _scalar(value: object, *, inside: bool = False) -> str:
-    """Plain where YAML allows it, else in single quotes; `inside`: in a list or mapping on one line."""
-    text = str(value)
-    if isinstance(value, int):
-        return text
-    special = r"[,\[\]{}]" if inside else r"^[\[\]{},]"
-    plain = re.fullmatch(r"[A-Za-z.$][^\n]*", text) and not re.search(rf": |:$| #|{special}", text)
-    return (
-        text
-        if plain and text.lower() not in ("true", "false", "null", "yes", "no")
-        else "'" + text.replace("'", "''") + "'"
-    )
+def _on_one_line(value: str) -> str:
+    """What a shop says, as a comment: what nobody could see in it might end the line."""
+    return "".join(char if char.isprintable() else " " if char.isspace() else "?" for char in value)
 
 
 def _cut(value: str) -> str:
-    value = "".join(char if char.isprintable() else " " if char.isspace() else "?" for char in value)
+    value = _on_one_line(value)
     return value if len(value) <= 60 else value[:59] + "…"

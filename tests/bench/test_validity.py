@@ -26,6 +26,7 @@ from tests.bench.validity.choice import Recorder, answers, as_run, shoppers, sim
 from tests.bench.validity.conjoint import CardStudies
 from tests.bench.validity.conjoint import tables as tables_of_cards
 from tests.bench.validity.exact import exact_rows
+from tests.simulated_choices import with_choices
 from tests.support import size
 
 STUDIES = 500
@@ -195,7 +196,7 @@ def test_all_studies_at_once_are_each_of_them() -> None:
 
 
 def redrawn(made: SimulatedTrials, rng: np.random.Generator) -> pd.DataFrame:
-    return made.with_choices(made.drawn(rng, 1)[:, 0])
+    return with_choices(made, made.drawn(rng, 1)[:, 0])
 
 
 @pytest.mark.slow

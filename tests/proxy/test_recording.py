@@ -1,11 +1,13 @@
 """Recordings: what the shop answered, once and as it came, and the same again without the shop."""
 
+import asyncio
 import json
 import stat
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -188,6 +190,57 @@ async def test_only_whole_answers_of_the_shop_are_recorded(stage: Stage, tmp_pat
         assert bodies(tmp_path) == []
 
 
+async def test_an_unusual_answer_is_replayed_as_it_came(stage: Stage, tmp_path: Path) -> None:
+    odd = message("busy", "X-Odd: a\x01\x7fb", "X-Folded: a", "\tb", status="999 Request denied")
+    async with stage:
+        _, slot, client = await stage.open(record=tmp_path)
+        async with upstream(odd) as shop:
+            slot.session = session(shop.url)
+            await client.get(shop.url)
+        _, slot, client = await stage.open(replay=tmp_path)
+        slot.session = session(shop.url)
+        got = await client.get(shop.url)
+    assert (got.status_code, got.reason_phrase, got.text) == (999, "Request denied", "busy")
+    assert (got.headers["x-odd"], got.headers["x-folded"]) == ("a\x01\x7fb", "a b")
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "reason"),
+    [("1000 Strange", "X-Odd: a", "its status is 1000"), ("200 OK", "X-Odd: a\rb", "the end of a line")],
+)
+async def test_what_cannot_be_recorded_is_told_and_leaves_no_body(
+    stage: Stage,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    status: str,
+    header: str,
+    reason: str,
+) -> None:
+    usual = message("busy")
+    async with stage, upstream(message("busy", header, status=status)) as shop, upstream(usual) as other:
+        _, slot, client = await stage.open(record=tmp_path)
+        slot.session = session(shop.url)
+        slot.session.allow = None
+        await _ask(slot, shop.url)
+        assert bodies(tmp_path) == []
+        await client.get(other.url)
+        await _ask(slot, shop.url)  # the body stays that another answer has too
+    (answer,) = Recording(tmp_path).answers()
+    assert Recording(tmp_path).read(answer) == b"busy"
+    told = [record.getMessage() for record in caplog.records if record.name == "proxy.recording"]
+    assert len(told) == 2
+    assert all(f"{tmp_path}: {shop.url} is not recorded: " in line and reason in line for line in told)
+
+
+async def _ask(slot: Slot, url: str) -> None:
+    """Ask for a page as a client that reads any answer, to the end of the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", slot.port)
+    host = urlsplit(url).netloc
+    writer.write(f"GET {url} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    assert (await reader.read()).endswith(b"busy")
+    writer.close()
+
+
 async def test_a_recording_is_private(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "may"
     async with stage, upstream(PAGE) as shop:
@@ -229,9 +282,11 @@ LINE = {
         json.dumps(LINE | {"more": 1}),
         json.dumps(LINE | {"status": "200"}),
         json.dumps(LINE | {"status": 99}),
+        json.dumps(LINE | {"status": 1000}),
         json.dumps(LINE | {"reason": 5}),
         json.dumps(LINE | {"reason": "OK\r\nSet-Cookie: a=b"}),
         json.dumps(LINE | {"headers": [["X", "a\r\nY: b"]]}),
+        json.dumps(LINE | {"headers": [["X", "a\0b"]]}),
         json.dumps(LINE | {"size": None}),
         json.dumps(LINE | {"size": -2}),
         json.dumps({key: LINE[key] for key in LINE.keys() - {"url"}}),

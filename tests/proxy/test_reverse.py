@@ -128,7 +128,16 @@ def test_policies_name_the_proxy(policy: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["shop.example", "ftp://a", "https://", "https://a/shop", "https://a:b", "https://u@a", "http://[1"],
+    [
+        "shop.example",
+        "ftp://a",
+        "ws://a",
+        "https://",
+        "https://a/shop",
+        "https://a:b",
+        "https://u@a",
+        "http://[1",
+    ],
 )
 def test_what_is_no_origin_is_one_line(url: str) -> None:
     with pytest.raises(UserError, match="not the origin of a shop; write it like") as caught:

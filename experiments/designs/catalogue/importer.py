@@ -19,6 +19,7 @@ from interventions.authoring.page_facts import page_facts
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap
+from proxy.session import WEB_PORTS
 from proxy.trust import ADVICE, is_untrusted, trusting
 
 PER_PAGE: Final = 36
@@ -250,7 +251,7 @@ def _host(url: str) -> str:
     """Host and port. Raises UserError."""
     try:
         parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+        port = parts.port or WEB_PORTS[parts.scheme]
     except (ValueError, KeyError):
         raise UserError(f"{url}: not the address of a shop; write it like http://127.0.0.1:7770/") from None
     return f"{parts.hostname}:{port}"

@@ -47,10 +47,6 @@ class SimulatedTrials:
         """The share of choices that the same prompt always gives alike."""
         return self.taste.determinism
 
-    def with_choices(self, chosen: Floats) -> pd.DataFrame:
-        """The table with these choices, one in each trial."""
-        return self.table.assign(chosen=pd.Series(chosen, self.table.index).astype("Int64"))
-
     def drawn(self, rng: np.random.Generator, studies: int) -> Floats:
         """Return fresh choices, rows x studies, of 0 and 1; each study has a shopper of its own."""
         return self.drawn_with(rng, np.zeros((1, studies)))

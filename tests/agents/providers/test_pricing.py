@@ -8,14 +8,14 @@ from PIL import Image
 
 from agents.base import ChatMessage
 from agents.providers import make_model
-from agents.providers.pricing import PriceTable, Tokens, cost_of, price_of, price_table
+from agents.providers.pricing import PriceTable, Tokens, cost_of, price_of, price_tables
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import load_model
 from tests.agents.conftest import Provider
 
 
 def test_cost_is_per_million_tokens() -> None:
-    price = price_table().models["gpt-4.1-mini"]
+    price = price_tables()[0].models["gpt-4.1-mini"]
     assert cost_of("openai:gpt-4.1-mini", Tokens(1_000_000, 0)) == pytest.approx(price.input)
     assert cost_of("openai:gpt-4.1-mini", Tokens(500_000, 250_000)) == pytest.approx(
         price.input / 2 + price.output / 4
@@ -59,7 +59,7 @@ def test_a_table_of_ones_own_adds_and_replaces(tmp_path: Path, monkeypatch: pyte
     assert cost_of("openai:gpt-4.1", Tokens(1_000_000, 1_000_000)) == pytest.approx(12)
     assert cost_of("compatible:anything", Tokens(1_000_000, 1_000_000)) == pytest.approx(2)
     assert price_of("openai:gpt-4.1-mini") == before
-    assert price_table().as_of == "2027-01"
+    assert price_tables()[0].as_of == "2027-01"
     monkeypatch.delenv("SOUK_PRICES")
     assert cost_of("openai:gpt-4.1", Tokens(1_000_000, 1_000_000)) == pytest.approx(10)
 
@@ -98,11 +98,22 @@ def test_a_model_of_its_own_goes_before_all_of_its_provider(
     assert cost_of("openai:another", Tokens(1_000_000, 0)) == pytest.approx(1)
 
 
+def test_whatever_ones_own_table_says_goes_before_what_comes_with_souk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text("as_of: '2027-01'\nmodels: {llama-of-a-cloud: {input: 3, output: 9}}\n", encoding="utf-8")
+    monkeypatch.setenv("SOUK_PRICES", str(own))
+    for name in ("llama-of-a-cloud", "llama-of-a-cloud-2027-01-31"):
+        assert cost_of(f"ollama:{name}", Tokens(1_000_000, 1_000_000)) == pytest.approx(12)
+    assert cost_of("ollama:llama3.2", Tokens(1_000_000, 1_000_000)) == 0
+
+
 def test_a_mistake_in_ones_own_table_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "mine.yaml"
     monkeypatch.setenv("SOUK_PRICES", str(own))
     with pytest.raises(UserError, match=r"mine\.yaml: no such file"):
-        price_table()
+        price_tables()
     own.write_text("as_of: '2027-01'\nmodels: {gpt-4.1: {input: 3}}\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"mine\.yaml:2:10: models\.gpt-4\.1\.output: missing") as caught:
         make_model("ollama:llama3.2")

@@ -21,6 +21,7 @@ from analysis.tables.choice_table import check_table
 from analysis.tables.frame import FRAME_COLUMNS
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import simulated_trials
+from tests.simulated_choices import with_choices
 from tests.support import size
 
 Cells = dict[tuple[str, str, str], int]
@@ -183,7 +184,7 @@ def test_each_factor_is_compared_where_choices_are_missing() -> None:
 def test_shares_have_the_interval_that_takes_sets_as_draws() -> None:
     """Each printed share, counted here set by set."""
     made = simulated_trials(load_shop_design("trios", ""), shipped_taste("balanced"), 600)
-    table = made.with_choices(made.drawn(np.random.default_rng(0), 1)[:, 0])
+    table = with_choices(made, made.drawn(np.random.default_rng(0), 1)[:, 0])
     table = table.drop(columns="trial_id")
     lost = table["trial"].isin(table["trial"].drop_duplicates()[::9])
     table.loc[lost, "outcome"], table.loc[lost, "chosen"] = "agent_limit", pd.NA

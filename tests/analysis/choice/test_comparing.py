@@ -18,6 +18,7 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from tests.analysis.choice.test_exact import design, trials
+from tests.simulated_choices import with_choices
 from tests.support import size
 
 
@@ -163,7 +164,7 @@ def test_alike_shoppers_are_seldom_told_apart_and_intervals_hold_a_difference(li
     effects = [each - np.sum(carried) / (nudged.sum() / 2) for each in effects]
     rejected, held = [], []
     for study in range(studies):
-        chosen = [side.with_choices(draw[:, study]) for side, draw in zip(sides, draws, strict=True)]
+        chosen = [with_choices(side, draw[:, study]) for side, draw in zip(sides, draws, strict=True)]
         frame = compare_agents(together(*(each.drop(columns="trial_id") for each in chosen)))
         alike = frame[(frame["group"] == "a") & (frame["less"] == "b")]
         rejected += (alike["p_value"] < 0.05).tolist()

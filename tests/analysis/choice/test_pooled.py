@@ -11,12 +11,13 @@ from analysis.choice.pooled import LEAST_STRATA, heterogeneity
 from analysis.estimators.random_effects import fit_random_effects
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import simulated_trials
+from tests.simulated_choices import with_choices
 
 
 @pytest.mark.parametrize("limit", [60, 240])
 def test_levels_with_few_strata_are_left_out(limit: int) -> None:
     made = simulated_trials(load_shop_design("nudges", ""), shipped_taste("balanced"), limit)
-    table = made.with_choices(made.drawn(np.random.default_rng(0), 1)[:, 0])
+    table = with_choices(made, made.drawn(np.random.default_rng(0), 1)[:, 0])
     exact = exact_tests(table)
     common, levels = heterogeneity(main_effects(table), exact)
     assert set(common["part"]) == {"nudge_text", "category", "family"}

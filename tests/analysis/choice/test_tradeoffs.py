@@ -20,6 +20,7 @@ from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from tests.bench.validity.choice import answers, shoppers
+from tests.simulated_choices import with_choices
 from tests.support import size
 
 BALANCED = shipped_taste("balanced")
@@ -31,7 +32,7 @@ def studies(name: str, taste: Taste, trials: int) -> SimulatedTrials:
 
 
 def table_of(made: SimulatedTrials, seed: int = 0) -> pd.DataFrame:
-    return made.with_choices(made.drawn(np.random.default_rng(seed), 1)[:, 0])
+    return with_choices(made, made.drawn(np.random.default_rng(seed), 1)[:, 0])
 
 
 def truth(made: SimulatedTrials, taste: Taste) -> dict[tuple[str, str], float]:
@@ -102,7 +103,7 @@ def test_intervals_hold_where_all_draws_are_answered_alike(name: str, term: str)
     """With draws as independent these held .89 and .80."""
     made, count = studies("prices", BALANCED, 240), size(16, 400)
     chosen = answers(made, np.random.default_rng(7), count, shoppers()[name].alike)
-    frames = [exact_tests(made.with_choices(chosen[:, study])) for study in range(count)]
+    frames = [exact_tests(with_choices(made, chosen[:, study])) for study in range(count)]
     rows = pd.concat(frames)
     rows = rows[(rows["term"] == term) & (rows["part"] == "")]
     true = rows["estimate"].mean()
@@ -133,7 +134,7 @@ def test_intervals_hold_the_weights_of_the_shopper() -> None:
     made = studies("attributes", BALANCED, 240)
     known, chosen = truth(made, BALANCED), made.drawn(np.random.default_rng(5), count)
     for study in range(count):
-        for row in tradeoffs(made.with_choices(chosen[:, study])).to_dict("records"):
+        for row in tradeoffs(with_choices(made, chosen[:, study])).to_dict("records"):
             assert np.sign(row["estimate"]) in (0, *_signs(row)), row
             printed += 1
             held += row["conf_low"] <= known[row["term"], row["measure"]] <= row["conf_high"]
@@ -151,7 +152,7 @@ def test_a_shopper_that_sees_the_price_alone_shows_no_effect_of_the_rating() -> 
     made = studies("attributes", PRICE_ONLY, 240)
     chosen = made.drawn(np.random.default_rng(6), count)
     for study in range(count):
-        table = made.with_choices(chosen[:, study])
+        table = with_choices(made, chosen[:, study])
         rejected["exact"] += exact_tests(table).set_index("term").loc["rating", "p_value"] < 0.05
         worth = tradeoffs(table).query("term == 'rating' and measure == 'percent'")
         rejected["tradeoffs"] += bool((worth["p_value"] < 0.05).any())

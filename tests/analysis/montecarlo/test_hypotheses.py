@@ -217,14 +217,6 @@ def test_without_sizes_the_generation_model_says_so(table: pd.DataFrame) -> None
     assert "does not vary" in tests["note"].item() and "does not vary" in coefficients["note"].item()
 
 
-def test_sizes_are_read_from_labels() -> None:
-    agents = ["llama-3.1-70b", "gemma2:9b", "openai:gpt-4o", "Phi-3.8B", "a-7b-8b", "b2b", "x-1b2"]
-    assert model_sizes(agents) == {"llama-3.1-70b": 70, "gemma2:9b": 9, "Phi-3.8B": 3.8}
-    assert model_sizes(["gemma2:9b"], {"gemma2:9b": 27, "other": 1}) == {"gemma2:9b": 27}
-    with pytest.raises(AnalysisError, match="sizes: a: -1 is not above 0"):
-        model_sizes(["a"], {"a": -1})
-
-
 @pytest.mark.slow
 def test_intervals_of_deviations_and_coefficients_cover() -> None:
     truths = {"deviation": -5.0, "Intercept": 45.0, "condition[high]": 4.0, "condition[low]": -3.0}

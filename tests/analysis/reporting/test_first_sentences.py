@@ -15,6 +15,7 @@ from experiments.studies.kinds import STUDIES
 from tests.analysis.anchoring.conftest import simulate_scores
 from tests.analysis.conftest import simulate_answers, simulate_valuations
 from tests.analysis.conjoint.conftest import simulate_cards
+from tests.simulated_choices import with_choices
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
 CLAIM = re.compile(
@@ -77,7 +78,7 @@ def choices(trials: int) -> pd.DataFrame:
     tables = []
     for name in ("balanced", "random"):
         made = simulated_trials(design, shipped_taste(name), trials, name)
-        tables.append(made.with_choices(made.drawn(rng, 1)[:, 0]))
+        tables.append(with_choices(made, made.drawn(rng, 1)[:, 0]))
     return pd.concat(tables, ignore_index=True)
 
 

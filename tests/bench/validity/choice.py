@@ -28,6 +28,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from tests.bench.validity.counting import COUNTS, LEVEL, ROUNDING, adjusted_p, relative_width
 from tests.bench.validity.exact import exact_rows
+from tests.simulated_choices import with_choices
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def as_run(made: SimulatedTrials) -> pd.DataFrame:
     for trial in made.trials:
         begin, end = end, end + len(trial.products)
         chosen[begin + draw(made.chances[begin:end], random.Random(trial.seed).random())] = 1
-    return made.with_choices(chosen)
+    return with_choices(made, chosen)
 
 
 def answers(made: SimulatedTrials, rng: np.random.Generator, studies: int, alike: str = "") -> Floats:

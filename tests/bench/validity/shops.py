@@ -29,6 +29,7 @@ from tests.bench.validity.choice import Shopper, answers
 from tests.bench.validity.counting import ROUNDING
 from tests.bench.validity.exact import parts_of, trials_of
 from tests.bench.validity.studies import Columns, Frames, Key, Truth
+from tests.simulated_choices import with_choices
 
 LOST: Final = 0.1
 """The share of trials that end without a choice, in the tables of outcomes."""
@@ -82,7 +83,7 @@ class ShopStudies:
     def study(self, rng: np.random.Generator) -> Frames:
         """Return the tables of one study."""
         chosen = answers(self.made, rng, 1, self.shopper.alike)[:, 0]
-        table = self.made.with_choices(chosen)
+        table = with_choices(self.made, chosen)
         exact = exact_tests(table)
         if self.design.drawn:
             return {"exact": exact, "tradeoffs": tradeoffs(table)}

@@ -25,6 +25,7 @@ from experiments.records.tidy_tables import tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.yaml.yaml_source import load_yaml
 from tests.experiments.command_line import Ended, forked_souk
+from tests.simulated_choices import with_choices
 
 MINE = "taste: {log_price: -4, stars: 0.6, bed: 0.3, spread: {stars: 0.5, log_price: 2}, determinism: 0.6}\n"
 EXPERIMENT = """\
@@ -160,7 +161,7 @@ def test_mistakes_are_one_line(ran: Path, tmp_path: Path) -> None:
 def test_a_table_becomes_a_shopper_that_shops(tmp_path: Path) -> None:
     """From a table of any origin to a file, and by it through the browser; each choice is computed apart."""
     made = simulated_trials(load_shop_design("nudges", ""), shipped_taste("balanced"), 600)
-    choices = made.with_choices(made.drawn(np.random.default_rng(0), 1)[:, 0]).drop(columns="trial_id")
+    choices = with_choices(made, made.drawn(np.random.default_rng(0), 1)[:, 0]).drop(columns="trial_id")
     two = choices.assign(agent="other", chosen=1 - choices["chosen"])
     choices.to_csv(tmp_path / "table.csv", index=False)
     two.to_csv(tmp_path / "other.csv", index=False)

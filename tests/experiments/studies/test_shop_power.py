@@ -14,6 +14,7 @@ from experiments.designs.shop.simulation import simulated_trials
 from experiments.studies.power_results import TestedEffect
 from experiments.studies.shop_power import TERMS, Feature, calibrated, power_of
 from interventions.errors import UserError
+from tests.simulated_choices import with_choices
 from tests.support import size, usual
 
 BALANCED = shipped_taste("balanced")
@@ -50,7 +51,7 @@ def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
     chosen = made.drawn(np.random.default_rng(99), studies)
     found: dict[tuple[str, str], list[tuple[bool, float]]] = {}
     for study in range(studies):
-        table = made.with_choices(chosen[:, study])
+        table = with_choices(made, chosen[:, study])
         exact = exact_tests(table)
         for about, frame in (("these sets", exact[exact["part"] == ""]), ("new sets", choice_effects(table))):
             for row in frame.to_dict("records"):
@@ -124,7 +125,7 @@ def test_the_tests_of_many_answers_are_those_of_each() -> None:
     made = simulated_trials(design("nudges-mr"), BALANCED, 120)
     chosen, tests = made.drawn(np.random.default_rng(1), 3), MainTests(made.table)
     for study in range(3):
-        table = made.with_choices(chosen[:, study])
+        table = with_choices(made, chosen[:, study])
         frame = exact_tests(table)
         for row in frame[frame["part"] == ""].to_dict("records"):
             told = row["p_value"], row["conf_low"], row["conf_high"]

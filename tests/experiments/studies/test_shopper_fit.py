@@ -24,6 +24,7 @@ from experiments.studies.shopper_file import shopper_yaml
 from experiments.studies.shopper_fit import ShopperFit, fit_shopper
 from experiments.studies.shown_choices import ShownChoices, shown_choices
 from interventions.yaml.yaml_source import parse_yaml, validate
+from tests.simulated_choices import with_choices
 from tests.support import size
 
 WEIGHTS = ("log_price", "rating", "log_reviews", "position", "nudge")
@@ -41,7 +42,7 @@ def facts(name: str) -> dict[str, Any]:
 
 
 def choices_of(made: SimulatedTrials, seed: int, name: str) -> ShownChoices:
-    table = made.with_choices(made.drawn(np.random.default_rng(seed), 1)[:, 0])
+    table = with_choices(made, made.drawn(np.random.default_rng(seed), 1)[:, 0])
     return shown_choices(table, facts(name), hotels=False)
 
 

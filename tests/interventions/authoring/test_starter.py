@@ -77,6 +77,16 @@ def test_any_text_and_family_is_written_so_that_it_is_read_again(
     assert " ".join(item.text.split()) == " ".join(text.split())
 
 
+def test_what_looks_like_something_else_than_text_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    add(path, starter(id="50", family="null"), SITE)
+    add(path, starter("title", "title", "1984"), SITE)
+    add(path, starter("price", "price", "19.90"), SITE)
+    mine = load_interventions(path)
+    assert (mine["50"].family, mine["title"].edits[0].model_dump()) == ("null", "1984")
+    assert "set_price: 19.90\n" in path.read_text()
+
+
 @pytest.mark.parametrize(
     ("old", "before", "after"),
     [

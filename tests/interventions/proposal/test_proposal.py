@@ -2,17 +2,23 @@
 
 # ruff: noqa: E501 - markup stands as shops write it
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from interventions.proposal.cards import card_roles, kinds_of_cards
 from interventions.proposal.check import faults
+from interventions.proposal.embedded import FoundData
+from interventions.proposal.purchase import Learned
+from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import Capture, Scan, names_price, number
 from interventions.proposal.selectors import is_stable, unique_selector
 from interventions.proposal.site import Proposal, cards_on, propose
-from interventions.yaml.sitemap import Place, SiteMap
+from interventions.yaml.choice import CartRequest, Choice, Message
+from interventions.yaml.sitemap import Data, Place, SiteMap, Value
 from interventions.yaml.yaml_source import parse_yaml, validate
 from tests.interventions import shop_pages
 from tests.interventions.schema_org_shops import HOST, SHOPS, Shop
@@ -211,6 +217,29 @@ def test_any_page_can_be_looked_at(html: str) -> None:
         "test", Capture(f"{HOST}/p", f"<h1>{html}</h1><p class=price>{html}"), Capture(HOST, html)
     )
     validate(parse_yaml(found.to_yaml(), "test.yaml"), SiteMap)
+
+
+@given(st.text(), st.text("aon1 .:#,[]{}'\"\\\t\n\x07\x85\u2028"))
+@example("on", "a\nroles: {}")
+def test_whatever_a_shop_says_stays_what_it_said(one: str, other: str) -> None:
+    role = FoundRole("product.name", (Place(css="h1", attribute=other),), one, "high", other)
+    data = FoundData(Data(url=other, roles={"name": (Value(path="$.name"),)}), "", one)
+    choice = Choice(
+        request=(CartRequest(path="/cart", operation=one, refused_by=re.escape(other)),),
+        message=(Message(css="p", says=one.replace("$", "")),),
+        address=(re.escape(other),),
+    )
+    reasons = dict.fromkeys(("request", "message", "address"), other)
+    found = Proposal(
+        one, other, one, {"product": "h1"}, (role,), (data,), (other, one), Learned(choice, reasons, ())
+    )
+    read = parse_yaml(found.to_yaml(), "test.yaml")
+    assert read.problems == ()
+    assert (read.data["name"], read.data["query"]) == (one, [other, one])
+    assert read.data["pages"] == {"product": "h1"}
+    assert read.data["roles"] == {"page.body": "body", "product.name": {"css": "h1", "attribute": other}}
+    assert read.data["data"] == [{"url": other, "items": "$", "roles": {"name": "$.name"}}]
+    assert Choice.model_validate(read.data["choice"]) == choice
 
 
 def test_cards_in_the_cells_of_a_table() -> None:

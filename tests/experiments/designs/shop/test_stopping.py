@@ -26,6 +26,7 @@ from experiments.records.record import EndedTrial
 from experiments.studies.sequence import sequence_table
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml
+from tests.simulated_choices import with_choices
 from tests.support import size
 
 AGENT = "simulated:balanced"
@@ -168,7 +169,7 @@ def test_all_strata_of_a_whole_run_are_those_of_the_exact_test(effect: str, term
     made = design({**NEVER, "effect": effect}, options={"set_size": 2, "sets": 20}, factors=factors)
     known = study(made, taste=shipped_taste("random"))
     chosen = known.drawn(np.random.default_rng(1), 1)[:, 0]
-    exact = exact_tests(known.with_choices(chosen)).set_index(["term", "part"]).loc[(term, "")]
+    exact = exact_tests(with_choices(known, chosen)).set_index(["term", "part"]).loc[(term, "")]
     table = sequence_table(the_order(made), ended_trials(known, chosen))
     state = sequences(table)[AGENT].state
     assert (state.wins, state.losses, state.strata) == tuple(
