@@ -38,13 +38,15 @@ from experiments.designs.scoring.experiment_file import ScoreExperiment
 from experiments.designs.scoring.stimuli import Stimuli
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.episodes.trajectory import Outcome
+from experiments.pages.example_products import example_products
 from experiments.records.record import Cause
 from experiments.records.tables import metadata
 from experiments.runs.status import State
 from experiments.studies.kinds import STUDIES, StudyAnalysis
+from interventions.authoring.check import check
 from interventions.edits.registry import EDITS
-from interventions.files.schema import InterventionFile, Kind
-from interventions.yaml.sitemap import PageType, SiteMap
+from interventions.files.schema import DEFAULT_SITE, InterventionFile, Kind
+from interventions.yaml.sitemap import PageType, SiteMap, load_site_map
 from interventions.yaml.yaml_source import load_yaml
 from tests.analysis.anchoring.conftest import simulate_scores
 from tests.analysis.conftest import simulate_answers, simulate_study, simulate_valuations
@@ -97,6 +99,18 @@ def test_edits_roles_kinds_and_page_types() -> None:
     assert sorted({*EDITS} - headed("interventions.md")) == []
     assert missing(get_args(Kind), "interventions.md") == []
     assert missing(get_args(PageType), "site-maps.md") == []
+
+
+WHOLE: Final = re.compile(r"^```yaml\n((?:#.*\n)*interventions:\n.*?)^```$", re.DOTALL | re.MULTILINE)
+"""An intervention file in a page, from its first line on."""
+
+
+@pytest.mark.parametrize("page", [page for page, code in PAGES.items() if WHOLE.search(code)])
+def test_intervention_files_are_right_as_they_stand(page: str, tmp_path: Path) -> None:
+    path = tmp_path / "copied.yaml"
+    for text in WHOLE.findall(PAGES[page]):
+        path.write_text(text, encoding="utf-8")
+        assert check(path, load_site_map(DEFAULT_SITE), example_products()).errors == ()
 
 
 def keys(schema: Any) -> Iterator[str]:
