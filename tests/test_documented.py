@@ -125,6 +125,11 @@ def keys(schema: Any) -> Iterator[str]:
             yield from keys(value)
 
 
+def test_keys_of_an_experiment_with_cards_stand_in_one_table() -> None:
+    rows = headed("designs.md", "Designs with choice cards")
+    assert sorted({*CardExperiment.model_fields} - {row.partition(".")[0] for row in rows}) == []
+
+
 OF_EXPERIMENTS: Final = ("experiments.md", "plans.md")
 FILES: Final[dict[type[BaseModel], tuple[str, ...]]] = {
     InterventionFile: ("interventions.md", "cards.md", "authoring.md", "site-maps.md"),
@@ -182,7 +187,7 @@ def test_commands_stand_in_a_guide(name: str) -> None:
 
 
 def test_outcomes_causes_and_states() -> None:
-    assert sorted({*get_args(Outcome)} - headed("architecture.md")) == []
+    assert headed("experiments.md", "Outcomes") == {*get_args(Outcome)}
     assert headed("records.md", "Parts that can fail") == {*get_args(Cause)}
     assert sorted({*get_args(State)} - headed("records.md", "The state of a run")) == []
 
