@@ -179,6 +179,7 @@ def commands(command: Any, name: str) -> Iterator[str]:
 
 def test_the_reference_of_commands_is_what_the_program_says() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == reference(), "run python -m tests.command_reference"
+    assert not re.search(r"\[/?(bold|dim|italic|i|b)\]", DOCUMENT.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", list(commands(typer.main.get_command(app), "souk")))
