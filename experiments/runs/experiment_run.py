@@ -110,8 +110,11 @@ class ExperimentRun:
             if path := file_of(name):
                 yield f"{SIMULATED}:{source.file_at(('agents', index), path)}"
                 continue
-            with source.placing(("agents", index)):
+            try:
                 check_name(name)
+            except UserError as error:  # it names the key itself
+                line, column = source.place(("agents", index))
+                raise UserError(f"{source.name}:{line}:{column}: {error}") from None
             yield name
 
     def _check_agents(self, dry: bool) -> None:

@@ -115,7 +115,7 @@ class Source:
         except YamlError:
             raise
         except UserError as error:
-            raise self.error(path, str(error).removeprefix(f"{path[0]}: ")) from None
+            raise self.error(path, str(error)) from None
 
     def file_at(self, path: KeyPath, written: str) -> Path:
         """Return the file or folder that the value at `path` names.
