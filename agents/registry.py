@@ -7,7 +7,6 @@ A package offers one as an entry point of the group `souk.agents`; its name is `
 What can `act` is an agent, what can `answer` is a respondent, and a name may stand for both.
 """
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -21,12 +20,14 @@ from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
 from agents.providers.network import RequestWay
+from agents.providers.pricing import price_tables
 from agents.providers.settings import COMPUTERS, SERVICES
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
 from agents.simulated.own_profiles import profile_of
 from agents.simulated.tab_shopper import shipped
 from interventions.errors import UserError
+from interventions.yaml.yaml_source import did_you_mean
 
 ENTRY_POINTS: Final = "souk.agents"
 
@@ -206,9 +207,10 @@ def _factory(family: str, name: str) -> AgentFactory:
     entry = _installed().get(family)
     if entry is None:
         names = agent_names()
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f'did you mean "{near[0]}"? ' if near else ""
-        raise UserError(f'agents: unknown agent "{name}"; {hint}known agents: {", ".join(names)}')
+        hint = did_you_mean(name, names, otherwise=f"known agents: {', '.join(names)}")
+        if any(name in table.models for table in price_tables()):
+            hint = "write the provider before the model, as in openai:gpt-4.1-mini"
+        raise UserError(f'agents: unknown agent "{name}"; {hint}')
     try:
         factory: AgentFactory = entry.load()
     except Exception as error:  # another package's code: whatever it raises, the user's remedy is the same

@@ -18,7 +18,8 @@ def reference() -> str:
     command = typer.main.get_command(app)
     made = get_docs_for_click(obj=command, ctx=typer.Context(command), name="souk", title="Commands")
     bold_as_code = re.sub(r'<span style="font-weight: bold">(.*?)</span>', r"`\1`", made)
-    title, rest = html.unescape(bold_as_code).split("\n", 1)
+    plain = re.sub(r"\[/?bold\]", "", re.sub(r"\[bold\](.*?)\[/bold\]", r"`\1`", bold_as_code))
+    title, rest = html.unescape(plain).split("\n", 1)
     return f"{title}\n\n{NOTE}\n{rest.rstrip()}\n"
 
 

@@ -38,13 +38,15 @@ from experiments.designs.scoring.experiment_file import ScoreExperiment
 from experiments.designs.scoring.stimuli import Stimuli
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.episodes.trajectory import Outcome
+from experiments.pages.example_products import example_products
 from experiments.records.record import Cause
 from experiments.records.tables import metadata
 from experiments.runs.status import State
 from experiments.studies.kinds import STUDIES, StudyAnalysis
+from interventions.authoring.check import check
 from interventions.edits.registry import EDITS
-from interventions.files.schema import InterventionFile, Kind
-from interventions.yaml.sitemap import PageType, SiteMap
+from interventions.files.schema import DEFAULT_SITE, InterventionFile, Kind
+from interventions.yaml.sitemap import PageType, SiteMap, load_site_map
 from interventions.yaml.yaml_source import load_yaml
 from tests.analysis.anchoring.conftest import simulate_scores
 from tests.analysis.conftest import simulate_answers, simulate_study, simulate_valuations
@@ -99,6 +101,18 @@ def test_edits_roles_kinds_and_page_types() -> None:
     assert missing(get_args(PageType), "site-maps.md") == []
 
 
+WHOLE: Final = re.compile(r"^```yaml\n((?:#.*\n)*interventions:\n.*?)^```$", re.DOTALL | re.MULTILINE)
+"""An intervention file in a page, from its first line on."""
+
+
+@pytest.mark.parametrize("page", [page for page, code in PAGES.items() if WHOLE.search(code)])
+def test_intervention_files_are_right_as_they_stand(page: str, tmp_path: Path) -> None:
+    path = tmp_path / "copied.yaml"
+    for text in WHOLE.findall(PAGES[page]):
+        path.write_text(text, encoding="utf-8")
+        assert check(path, load_site_map(DEFAULT_SITE), example_products()).errors == ()
+
+
 def keys(schema: Any) -> Iterator[str]:
     """The names of keys in a JSON schema."""
     if isinstance(schema, dict):
@@ -109,6 +123,11 @@ def keys(schema: Any) -> Iterator[str]:
     elif isinstance(schema, list):
         for value in schema:
             yield from keys(value)
+
+
+def test_keys_of_an_experiment_with_cards_stand_in_one_table() -> None:
+    rows = headed("designs.md", "Designs with choice cards")
+    assert sorted({*CardExperiment.model_fields} - {row.partition(".")[0] for row in rows}) == []
 
 
 OF_EXPERIMENTS: Final = ("experiments.md", "plans.md")
@@ -160,6 +179,7 @@ def commands(command: Any, name: str) -> Iterator[str]:
 
 def test_the_reference_of_commands_is_what_the_program_says() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == reference(), "run python -m tests.command_reference"
+    assert not re.search(r"\[/?(bold|dim|italic|i|b)\]", DOCUMENT.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", list(commands(typer.main.get_command(app), "souk")))
@@ -168,7 +188,7 @@ def test_commands_stand_in_a_guide(name: str) -> None:
 
 
 def test_outcomes_causes_and_states() -> None:
-    assert sorted({*get_args(Outcome)} - headed("architecture.md")) == []
+    assert headed("experiments.md", "Outcomes") == {*get_args(Outcome)}
     assert headed("records.md", "Parts that can fail") == {*get_args(Cause)}
     assert sorted({*get_args(State)} - headed("records.md", "The state of a run")) == []
 

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from experiments.commands.common import (
     DEFAULT_DB,
@@ -29,7 +31,39 @@ from experiments.commands.common import (
 )
 from interventions.errors import UserError
 
-app = typer.Typer(no_args_is_help=True, help="Estimate effects from a run or from any tidy table.")
+
+class KindsGroup(TyperGroup):
+    """The commands of `souk analyze`, which answers the name of a run with the command for it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is named. Raises UserError where a run is named, or nothing known."""
+        from interventions.yaml.yaml_source import did_you_mean
+
+        if args[0] in self.commands or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        if kind := _kind_of_study(args[0]):
+            raise UserError(
+                f"{args[0]} is analysed by souk analyze {kind}; write souk analyze {kind} {args[0]}"
+            )
+        hint = did_you_mean(args[0], self.commands, noun="there are")
+        raise UserError(f"souk analyze {args[0]}: no kind of study has this name; {hint}")
+
+
+def _kind_of_study(name: str) -> str:
+    """The kind of study of a stored run or of an experiment; empty where there is none of this name."""
+    from experiments.designs.loading import load_design
+    from experiments.records.record import kind_of
+
+    with suppress(UserError):
+        return kind_of(open_records(DEFAULT_DB).latest_run(name))
+    with suppress(UserError):
+        return load_design(name).analysis
+    return ""
+
+
+app = typer.Typer(
+    cls=KindsGroup, no_args_is_help=True, help="Estimate effects from a run or from any tidy table."
+)
 
 
 @app.command("choice")

@@ -1,14 +1,19 @@
 """souk run."""
 
 import json
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from analysis.tables.errors import AnalysisError
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, Everything, Out, UpstreamCa, analyze_stored
 from experiments.console.terminal import stderr_console, stdout_console
-from experiments.runs.interrupts import one_line_when_stopped, run_until_stopped
+from experiments.runs.interrupts import NOTHING_STORED, one_line_when_stopped, run_until_stopped
+
+if TYPE_CHECKING:
+    from experiments.executors.workers import Workers
+    from experiments.runs.experiment_run import ExperimentRun
 
 
 @one_line_when_stopped()
@@ -120,21 +125,7 @@ def run(
     if in_batches:
         session.check_batches(several)
     if dry_run:
-        from experiments.runs.outlook import outlook, print_outlook
-        from experiments.studies.power import smallest_effects
-
-        trials = list(session.wanted())
-        found = outlook(session, trials, several)
-        planned = sum(trial.agent == session.agents[0] for trial in trials)
-        found["smallest_effects"] = smallest_effects(session.design, session.agents, planned)
-        if as_json:
-            typer.echo(json.dumps(found, indent=2))
-            return
-        print_outlook(stdout_console(), found)
-        if (balance := session.design.balance(trials)) is not None:
-            from experiments.studies.printing import print_balance
-
-            print_balance(console, balance, out)
+        _show_outlook(session, several, out, as_json=as_json)
         return
     if detached:
         log = session.folder / "log.txt"
@@ -163,3 +154,23 @@ def run(
     except AnalysisError as error:
         console.print(f"no effects: {error}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(status)
+
+
+@one_line_when_stopped(NOTHING_STORED)
+def _show_outlook(session: "ExperimentRun", workers: "Workers", out: Path | None, *, as_json: bool) -> None:
+    """Print what a run would show, find and cost; with `out` also how balanced its design is."""
+    from experiments.runs.outlook import outlook, print_outlook
+    from experiments.studies.power import smallest_effects
+
+    trials = list(session.wanted())
+    found = outlook(session, trials, workers)
+    planned = sum(trial.agent == session.agents[0] for trial in trials)
+    found["smallest_effects"] = smallest_effects(session.design, session.agents, planned)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    print_outlook(stdout_console(), found)
+    if (balance := session.design.balance(trials)) is not None:
+        from experiments.studies.printing import print_balance
+
+        print_balance(stderr_console(), balance, out)

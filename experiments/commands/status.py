@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
-from experiments.commands.control import RunName
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,7 +17,10 @@ LOOK_EVERY = 2.0
 
 
 def status(
-    run: RunName = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="[RUN]", help="Id or name; all runs by default, with --watch the latest."),
+    ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show it again every two seconds while it runs.")
     ] = False,

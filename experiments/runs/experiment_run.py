@@ -107,8 +107,15 @@ class ExperimentRun:
         """The agents of the experiment file, with the paths of files that are beside it."""
         source = self.design.source
         for index, name in enumerate(self.design.experiment.agents):
-            path = file_of(name)
-            yield f"{SIMULATED}:{source.file_at(('agents', index), path)}" if path else name
+            if path := file_of(name):
+                yield f"{SIMULATED}:{source.file_at(('agents', index), path)}"
+                continue
+            try:
+                check_name(name)
+            except UserError as error:  # it names the key itself
+                line, column = source.place(("agents", index))
+                raise UserError(f"{source.name}:{line}:{column}: {error}") from None
+            yield name
 
     def _check_agents(self, dry: bool) -> None:
         for agent in self.agents:

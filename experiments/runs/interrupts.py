@@ -14,6 +14,7 @@ from environments.watchdog import watched
 T = TypeVar("T")
 
 STOPPED: Final = "stopped; what was finished is stored. The same command goes on from here."
+NOTHING_STORED: Final = "stopped; a dry run stores nothing."
 CUT_SHORT: Final = "stopped at once; what was stored is safe. The same command goes on from here."
 """The line where nobody waited for what had just finished."""
 
@@ -22,12 +23,12 @@ PATIENCE_SECONDS: Final = 4.0
 
 
 @contextmanager
-def one_line_when_stopped() -> Iterator[None]:
+def one_line_when_stopped(line: str = STOPPED) -> Iterator[None]:
     """End the process with one line and status 130 where Ctrl-C comes while the block runs."""
     try:
         yield
     except KeyboardInterrupt:
-        _end(STOPPED)
+        _end(line)
 
 
 def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:

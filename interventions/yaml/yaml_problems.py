@@ -46,8 +46,8 @@ def explain(error: ErrorDetails) -> str:
         return "the list is empty; write at least one item"
     if base in _EXPECTED and kind.endswith(("_type", "_parsing", "_from_float", "_attributes_type")):
         expected, fix = _EXPECTED[base]
-        if base == "string" and isinstance(value, dict | list):
-            fix = "write one text"
+        if base in ("string", "int", "float") and isinstance(value, dict | list):
+            fix = "write one text" if base == "string" else "write one number"
         if value is None:
             return f"the value is empty; write {expected} after the colon, or remove the key"
         return f"expected {expected}, found {_show(value)}; {fix}"

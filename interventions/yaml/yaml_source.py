@@ -9,6 +9,7 @@ Reading goes on after a mistake, so that `validate` can name all of them at once
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -102,6 +103,19 @@ class Source:
     def error(self, path: KeyPath, message: str) -> YamlError:
         """Return the error to raise for a mistake at `path`."""
         return YamlError([self.problem(path, message)])
+
+    @contextmanager
+    def placing(self, path: KeyPath) -> Iterator[None]:
+        """Raise a mistake that the block finds in the value at `path` as one with file, line and key.
+
+        A YamlError has those already, of the file that the value names.
+        """
+        try:
+            yield
+        except YamlError:
+            raise
+        except UserError as error:
+            raise self.error(path, str(error)) from None
 
     def file_at(self, path: KeyPath, written: str) -> Path:
         """Return the file or folder that the value at `path` names.

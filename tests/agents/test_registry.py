@@ -139,9 +139,10 @@ def test_a_missing_key_is_found_before_any_episode(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("name", "message"),
     [
+        ("simulatd:balanced", 'unknown agent "simulatd:balanced"; did you mean "simulated:balanced"?'),
         (
-            "simulatd:balanced",
-            'unknown agent "simulatd:balanced"; did you mean "simulated:balanced"? known agents: ',
+            "gpt-4.1-mini",
+            'unknown agent "gpt-4.1-mini"; write the provider before the model, as in openai:gpt-4.1-mini',
         ),
         ("os.path:join", 'unknown agent "os.path:join"; known agents: simulated:balanced, '),
         ("", 'unknown agent ""; known agents: '),
@@ -156,6 +157,7 @@ def test_wrong_names_are_one_line(name: str, message: str) -> None:
         check_agent(name)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert ("known agents" in str(caught.value)) == ("known agents" in message)
 
 
 async def test_an_installed_package_brings_its_agent(plugin: None, observe) -> None:

@@ -10,7 +10,7 @@ from interventions.edits.in_browser import CardSpots, Spot
 from interventions.yaml.sitemap import load_site_map
 
 MOST_IN_A_PAGE, MOST_ONCE, MOST_ONCE_BY_BROTLI = 1_600, 12_900, 11_500
-"""What docs/any-agent.md says of the script's bytes: in each page, and once for each browser, compressed."""
+"""The most bytes that the script may have: in each page, and once for each browser, compressed."""
 
 CODE = observer_code(load_site_map("onestopmarket"))
 

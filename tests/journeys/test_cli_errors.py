@@ -79,6 +79,13 @@ def test_ctrl_c_while_the_program_is_imported_is_no_traceback(module: str, tmp_p
     assert souk("agents", "--help", cwd=tmp_path, env=env) == Ended(130, "", "")
 
 
+def test_ctrl_c_in_a_dry_run_does_not_say_that_something_is_stored(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(CTRL_C_WHILE)
+    env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "CTRL_C_WHILE": "experiments.runs.outlook"}
+    ended = souk("run", "nudges", "--dry-run", cwd=tmp_path, env=env)
+    assert (ended.status, ended.err.splitlines()[-1]) == (130, "stopped; a dry run stores nothing.")
+
+
 def test_ctrl_c_before_a_command_begins_is_no_traceback(tmp_path: Path) -> None:
     program = (
         "import signal; from experiments import cli;"
@@ -124,10 +131,17 @@ def test_a_mistake_in_the_interventions(folder: Path, old: str, new: str, expect
         ("sets: 2", "set_size: 8, max_price_gap: 0, max_rating_gap: 0", r"mine.yaml:3:\d+: options: no 8 products .*; raise max_price_gap or max_rating_gap"),  # noqa: E501
         ("mine-nudges.yaml", "other.yaml", r"mine.yaml:5:\d+: factors.nudge.interventions: other.yaml: no such file in /.+; check the path"),  # noqa: E501
         ("mine-nudges.yaml}", "mine-nudges.yaml, only: [bagde]}", r"mine.yaml:5:\d+: factors.nudge.only\[0\]: .*'bagde'; it has badge"),  # noqa: E501
+        ("mine-nudges.yaml", "nudgse", r'mine.yaml:5:\d+: factors.nudge.interventions: no interventions "nudgse"; did you mean "nudges"\?.*'),  # noqa: E501
+        ("goal:", "site: my-shop\ngoal:", r'mine.yaml:2:\d+: site: no site map "my-shop"; shipped: .+'),
+        ("goal:", "agents: [simulated:first, simulatd:price]\ngoal:", r'mine.yaml:2:\d+: agents: unknown agent "simulatd:price"; did you mean "simulated:price"\?'),  # noqa: E501
+        ("goal:", "agents: [simulated:prize]\ngoal:", r'mine.yaml:2:\d+: agents: unknown simulated agent "prize"; .+'),  # noqa: E501
         (EXPERIMENT, "", r"mine.yaml:1:\d+: the file is empty; .+"),
         (EXPERIMENT, "name: [x\n", r"mine.yaml:\d+:\d+: invalid YAML: .+; .+"),
     ],
-    ids=["key", "type", "inner key", "no pair", "file", "id", "empty", "yaml"],
+    ids=[
+        "key", "type", "inner key", "no pair", "file", "id", "shipped file", "site", "agent", "shopper",
+        "empty", "yaml",
+    ],
 )  # fmt: skip
 def test_a_mistake_in_the_experiment(folder: Path, old: str, new: str, expected: str) -> None:
     (folder / "mine.yaml").write_text(EXPERIMENT.replace(old, new))

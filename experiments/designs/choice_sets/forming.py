@@ -1,6 +1,7 @@
 """Form the choice sets of an experiment from its options: products, titles, pairing, sample."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,9 +64,10 @@ def form_choice_sets(source: Source, options: Options, seed: int, query: Sequenc
         return FormedSets(found, notes, addresses)
     neutral, wording = _neutral(products, options, source, catalogue)
     notes += wording
-    found = PAIRINGS[options.pairing]([p for p in neutral if p.price and p.rating], options, rng)
+    comparable = [product for product in neutral if product.price and product.rating]
+    found = PAIRINGS[options.pairing](comparable, options, rng)
     if not found:
-        raise source.error(("options",), _nothing(options))
+        raise source.error(("options",), _nothing(comparable, options))
     if len(found) < options.sets:
         notes.append(f"there are only {len(found)} of the {options.sets} choice sets asked for")
     sampled = rng.sample(found, min(options.sets, len(found)))
@@ -92,11 +94,26 @@ def _neutral(
     return products, notes
 
 
-def _nothing(options: Options) -> str:
+def _nothing(products: Sequence[ProductFacts], options: Options) -> str:
+    """Why there is no choice set of these products, and what to do."""
+    size = options.set_size
+    if _most_alike(product.category for product in products) < size:
+        left = "have a price, a rating and a title that is not left out"
+        return f"no {size} products of a category {left}; add products"
+    ratings = ((product.category, product.rating) for product in products)
+    if options.pairing == "matched-ratings" and _most_alike(ratings) < size:
+        return (
+            f"no {size} products of a category have the same rating; add products, or choose another pairing"
+        )
     bounds = {
         "price-adjacent": "max_price_gap or max_rating_gap",
         "matched-ratings": "max_price_gap",
         "price-coverage": "max_rating_gap",
         "rating-coverage": "max_price_gap",
     }[options.pairing]
-    return f"no {options.set_size} products of a category are that close; raise {bounds}"
+    return f"no {size} products of a category are that close; raise {bounds}"
+
+
+def _most_alike(values: Iterable[object]) -> int:
+    """How often the commonest of the values occurs."""
+    return max(Counter(values).values(), default=0)

@@ -72,6 +72,9 @@ def read_rows(path: str) -> tuple[list[str], list[Row]]:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             columns = next(reader, [])
+            if len(columns) == 1 and ";" in columns[0]:
+                message = "the columns are separated by semicolons; separate them by commas"
+                raise UserError(f"{path}:1: {message}")
             rows = []
             while True:
                 line = reader.line_num + 1

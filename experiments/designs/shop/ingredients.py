@@ -39,7 +39,8 @@ def shop_address(environment: str) -> str | None:
 
 def shop_map(name: str, source: Source) -> SiteMap:
     """Return the site map of the shop. Raises UserError where it does not know choices."""
-    site = load_site_map(source.shipped_or_file(("site",), name))
+    with source.placing(("site",)):
+        site = load_site_map(source.shipped_or_file(("site",), name))
     if not site.knows_choices:
         cause = f"the site map {site.name} does not say what puts a product into the cart"
         raise source.error(("site",), f"{cause}; give it the key choice (docs/site-maps.md)")
@@ -62,7 +63,8 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     if factor is None:
         return (None,)
     place = ("factors", "nudge", "interventions")
-    file = load_interventions(source.shipped_or_file(place, factor.interventions), site)
+    with source.placing(place):
+        file = load_interventions(source.shipped_or_file(place, factor.interventions), site)
     known = {item.id: item for item in file.interventions}
     for index, name in enumerate(factor.only):
         if name not in known:

@@ -148,6 +148,9 @@ def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path)
     [
         (("choice", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
         (("choice", "--run", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
+        (("nudges",), "nudges is analysed by souk analyze choice; write souk analyze choice nudges"),
+        (("choise",), 'souk analyze choise: no kind of study has this name; did you mean "choice"?'),
+        (("t.csv",), "souk analyze t.csv: no kind of study has this name; there are: anchoring, biases, choice, conjoint, montecarlo"),  # noqa: E501
         (("montecarlo", "wtp", "--run", "wtp"), "wtp wtp: name one run, or tables, and not both"),
         (("montecarlo", "wtp", "t.csv"), "t.csv wtp: name one run, or tables, and not both"),
         (("montecarlo", "wtp", "-a", "simulated:balancd"), "--agent simulated:balancd: there are no trials of this agent; did you mean \"simulated:balanced\"?"),  # noqa: E501
@@ -158,6 +161,14 @@ def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path)
 def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message: str, folder: Path) -> None:
     ended = forked_souk("analyze", *arguments, cwd=folder)
     assert (ended.status, ended.err) == (2, f"error: {message}\n")
+
+
+@pytest.mark.slow
+def test_a_run_in_the_place_of_a_kind_is_answered_with_its_kind(folder: Path) -> None:
+    run = next((folder / "runs").glob("wtp-*")).name
+    ended = forked_souk("analyze", run, cwd=folder)
+    said = f"error: {run} is analysed by souk analyze montecarlo; write souk analyze montecarlo {run}\n"
+    assert (ended.status, ended.err) == (2, said)
 
 
 @pytest.mark.slow

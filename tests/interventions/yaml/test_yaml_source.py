@@ -196,6 +196,7 @@ def test_a_tab_is_called_by_its_name(text: str, place: str) -> None:
             "name: x\nshare: much",
             'f:2:1: share: expected a number, found "much"; write it without quotes or other signs',
         ),
+        ("name: x\nshare: [1]", "f:2:1: share: expected a number, found a list; write one number"),
         ("name: x\nflag: maybe", 'f:2:1: flag: expected true or false, found "maybe"; write one of the two'),
         (
             "name: x\nedits:\n- {after: a}\n- {after: ghost}",

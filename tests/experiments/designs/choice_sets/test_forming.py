@@ -127,6 +127,16 @@ def test_every_pairing_finds_fifty_pairs_in_the_public_catalogue(pairing: str) -
             "{catalogue: wine.csv, pairing: matched-ratings, max_price_gap: 0}",
             ": options: no 2 products of a category are that close; raise max_price_gap",
         ),
+        (
+            "{catalogue: wine.csv, pairing: matched-ratings, set_size: 4}",
+            ": options: no 4 products of a category have the same rating; "
+            "add products, or choose another pairing",
+        ),
+        (
+            "{catalogue: wine.csv, set_size: 5}",
+            ": options: no 5 products of a category have a price, a rating and a title that is not left out; "
+            "add products",
+        ),
     ],
 )
 def test_mistakes_are_named_by_line_and_key(options: str, message: str, tmp_path: Path) -> None:

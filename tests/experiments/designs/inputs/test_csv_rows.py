@@ -68,6 +68,7 @@ def test_a_cell_s_line_is_where_it_begins(
         ('a,b\n"x\ny",1\n"x\ny"\n', "t.csv:4: fewer cells"),
         ('a,b\n"x\ny",1\n"x\ny",1,2\n', "t.csv:4: more cells"),
         ('a,b\n"x\ny",1\n"x\ny,1\n2,3\n', "t.csv:4: not CSV"),
+        ("a;b\n1,5;2\n", "t.csv:1: the columns are separated by semicolons; separate them by commas"),
     ],
 )
 def test_a_broken_record_is_named_by_the_line_in_which_it_begins(
