@@ -24,6 +24,7 @@ from interventions.apply.consistency import disagreements
 from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_price import SetPrice
+from interventions.edits.showing import Earlier
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from proxy.addon import may_change, treat
 from proxy.server import Slot
@@ -161,7 +162,7 @@ def drawn(total: str, *, header: str = "", changes: int = 0, answer: tuple[int, 
     two, `answer`: the total in an answer in JSON that came before, as sent and as edited.
     """
     session = cheaper(a_site(drawn=True), lamp=949).session
-    session.prices["lamp"] = Decimal(1299)
+    session.earlier["lamp"] = Earlier(price=Decimal(1299))
     if answer:
         sent, edited = (
             json.dumps({"lines": [{"url": "/lamp", "price": price, "pieces": 2}], "total": each}).encode()
@@ -203,7 +204,7 @@ def test_a_drawn_total_with_shipping_is_held_against_what_the_answer_told() -> N
 
 def test_a_drawn_line_of_the_old_price_is_told() -> None:
     session = cheaper(a_site(drawn=True), lamp=949).session
-    session.prices["lamp"] = Decimal(1299)
+    session.earlier["lamp"] = Earlier(price=Decimal(1299))
     for total in ("$2,598.00", "$1,898.00", "$2,400.00"):
         cart = DRAWN_CART.format("$949.00", 2, total, "$5.00").encode()
         session.note_page(ShownPage(f"{HOST}cart", "text/html", cart, None, drawn=True))
