@@ -24,7 +24,8 @@ from interventions.html.csp import allow
 from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_RECORDED, NOT_TREATED, error_page
 from proxy.hardening import TOO_LARGE
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 
 logger = logging.getLogger(__name__)
 

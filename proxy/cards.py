@@ -12,7 +12,8 @@ from interventions.cards.page import ANSWER_PATH, CONTENT_TYPE, render_page, tha
 from proxy.addon import SESSION, fail, is_document_request, path_of, respond
 from proxy.card_run import CardRun as CardRun  # noqa: PLC0414 - part of what others use
 from proxy.guests import NO_STORE, is_of_another_site, origin_of
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 
 logger = logging.getLogger(__name__)
 

@@ -34,7 +34,8 @@ from proxy.addon import (
     whole_body,
 )
 from proxy.decoding import Undecodable, decode
-from proxy.session import Added, Session, ShownPage
+from proxy.session import Added, Session
+from proxy.shown_page import ShownPage
 
 logger = logging.getLogger(__name__)
 

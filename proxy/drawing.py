@@ -23,7 +23,8 @@ from proxy import keys
 from proxy.addon import SESSION, respond
 from proxy.choices import in_cart
 from proxy.error_page import NOT_TREATED
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 
 logger = logging.getLogger(__name__)
 

@@ -16,9 +16,10 @@ from mitmproxy import http
 from mitmproxy.connection import Client
 
 from proxy.addon import DOCUMENTS, READING, SESSION, is_document_request, is_page, path_of
+from proxy.allow_list import DEFAULT_PORTS
 from proxy.error_page import STYLE, error_page
 from proxy.reverse import ASKED
-from proxy.session import DEFAULT_PORTS, Session
+from proxy.session import Session
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from mitmproxy import http
 
 from interventions.errors import UserError
 from proxy.addon import CSP, MAX_DOCUMENT_BYTES, media_type, replace_body
+from proxy.allow_list import WEB_PORTS
 from proxy.decoding import Undecodable, decode
-from proxy.session import WEB_PORTS
 
 MAPPING = "souk_mapping"
 ASKED = "souk_asked"

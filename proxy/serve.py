@@ -18,8 +18,10 @@ from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import load_site_map
 from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_problems import did_you_mean
+from proxy.allow_list import AllowList
 from proxy.server import Proxy, Slot, run_proxy
-from proxy.session import Added, AllowList, Session, ShownPage
+from proxy.session import Added, Session
+from proxy.shown_page import ShownPage
 
 MOST_DRAWN: Final = 1_000
 """The most receipts of pages as drawn that are remembered, so that each is printed once."""

@@ -5,35 +5,26 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
-from functools import lru_cache
 from itertools import islice
 from typing import Literal
 from urllib.parse import urlsplit
 
-from interventions.apply.consistency import Sighting, figures_in, figures_on, sightings_on
+from interventions.apply.consistency import Sighting
 from interventions.apply.drawn_sums import DrawnSums, Repriced
 from interventions.apply.engine import NO_TOTALS, NONE_EARLIER, Receipt, Rewrite, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
-from interventions.apply.sums import moved_totals
 from interventions.edits.set_price import SetPrice
 from interventions.edits.showing import Earlier
-from interventions.errors import CannotEdit, UserError
-from interventions.html import charset
-from interventions.html.content_type import is_html, is_json
-from interventions.html.marking import Marks
+from interventions.html.content_type import is_html
 from interventions.html.numbers import read_figure
-from interventions.html.page import Page
 from interventions.yaml.limited import TooSlow, match_path
 from interventions.yaml.sitemap import Data, SiteMap
+from proxy.allow_list import AllowList
 from proxy.card_run import CardRun
 from proxy.keys import new_key
-
-WEB_PORTS = {"http": 80, "https": 443}
-"""Scheme of a page's address -> the port where the address names none."""
-DEFAULT_PORTS = {**WEB_PORTS, "ws": 80, "wss": 443}
-"""The same, with those of WebSockets."""
+from proxy.shown_page import SentPage, ShownPage
 
 _KEPT = 100
 """How many pages without edits are kept for their ids."""
@@ -43,128 +34,6 @@ MOST_BYTES = 256 * 2**20
 """How large they may be together, and how large what the shop sent of those with edits."""
 MOST_FAILURES = 100
 """How many failures of an episode are kept; the first one counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class AllowList:
-    """The hosts that an episode may reach, as `host:port`. Everything else is refused.
-
-    The port matters: a shop on this machine must not open the way to other services on it.
-    """
-
-    hosts: frozenset[tuple[str, int]]
-
-    @classmethod
-    def of(cls, *urls: str) -> "AllowList":
-        """Return the hosts of these URLs. Raises UserError where a URL is no web address."""
-        hosts = set()
-        for url in urls:
-            try:
-                parts = urlsplit(url)
-                host, port = parts.hostname, parts.port or DEFAULT_PORTS.get(parts.scheme)
-            except ValueError:
-                host = port = None
-            if not host or port is None or parts.scheme not in DEFAULT_PORTS:
-                raise UserError(f"{url}: not the address of a shop; write it like http://127.0.0.1:7770/")
-            hosts.add((host, port))
-        return cls(frozenset(hosts))
-
-    def __contains__(self, host_port: tuple[str, int]) -> bool:
-        host, port = host_port
-        return (host.lower(), port) in self.hosts
-
-
-@dataclass(frozen=True)
-class ShownPage:
-    """A page, or an answer in JSON, as it was passed on; `product` is the key on a product's own page."""
-
-    url: str
-    content_type: str
-    body: bytes
-    product: str | None
-    drawn: bool = False
-    """Whether this is the page as its scripts have drawn it, with the edits."""
-    sent: bytes | None = None
-    """The body as the shop has sent it; None: not known."""
-    cart: int | None = 0
-    """How often the cart may have changed before; None: it may have changed while the page came."""
-
-    @property
-    def text(self) -> str:
-        """The body as text."""
-        return self.body.decode(charset.detect(self.body, self.content_type)[0], "replace")
-
-    @property
-    def parsed(self) -> Page | None:
-        """The page, parsed once for all who soon look at it; None: it is no HTML, or cannot be read."""
-        return _parsed(self) if is_html(self.content_type) else None
-
-    def moved_totals(self, site: SiteMap) -> Mapping[Decimal, Decimal]:
-        """Return, by total as the shop has sent it, the total to which edits have moved it on this page."""
-        sent = None if self.sent is None else _parse(replace(self, body=self.sent))
-        return moved_totals(sent, self.parsed, site) if sent and self.parsed else NO_TOTALS
-
-    def sightings(self, site: SiteMap) -> list[Sighting]:
-        """Return the figures that the page shows for products, and the sums of a cart.
-
-        Where scripts draw the pages, the sums of the page as drawn are `Session.sightings`. Of the page as it
-        came only the data count: until it is drawn, nobody can see it.
-        """
-        before = None if self.sent is None else replace(self, body=self.sent)
-        if is_html(self.content_type):
-            if self.parsed is None:
-                return []
-            if site.drawn:
-                found = sightings_on(self.parsed, site)
-                return found if self.drawn else [each for each in found if each.role.startswith("data.")]
-            sent = None
-            if before:
-                sent = self.parsed if before.body == self.body else _parse(before)
-            return figures_on(self.parsed, sent, site, self.cart)
-        if not is_json(self.content_type) or not site.loads(self.url):
-            return []
-        return figures_in(self.text, before.text if before else None, self.url, site, self.cart)
-
-
-@lru_cache(maxsize=32)  # a parsed page takes twenty times its bytes
-def _parsed(page: ShownPage) -> Page | None:
-    return _parse(page)
-
-
-def _parse(page: ShownPage) -> Page | None:
-    try:
-        return Page(page.body, page.content_type, Marks(frozenset()), page.url)
-    except CannotEdit:
-        return None
-
-
-def _document(page: ShownPage) -> Document | None:
-    try:
-        return Document(page.text)
-    except CannotEdit:
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentPage:
-    """A page, or an answer in JSON, as the shop has sent it, with what the engine was told to make of it.
-
-    Of a page that scripts draw it is the page as drawn, without the edits.
-    """
-
-    url: str
-    content_type: str
-    body: bytes
-    plan: Plan
-    known: Mapping[str, str]
-    came: str | None = None
-    """Of a page as drawn: the address at which it came."""
-    earlier: Mapping[str, Earlier] = field(default_factory=dict)
-    totals: Mapping[Decimal, Decimal] = field(default_factory=dict)
-    hash_after: str
-    """The hash of what was made of it, as its receipts have it."""
-    step: int
-    """The first step at which it could be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,7 +364,7 @@ class Session:
             if self.site.embeds_ids:
                 found = [(each.document, each.rules) for each in view.documents()]
         else:
-            own, document = None, _document(page)
+            own, document = None, page.document
             found = [(document, self.site.data_at(page.url))] if document else []
         for document, rules in found:
             for data in rules:

@@ -40,10 +40,11 @@ from experiments.records.store import Records, run_folder
 from interventions.apply.plan import Plan
 from interventions.errors import UserError
 from interventions.yaml.sitemap import load_site_map
+from proxy.allow_list import AllowList
 from proxy.error_page import NOT_TREATED
 from proxy.serve import PrintingSession
 from proxy.server import Proxy, run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.experiments.command_line import forked_souk, left_after, processes_with, program
 from tests.support import STOPS, Answer, listening, pages, serve
 

@@ -13,7 +13,8 @@ from interventions.apply.plan import Plan
 from interventions.edits.base import Edit
 from interventions.edits.in_browser import CardSpots, NotRead, Spot, StandingCard, There, Verdict
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 
 
 def card_spots(edits: Sequence[Edit], site: SiteMap, *, all_kinds: bool) -> tuple[CardSpots, ...]:

@@ -30,8 +30,9 @@ from interventions.edits.ask import Ask
 from interventions.edits.remove import Remove
 from interventions.files.schema import DEFAULT_SITE
 from interventions.yaml.sitemap import load_site_map
+from proxy.allow_list import AllowList
 from proxy.card_run import CardRun
-from proxy.session import AllowList, Session
+from proxy.session import Session
 
 CARD_ADDRESS: Final = "http://cards.souk.test/"
 """The address of cards that stand in no shop's page.

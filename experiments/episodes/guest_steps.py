@@ -11,7 +11,7 @@ from environments.actions import Action
 from environments.acts import Act, Acts
 from environments.pointer import Hit
 from experiments.records.record import Row, artifact_hash
-from proxy.session import ShownPage
+from proxy.shown_page import ShownPage
 
 GLIDE_SECONDS: Final = 0.25
 """Scrolling that goes on after so short a rest is one step."""

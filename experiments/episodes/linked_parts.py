@@ -15,7 +15,8 @@ from interventions.edits.set_price import SetPrice
 from interventions.errors import CannotEdit
 from interventions.html.numbers import figures
 from interventions.html.placement import lineage
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 
 LONGEST_PART: Final = 300
 """The most characters of a part: of a card, or of a line of a table."""

@@ -12,7 +12,8 @@ from interventions.edits.place_values import pattern_part
 from interventions.edits.reorder import Reorder
 from interventions.edits.swap import Swap
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 
 ORDERS: Final = (Reorder, Swap, ShowOnly)
 """The edits that make an order."""

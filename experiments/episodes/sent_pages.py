@@ -22,7 +22,8 @@ from interventions.yaml.sitemap import SiteMap
 
 if TYPE_CHECKING:
     from experiments.episodes.trajectory import Traced
-    from proxy.session import SentPage, Session
+    from proxy.session import Session
+    from proxy.shown_page import SentPage
 
 
 class MadeAgain(NamedTuple):

@@ -47,8 +47,9 @@ from experiments.records.record import Row, Start, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan
 from interventions.yaml.limited import TooSlow
+from proxy.allow_list import AllowList
 from proxy.error_page import NOT_TREATED
-from proxy.session import AllowList, Session
+from proxy.session import Session
 
 T = TypeVar("T")
 

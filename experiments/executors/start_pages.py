@@ -33,7 +33,8 @@ from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import AllowList, Session
+from proxy.allow_list import AllowList
+from proxy.session import Session
 from proxy.trust import ADVICE, is_untrusted, trusting
 
 TOGETHER: Final = 8

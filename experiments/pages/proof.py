@@ -25,8 +25,9 @@ from interventions.html.page import Page as SentPage
 from interventions.proposal.check import tried
 from interventions.proposal.scan import Capture, number, squeezed
 from interventions.yaml.sitemap import SiteMap
+from proxy.allow_list import AllowList
 from proxy.server import run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 
 TEXT: Final = "Souk was here"
 PRICE: Final = Decimal(73)

@@ -20,7 +20,8 @@ from mitmproxy.tools.dump import DumpMaster
 from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import run_proxy
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.bench.page import Page, product_page
 from tests.bench.result import Result
 from tests.bench.rewriting import SHOWN, describe, facts, how

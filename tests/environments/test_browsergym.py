@@ -21,8 +21,9 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.in_browser import Spot, Standing
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import load_site_map
+from proxy.allow_list import AllowList
 from proxy.server import Proxy, run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.support import STOPS, listening, network_services, pages
 
 pytest.importorskip("browsergym.core")

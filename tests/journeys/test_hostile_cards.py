@@ -24,7 +24,8 @@ from interventions.edits.base import Edit
 from interventions.edits.insert_text import InsertText
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.journeys.screen import is_on_screen
 from tests.journeys.test_hostile_pages import HIDING, HTML
 from tests.support import size

@@ -22,7 +22,8 @@ from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.journeys.screen import place_of
 from tests.journeys.test_hostile_pages import HIDING, HTML
 from tests.support import size, usual

@@ -27,7 +27,8 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
 from interventions.edits.registry import EDITS, edit_from_dict
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.journeys.screen import is_on_screen, is_read
 from tests.support import size, usual
 

@@ -21,7 +21,8 @@ from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_image import SetImage
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.journeys.screen import colours
 from tests.journeys.test_hostile_pages import HARMLESS, HIDING, HTML
 from tests.support import pages, size

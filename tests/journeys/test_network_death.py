@@ -35,8 +35,9 @@ from experiments.replay.replay import NeverAway
 from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import load_site_map
 from interventions.yaml.yaml_source import parse_yaml
+from proxy.allow_list import AllowList
 from proxy.server import Proxy, run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.support import THOROUGH, listening, network_services, pages, serve, size
 
 THROUGH = "x-test-through-proxy"

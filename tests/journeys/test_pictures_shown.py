@@ -20,7 +20,8 @@ from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.journeys.test_hostile_pages import HTML
 from tests.support import pages, size
 

@@ -21,7 +21,8 @@ from interventions.edits.remove import Remove
 from interventions.edits.set_price import SetPrice
 from interventions.edits.set_reviews import SetReviews
 from interventions.yaml.sitemap import load_site_map
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
 from tests.support import pages, size
 

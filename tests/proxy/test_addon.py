@@ -18,8 +18,9 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import PageTest, SiteMap
 from proxy.addon import MAX_DOCUMENT_BYTES
+from proxy.allow_list import AllowList
 from proxy.server import Proxy, Slot
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.upstream import NUDGE, OTHER, PAGE, PLAN, SITE, UNTREATABLE, message, session, upstream
 from tests.support import Answer, listening, pages
 

@@ -20,10 +20,11 @@ from interventions.edits.registry import edit_from_dict, edit_to_dict
 from interventions.edits.remove import Remove
 from interventions.files.battery import load_battery
 from interventions.files.schema import load_interventions
+from proxy.allow_list import AllowList
 from proxy.card_run import MAX_TEXT, CardRun
 from proxy.cards import MAX_FORM_BYTES
 from proxy.server import Proxy, Slot
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.upstream import PAGE, SITE, upstream
 from tests.support import pages
 

@@ -7,9 +7,10 @@ import httpx
 from interventions.apply.plan import Plan
 from interventions.cards.card import Card, NumberAnswer
 from interventions.cards.page import ANSWER_PATH
+from proxy.allow_list import AllowList
 from proxy.card_run import CardRun
 from proxy.server import run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.upstream import OTHER, SITE, upstream
 
 WTP = Card(id="wtp", question="How much at most?", answer=NumberAnswer(unit="$"))

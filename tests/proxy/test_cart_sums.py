@@ -27,8 +27,10 @@ from interventions.edits.set_price import SetPrice
 from interventions.edits.showing import Earlier
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from proxy.addon import may_change, treat
+from proxy.allow_list import AllowList
 from proxy.server import Slot
-from proxy.session import AllowList, Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.support import size
 
 HOST = "http://shop.test/"

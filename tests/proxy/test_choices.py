@@ -21,10 +21,11 @@ from starlette.routing import Route
 from interventions.apply.plan import Plan
 from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import SiteMap
+from proxy.allow_list import AllowList
 from proxy.choices import added_id, rule_of
 from proxy.guests import Guests
 from proxy.server import run_proxy
-from proxy.session import Added, AllowList, Session
+from proxy.session import Added, Session
 from tests.mutations import damaged
 from tests.proxy.test_guests import NEXT, OneVisit
 from tests.proxy.upstream import PLAN

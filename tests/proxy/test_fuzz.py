@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from proxy.allow_list import AllowList
 from proxy.server import Proxy, Slot
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.upstream import NUDGE, PAGE, PLAN, SITE
 from tests.support import listening, size
 

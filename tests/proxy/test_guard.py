@@ -10,9 +10,10 @@ from starlette.responses import Response
 
 from environments.browser import find_browser
 from interventions.apply.plan import Plan
+from proxy.allow_list import AllowList
 from proxy.guests import Guests
 from proxy.server import run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.test_guests import NEXT, SHOP, OneVisit
 from tests.support import pages, size
 

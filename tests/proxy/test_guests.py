@@ -12,9 +12,10 @@ from starlette.responses import JSONResponse
 from environments.browser import run_browsers
 from interventions.apply.plan import Plan
 from interventions.yaml.choice import Choice
+from proxy.allow_list import AllowList
 from proxy.guests import Guests
 from proxy.server import run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.upstream import PAGE, PLAN, SITE, message, upstream
 from tests.support import Answer, pages
 

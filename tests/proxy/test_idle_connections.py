@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from proxy import hardening
+from proxy.allow_list import AllowList
 from proxy.server import Proxy, Slot
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.upstream import PLAN, SITE
 from tests.support import listening
 

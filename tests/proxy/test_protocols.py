@@ -23,9 +23,10 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import Data
 from proxy.addon import Rewriter
+from proxy.allow_list import AllowList
 from proxy.hardening import Stream
 from proxy.server import Proxy, Slot
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.test_decoding import CODINGS
 from tests.proxy.upstream import (
     NUDGE,

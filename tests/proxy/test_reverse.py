@@ -13,9 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from environments.browser import run_browsers
 from interventions.errors import UserError
+from proxy.allow_list import AllowList
 from proxy.reverse import Mapping, Origin
 from proxy.server import Proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.proxy.test_decoding import CODINGS
 from tests.proxy.upstream import NUDGE, PAGE, PLAN, SITE, session, upstream
 from tests.support import Answer, pages

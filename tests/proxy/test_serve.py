@@ -29,11 +29,12 @@ from interventions.errors import UserError
 from interventions.files.schema import load_interventions
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from proxy.addon import treat
+from proxy.allow_list import AllowList
 from proxy.authority import Authority
 from proxy.drawing import edited
 from proxy.serve import PrintingSession, parse_values, plan_for
 from proxy.server import Proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.experiments.command_line import program
 from tests.support import pages
 

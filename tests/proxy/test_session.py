@@ -7,7 +7,9 @@ from interventions.apply.plan import Plan
 from interventions.errors import UserError
 from interventions.yaml.sitemap import load_site_map
 from proxy import session
-from proxy.session import AllowList, Session, ShownPage
+from proxy.allow_list import AllowList
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from environments.acts import read_acts
 from interventions.cards.card import Card, LetterAnswer
 from proxy import keys
+from proxy.allow_list import AllowList
 from proxy.card_run import CardRun
 from proxy.guests import COOKIE, Guests
 from proxy.keys import new_key
 from proxy.server import Slot, run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.mutations import damaged
 from tests.proxy.test_guests import OneVisit
 from tests.proxy.upstream import PLAN, SITE

@@ -14,7 +14,8 @@ from h2.settings import SettingCodes
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import load_site_map
-from proxy.session import AllowList, Session
+from proxy.allow_list import AllowList
+from proxy.session import Session
 from tests.support import listening
 
 SITE = load_site_map("onestopmarket")

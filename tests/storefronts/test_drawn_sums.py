@@ -12,8 +12,9 @@ from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
+from proxy.allow_list import AllowList
 from proxy.server import Proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.storefronts import hard_cases
 from tests.storefronts.cases import cases
 from tests.storefronts.look import LAMP, shown

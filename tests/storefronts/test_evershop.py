@@ -12,8 +12,9 @@ from playwright.async_api import BrowserContext, Page, expect
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
+from proxy.allow_list import AllowList
 from proxy.server import Slot
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.storefronts.install import is_installed
 from tests.storefronts.shops import storefront
 from tests.support import THOROUGH

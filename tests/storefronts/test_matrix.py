@@ -16,8 +16,9 @@ from experiments.pages.preview import fetched, preview
 from interventions.apply.plan import Plan, compile_treatment
 from interventions.files.schema import load_interventions
 from interventions.yaml.sitemap import load_site_map
+from proxy.allow_list import AllowList
 from proxy.server import Proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.storefronts.cases import cases, write
 from tests.storefronts.install import CannotInstall, install, is_installed
 from tests.storefronts.look import SUMS, VIEWS, faults

@@ -11,8 +11,9 @@ from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, ProductFacts, compile_treatment
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import load_site_map
+from proxy.allow_list import AllowList
 from proxy.server import Slot
-from proxy.session import AllowList, Session
+from proxy.session import Session
 from tests.storefronts.install import CannotInstall, install
 from tests.storefronts.shops import storefront
 

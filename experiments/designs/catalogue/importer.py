@@ -19,7 +19,7 @@ from interventions.authoring.page_facts import page_facts
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import WEB_PORTS
+from proxy.allow_list import WEB_PORTS
 from proxy.trust import ADVICE, is_untrusted, trusting
 
 PER_PAGE: Final = 36

@@ -6,7 +6,7 @@ from environments.acts import Act, Acts
 from environments.pointer import Hit
 from experiments.episodes.guest_steps import GuestSteps, Opened, PageNotice, guest_steps
 from experiments.records.record import artifact_hash
-from proxy.session import ShownPage
+from proxy.shown_page import ShownPage
 
 AHEAD = 1_700_000_000.0
 """By how much a guest's clock is ahead, in seconds: it counts from another moment."""

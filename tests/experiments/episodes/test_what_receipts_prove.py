@@ -15,7 +15,8 @@ from interventions.edits.insert_text import InsertText
 from interventions.edits.show_rating_text import ShowRatingText
 from interventions.html.source_page import ReadPage
 from interventions.yaml.sitemap import load_site_map
-from proxy.session import Session, ShownPage
+from proxy.session import Session
+from proxy.shown_page import ShownPage
 from tests.experiments.foreign_shop import NUDGE
 from tests.interventions.shop_pages import HOST, HTML, KEY, card, category_page, product_page
 

@@ -26,7 +26,7 @@ from experiments.subjects.guests import TrialDispenser
 from proxy.guests import Guests
 from proxy.reverse import Origin
 from proxy.server import Slot, run_proxy
-from proxy.session import ShownPage
+from proxy.shown_page import ShownPage
 from tests.experiments.episodes.test_treatment_check import MOVED
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, design, experiment
 from tests.support import serve, usual

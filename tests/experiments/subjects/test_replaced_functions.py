@@ -13,7 +13,8 @@ from environments.observer import Sees, observer, observer_code
 from interventions.apply.plan import Plan
 from interventions.edits.in_browser import CardSpots, Spot
 from interventions.yaml.sitemap import load_site_map
-from proxy.session import AllowList, Session
+from proxy.allow_list import AllowList
+from proxy.session import Session
 from tests.experiments.drawn_shop import SITE, DrawnShop
 from tests.experiments.episodes.test_drawn_pages import Stage, stage
 from tests.experiments.subjects.test_observed_guests import (
