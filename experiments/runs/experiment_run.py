@@ -111,7 +111,8 @@ class ExperimentRun:
                 yield f"{SIMULATED}:{source.file_at(('agents', index), path)}"
                 continue
             try:
-                check_name(name)
+                if not self._scoring():  # scorers may have names of their own
+                    check_name(name)
             except UserError as error:  # it names the key itself
                 line, column = source.place(("agents", index))
                 raise UserError(f"{source.name}:{line}:{column}: {error}") from None
