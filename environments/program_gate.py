@@ -183,7 +183,11 @@ class Gate:
         if len(self._waiting) >= _MOST_WAITING:
             raise OSError(errno.EAGAIN, "")
         self._waiting.add(number)
-        _thread.start_new_thread(self._wait, (number, opened, address))
+        try:
+            _thread.start_new_thread(self._wait, (number, opened, address))
+        except RuntimeError:  # the program has left no room for one
+            self._waiting.discard(number)
+            raise OSError(errno.EAGAIN, "") from None
 
     def _wait(self, number: int, opened: list[int], address: bytes) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

@@ -23,6 +23,7 @@ def _check_name(text: str) -> str:
 
 Name = Annotated[str, Field(max_length=60), AfterValidator(_check_name)]
 Agents = Annotated[tuple[str, ...], Field(min_length=1)]
+"""The names of the agents that an experiment is run with, where the command names none."""
 
 
 class StrictModel(BaseModel):

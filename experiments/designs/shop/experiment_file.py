@@ -30,8 +30,8 @@ SHOPS: Final = tuple(name for name, each in LAUNCHABLE.items() if each.url.start
 _URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
 
-
 Task = Literal["compare-tabs", "listing", "search"]
+"""What an agent begins with; see `Experiment.task`."""
 
 
 class NudgeFactor(StrictModel):
