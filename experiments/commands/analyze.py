@@ -41,7 +41,7 @@ class KindsGroup(TyperGroup):
 
         if args[0] in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        if kind := _kind_of_study(args[0]):
+        if kind := _kind_of_study(args[0], db=_database_named(args)):
             raise UserError(
                 f"{args[0]} is analysed by souk analyze {kind}; write souk analyze {kind} {args[0]}"
             )
@@ -49,13 +49,23 @@ class KindsGroup(TyperGroup):
         raise UserError(f"souk analyze {args[0]}: no kind of study has this name; {hint}")
 
 
-def _kind_of_study(name: str) -> str:
+def _database_named(args: Sequence[str]) -> str:
+    """The database that arguments name which no command has read yet."""
+    for name, value in zip(args, [*args[1:], ""], strict=True):
+        if name == "--db" and value:
+            return value
+        if name.startswith("--db="):
+            return name.removeprefix("--db=")
+    return DEFAULT_DB
+
+
+def _kind_of_study(name: str, *, db: str) -> str:
     """The kind of study of a stored run or of an experiment; empty where there is none of this name."""
     from experiments.designs.loading import load_design
     from experiments.records.record import kind_of
 
     with suppress(UserError):
-        return kind_of(open_records(DEFAULT_DB).latest_run(name))
+        return kind_of(open_records(db).latest_run(name))
     with suppress(UserError):
         return load_design(name).analysis
     return ""

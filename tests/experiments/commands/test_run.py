@@ -164,9 +164,19 @@ def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message
 
 
 @pytest.mark.slow
-def test_a_run_in_the_place_of_a_kind_is_answered_with_its_kind(folder: Path) -> None:
-    run = next((folder / "runs").glob("wtp-*")).name
-    ended = forked_souk("analyze", run, cwd=folder)
+@pytest.mark.parametrize(
+    ("database", "named"),
+    [
+        ("runs/souk.db", ()),
+        ("one.db", ("--db", "sqlite:///one.db")),
+        ("one.db", ("--db=sqlite:///one.db",)),
+    ],
+)
+def test_a_run_in_the_place_of_a_kind_is_answered_with_its_kind(
+    database: str, named: tuple[str, ...], folder: Path
+) -> None:
+    run = Records(f"sqlite:///{folder / database}").latest_run("wtp")["run"]
+    ended = forked_souk("analyze", run, *named, cwd=folder)
     said = f"error: {run} is analysed by souk analyze montecarlo; write souk analyze montecarlo {run}\n"
     assert (ended.status, ended.err) == (2, said)
 
