@@ -12,6 +12,7 @@ class Drawn:
 
     `kind`: text, link, button, radio, checkbox, list or field. `box`: left, top, width, height in pixels of
     the picture. `size`: of its letters in pixels; `contrast`: of the ink with its ground (WCAG 2, 1 to 21).
+    `card`: the number of the card of a list on which it stands; -1: on none.
     """
 
     kind: str
@@ -19,6 +20,7 @@ class Drawn:
     box: Box
     size: float
     contrast: float
+    card: int = -1
 
     @property
     def centre(self) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 // The texts and controls that can be seen in a picture of the viewport, with their boxes: all that somebody knows who
-// looks at it. `size`: of the letters in pixels; `contrast`: of the ink with its ground (WCAG 2). The first argument
-// is what legible.js gives.
-({ roots, squeeze, boxOf, parentOf, styleOf, intersect, viewport, whyUnseen, shadeOf, NO_TEXT }) => {
+// looks at it. `size`: of the letters in pixels; `contrast`: of the ink with its ground (WCAG 2); `card`: the number
+// of the card on which it stands, else -1. The first argument is what legible.js gives; `kinds` find the cards.
+({ roots, query, squeeze, boxOf, parentOf, styleOf, intersect, viewport, whyUnseen, shadeOf, NO_TEXT }, kinds) => {
   const CONTROLS = [["button", "button, [role=button], input[type=submit], input[type=button], summary"],
     ["radio", "input[type=radio], [role=radio]"], ["checkbox", "input[type=checkbox], [role=checkbox]"],
     ["list", "select"], ["field", "input, textarea, [contenteditable]"], ["link", "a[href], [role=link]"]];
@@ -17,12 +17,17 @@
     }
     return "text";
   };
+  const cards = new Map([...new Set(kinds.flatMap((css) => query(css) ?? []))].map((card, number) => [card, number]));
+  const cardOf = (element) => {
+    for (let at = element; at; at = parentOf(at)) if (cards.has(at)) return cards.get(at);
+    return -1;
+  };
   const found = [];
   const add = (node, element, text, box) => {
     const [x, y, width, height] = boxed(box);
     if (width < SMALLEST || height < SMALLEST || whyUnseen(node)) return;
     const { contrast, opacity } = shadeOf(element);
-    found.push({ kind: kindOf(element), text, box: [x, y, width, height],
+    found.push({ kind: kindOf(element), text, box: [x, y, width, height], card: cardOf(element),
       size: parseFloat(styleOf(element).fontSize), contrast: 1 + (contrast - 1) * Math.min(1, opacity) });
   };
   const range = document.createRange();
@@ -36,7 +41,7 @@
         range.selectNodeContents(node);
         if (range.getClientRects().length) add(node, element, text, range.getBoundingClientRect());
       } else if (node.matches("input:not([type=hidden]), textarea, select") && boxOf(node).width) {
-        const value = node.tagName === "SELECT" ? node.selectedOptions[0]?.text : /^(radio|checkbox|password)$/.test(node.type) ? "" : node.value;
+        const value = node.tagName === "SELECT" ? node.selectedOptions[0]?.text : /^(radio|checkbox|password)$/.test(node.type) ? "" : node.value || node.placeholder;
         add(node, node, squeeze(value ?? ""), boxOf(node));
       }
     }

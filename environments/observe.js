@@ -14,7 +14,7 @@
 // of each kind that is asked for, and their own texts and pictures. `closed`: how many elements there may draw texts that no script can read;
 // where a picture is shown, a symbol leads to them. `said`: the texts of the elements that meet the stop condition.
 // `marked`: where a picture is shown, the boxes of the marked elements. `drawn`: the texts and controls that can be
-// seen in it (`drawnOn` is drawn_on.js), where `rectangles` are wanted.
+// seen in it (`drawnOn` is drawn_on.js), where `rectangles` are wanted: selectors of cards.
 (asked) => {
   const { wholePage, tree, picture, onlyPicture, marks, rectangles, stops, places, ownTexts, ownPictures, cards } =
     JSON.parse(asked);
@@ -215,5 +215,5 @@
   };
   return json({ html, title: title(), url: location.href, stop, said, shown, found: found(places),
     cards: cardsOf(cards, held), own: (ownTexts ? [squeeze(title()), ...page.own] : []).join("\n"),
-    pictures: [...page.pictures], closed: closed.length, marked, drawn: rectangles ? drawnOn(legible) : [] });
+    pictures: [...page.pictures], closed: closed.length, marked, drawn: rectangles ? drawnOn(legible, rectangles) : [] });
 }

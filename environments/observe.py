@@ -58,7 +58,8 @@ class Wanted:
     observation too, those of each card by themselves. `drawn`:
     selectors of what a product's page has to show before it is looked at, where scripts draw the pages.
     `pictures`: whether to read the pictures of the observation too, in the same way. `rectangles`:
-    whether to read the texts and controls that can be seen in a picture, which simulated shoppers look at.
+    the selectors of what is a card, where the texts and controls are to be read that can be seen in a
+    picture, which simulated shoppers look at; None: they are not.
     """
 
     spots: tuple[Spot, ...] = ()
@@ -66,7 +67,7 @@ class Wanted:
     cards: tuple[CardSpots, ...] = ()
     drawn: tuple[str, ...] = ()
     pictures: bool = False
-    rectangles: bool = False
+    rectangles: tuple[str, ...] | None = None
 
 
 NOTHING: Final = Wanted()

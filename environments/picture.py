@@ -107,6 +107,7 @@ def drawn_in_picture(read: Any) -> tuple[Drawn, ...] | None:
                 _box(each["box"]),
                 float(each["size"]),
                 float(each["contrast"]),
+                int(each["card"]),
             )
             for each in read
         )

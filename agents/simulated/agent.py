@@ -8,12 +8,15 @@ from agents.base import ChatMessage, Decision, Reply
 from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
+from agents.simulated.picture_listing_shopper import PictureListingShopper
 from agents.simulated.picture_shopper import PictureShopper
 from agents.simulated.readers.listing_page import read_cards
 from agents.simulated.readers.tree_page import as_html
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.tab_shopper import ShopperProfile, SimulatedShopper, taste_for
 from environments.observation import Observation
+
+Shopper = SimulatedShopper | ListingShopper | PictureShopper | PictureListingShopper
 
 
 class SimulatedAgent:
@@ -22,7 +25,7 @@ class SimulatedAgent:
     def __init__(self, profile: ShopperProfile, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._seed, self._nudges = profile.taste, seed, nudges
         self._sight = profile.sight
-        self._shopper: SimulatedShopper | ListingShopper | PictureShopper | None = None
+        self._shopper: Shopper | None = None
         self._respondent = SimulatedRespondent(profile, seed=seed)
         self._on_page = PageRespondent(self._respondent)
 
@@ -46,15 +49,17 @@ class SimulatedAgent:
         """See `SimulatedRespondent.answer`."""
         return await self._respondent.answer(messages, temperature=temperature, max_tokens=max_tokens)
 
-    def _shopper_for(self, observation: Observation) -> SimulatedShopper | ListingShopper | PictureShopper:
+    def _shopper_for(self, observation: Observation) -> Shopper:
         """Of pictures by looking; from one tab with cards, or from which to search, as from a listing.
 
         Else as from tabs.
         """
         taste = taste_for(observation.goal, self._taste)
-        if observation.screenshot and not observation.html:
-            return PictureShopper(taste, self._sight, seed=self._seed, nudges=self._nudges)
-        lists = words_to_search(observation.goal) or read_cards(observation.html)
-        if len(observation.tabs) == 1 and lists:
-            return ListingShopper(taste, seed=self._seed, nudges=self._nudges)
-        return SimulatedShopper(taste, seed=self._seed, nudges=self._nudges)
+        looks = observation.screenshot and not observation.html
+        has_cards = any(each.card >= 0 for each in observation.drawn) or read_cards(observation.html)
+        lists = len(observation.tabs) == 1 and (words_to_search(observation.goal) or has_cards)
+        if looks:
+            by_pictures = PictureListingShopper if lists else PictureShopper
+            return by_pictures(taste, self._sight, seed=self._seed, nudges=self._nudges)
+        by_text = ListingShopper if lists else SimulatedShopper
+        return by_text(taste, seed=self._seed, nudges=self._nudges)

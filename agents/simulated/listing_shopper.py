@@ -36,7 +36,7 @@ class ListingShopper:
         self._taste, self._reader = taste, PageReader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._filled = self._searched = False
-        self._cards: dict[str, ListedProduct] = {}  # by address, in the page's order
+        self._cards: dict[str, ListedProduct] = {}  # in the page's order
         self._last_sight: tuple[ListedProduct, ...] | None = None
         self._choice: ListedProduct | None = None
         self._purchase = PurchaseSteps()
@@ -70,7 +70,7 @@ class ListingShopper:
 
     def _browse(self, sight: tuple[ListedProduct, ...]) -> tuple[str, Action]:
         for card in sight:
-            self._cards.setdefault(card.address, card)
+            self._cards.setdefault(card.address or card.title, card)
         if not self._cards or sight != self._last_sight:
             self._last_sight = sight
             return "I look whether there is more to choose from.", _SCROLL

@@ -14,6 +14,7 @@ from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_product_page
 from agents.simulated.utility import DisplayedOption, Taste, choose, source_for
 from environments.actions import Action
+from environments.drawn import Drawn
 from environments.observation import Observation
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean, load_model
@@ -43,6 +44,10 @@ class Eyesight(BaseModel):
     )
     contrast: float = Field(default=1.0, ge=1, le=21, description="ink below this contrast is not read")
     scrolls: int = Field(default=0, ge=0, le=20, description="how often it scrolls down a page to read on")
+
+    def reads(self, each: Drawn) -> bool:
+        """Return whether a text is large and dark enough for these eyes."""
+        return each.size >= self.smallest and each.contrast >= self.contrast
 
 
 class ShopperProfile(BaseModel):

@@ -145,7 +145,8 @@ async def run_episode(
     limits, live = design.experiment.limits, design.experiment.live
     trajectory, view = Trajectory(), design.view(trial)
     looks = view.screenshot and not view.html and is_simulated(trial.agent)
-    wanted = replace(wanted_in_browser(design, trial), rectangles=looks)
+    cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
+    wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
     stops = stops_of(design.site.choice)
     episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
     async with limited(trajectory, limits.seconds, episode.silent):

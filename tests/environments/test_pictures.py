@@ -201,7 +201,7 @@ async def test_marks_are_drawn_on_what_can_be_acted_on(context: BrowserContext) 
 @in_browser
 async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None:
     async with pages({"/": CANVAS, "/next": "<title>Next</title>"}) as url:
-        episode = await opened(context, url, VIEWS["screenshot"], site=SITE, wanted=Wanted(rectangles=True))
+        episode = await opened(context, url, VIEWS["screenshot"], site=SITE, wanted=Wanted(rectangles=()))
 
         async def act(text: str) -> Observation:
             assert await episode.act(parse_action(text, EVERY)) == ""
@@ -314,7 +314,7 @@ async def test_what_is_drawn_is_what_can_be_seen(context: BrowserContext) -> Non
     <label><input type=radio name=a> Red</label><button>Add to Cart</button>
     <div style="height:2000px"></div><p>below</p>"""
     async with pages({"/": page}) as url:
-        episode = await opened(context, url, VIEWS["screenshot"], wanted=Wanted(rectangles=True))
+        episode = await opened(context, url, VIEWS["screenshot"], wanted=Wanted(rectangles=()))
         found = {each.text: each for each in (await seen(episode)).drawn}
         assert set(found) == {"large", "pale", "over", "", "Red", "Add to Cart"}
         assert (found["large"].size, found["large"].contrast) == (30, 21)

@@ -42,6 +42,26 @@ CASES: dict[str, dict[str, Any]] = {
         "term": "nudged",
         "reads": {"html": {"plain-under-title", "badge-under-title"}, "screenshot": {"plain-under-title"}},
     },
+    # On cards, titles and prices are larger than ratings.
+    "listing": {
+        "seed": 43,  # the two products' ratings differ
+        "factors": {"nudge": {"interventions": "nudges", "only": ["wirecutter"], "on": ["none"]}},
+        "taste": {"rating": 200, "position": 20},
+        "sight": {"smallest": 14},
+        "term": "viewed_first",
+        "reads": {"html": {"rating"}, "tree": {"rating"}, "screenshot": set(), "marks": set()},
+    },
+    "search": {
+        "options": experiment_source("search").data["options"],
+        "factors": {
+            "nudge": {"interventions": "nudges", "only": ["wirecutter"], "on": ["each"]},
+            "order": "listed",
+        },
+        "taste": {"position": 20, "nudge": 60},
+        "sight": {},
+        "term": "nudged",
+        "reads": {way: {"wirecutter"} for way in ("html", "tree", "screenshot", "marks")},
+    },
 }
 
 
@@ -52,8 +72,13 @@ async def test_what_is_overlooked_in_pictures_moves_nobody(
     monkeypatch.chdir(tmp_path)
     case, shipped = CASES[name], experiment_source(name)
     reads: dict[str, set[str]] = case["reads"]
-    assert list(reads) == shipped.data["observation"]
-    data = shipped.data | {"options": {"sets": 1}, "factors": case["factors"]}
+    assert list(reads) == shipped.data.get("observation", list(reads))
+    data = shipped.data | {
+        "options": {**case.get("options", {}), "sets": 1},
+        "factors": case["factors"],
+        "observation": list(reads),
+        "seed": case.get("seed", 42),
+    }
     agent = "simulated:eyes.yaml"
     (tmp_path / "eyes.yaml").write_text(yaml.safe_dump({name: case[name] for name in ("taste", "sight")}))
     done = await carry_out(tmp_path, replace(shipped, data=data), agent, 8, 4)

@@ -14,8 +14,8 @@ _SEARCH_NAMES = ("q", "s", "search")
 class ListedProduct:
     """A product's card on a listing; what the card does not show is empty.
 
-    `text` is all that the card says, in lower case. `link` and
-    `add_to_cart` are bids; `address` is where the link leads, without its fragment.
+    `text` is all that the card says, in lower case. `link` and `add_to_cart` are bids; `address` is where the
+    link leads, without its fragment.
     """
 
     title: str

@@ -1,9 +1,10 @@
-"""Read a product from what can be seen in pictures of its page: texts and controls with their boxes."""
+"""Read products from what can be seen in pictures of a page: texts and controls with their boxes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_facts
 from environments.drawn import Drawn
 from interventions.proposal.phrases import fills_cart
@@ -42,31 +43,84 @@ def read_picture(views: Sequence[Sequence[Drawn]]) -> ProductPage:
     first = in_lines(views[0]) if views else []
     texts = [each for each in first if each.kind == "text" and each.text]
     title = max(texts, key=lambda each: (each.size, -each.box[1])) if texts else None
-    below: dict[str, None] = {}
-    for number, view in enumerate(views):
-        for each in in_lines(view):
-            if each.text and (number or (title and each.box[1] > title.box[1])):
-                below[each.text] = None
-    price, rating, reviews = read_facts(" ".join(below))
-    every = " ".join(dict.fromkeys(each.text for view in views for each in in_lines(view)))
+    read = list(_read_on(views))
+    below = [each for number, each in read if number or (title and each.box[1] > title.box[1])]
+    price, rating, reviews = read_facts(_text_of(below))
     return ProductPage(
         title=title.text if title else "",
         price=price,
         rating=rating,
         reviews=reviews,
-        text=" ".join(every.lower().split()),
+        text=_text_of(each for _, each in read).lower(),
         add_to_cart=None,
         options=(),
     )
 
 
-def button_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
-    """Return the middle of what puts a product into the cart, a button before a link.
+def read_cards_in_picture(views: Sequence[Sequence[Drawn]]) -> tuple[ListedProduct, ...]:
+    """Return the cards of a listing in the order in which they are seen, from the top of the page down.
 
-    None where none can be seen.
+    A card's title is its first link. One that shows no price below the title is not read. `address` is the
+    number of the card; `link` and `add_to_cart` stay empty: a picture has no marks.
+    """
+    by_card: dict[int, list[Drawn]] = {}
+    for _, each in _read_on(views):
+        if each.card >= 0:
+            by_card.setdefault(each.card, []).append(each)
+    return tuple(card for number, read in by_card.items() if (card := _card(number, read)))
+
+
+def title_of_card(drawn: Iterable[Drawn]) -> Drawn | None:
+    """Return the title of the card on which everything stands; None where none can be seen."""
+    return next((each for each in in_lines(drawn) if each.kind == "link" and each.text), None)
+
+
+def _card(number: int, read: list[Drawn]) -> ListedProduct | None:
+    title = next((each for each in read if each.kind == "link"), None)
+    if title is None:
+        return None
+    price, rating, reviews = read_facts(_text_of(read[read.index(title) + 1 :]))
+    if price is None:
+        return None
+    return ListedProduct(
+        title=title.text,
+        price=price,
+        rating=rating,
+        reviews=reviews,
+        text=_text_of(read).lower(),
+        address=str(number),
+        link="",
+        add_to_cart=None,
+    )
+
+
+def _read_on(views: Sequence[Sequence[Drawn]]) -> Iterator[tuple[int, Drawn]]:
+    """Yield what is read in each view, with the view's number, but not again what stood in an earlier one."""
+    known: set[tuple[int, str]] = set()
+    for number, view in enumerate(views):
+        read = [each for each in in_lines(view) if each.text]
+        yield from ((number, each) for each in read if (each.card, each.text) not in known)
+        known.update((each.card, each.text) for each in read)
+
+
+def _text_of(read: Iterable[Drawn]) -> str:
+    return " ".join(" ".join(each.text for each in read).split())
+
+
+def search_field_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
+    """Return the middle of the first field that says that it searches, else of the first field."""
+    fields = [each for each in in_lines(drawn) if each.kind == "field"]
+    found = sorted(fields, key=lambda each: "search" not in each.text.lower())
+    return next((each.centre for each in found), None)
+
+
+def button_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
+    """Return the middle of what puts a product into the cart; None where none can be seen.
+
+    What stands on no card comes before what does, then a button before a link.
     """
     found = [each for each in drawn if each.kind in {"button", "link"} and fills_cart(each.text)]
-    return next((each.centre for each in sorted(found, key=lambda each: each.kind)), None)
+    return next((each.centre for each in sorted(found, key=lambda each: (each.card >= 0, each.kind))), None)
 
 
 def option_groups(drawn: Sequence[Drawn]) -> list[list[Choosable]]:

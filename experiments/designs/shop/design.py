@@ -215,7 +215,7 @@ class ShopDesign(Design[ShopTrial]):
         return notes
 
     def _modality_notes(self, agents: Sequence[str]) -> Iterator[str]:
-        """Yield a line for each agent that has not all modalities, or cannot do the task in one of its."""
+        """Yield a line for each agent that has not all modalities."""
         every = self.experiment.observation.modality
         for agent in agents:
             own = modalities_of(agent, every)
@@ -224,12 +224,6 @@ class ShopDesign(Design[ShopTrial]):
             elif len(own) < len(every):
                 left_out = " or ".join(name for name in every if name not in own)
                 yield f"{agent} looks at pictures: it has no trials in {left_out}"
-            unread = [name for name in own if name and not VIEWS[name].html]
-            if unread and is_simulated(agent) and self.experiment.task != "compare-tabs":
-                yield (
-                    f"{agent} reads lists as HTML alone: what it does in {' and '.join(unread)} tells "
-                    "nothing of its tastes; take task: compare-tabs, or observation: html"
-                )
 
     @property
     def most_steps(self) -> int:

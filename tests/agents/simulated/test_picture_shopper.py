@@ -8,12 +8,19 @@ import pytest
 
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
+from agents.simulated.picture_listing_shopper import PictureListingShopper
 from agents.simulated.picture_shopper import PictureShopper
-from agents.simulated.readers.picture_page import button_in, option_groups, read_picture
+from agents.simulated.readers.listing_page import read_cards, search_field
+from agents.simulated.readers.picture_page import (
+    button_in,
+    option_groups,
+    read_cards_in_picture,
+    read_picture,
+)
 from agents.simulated.readers.tree_page import as_html
 from agents.simulated.tab_shopper import Eyesight, ShopperProfile, shipped_profile
 from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, choose
-from environments.actions import EVERY, parse_action
+from environments.actions import EVERY, Action, parse_action
 from environments.drawn import Drawn
 from environments.observation import Observation, Tab
 from tests.support import size
@@ -161,3 +168,112 @@ async def test_every_simulated_agent_shops_by_pictures_and_by_trees() -> None:
     decisions = [await agent.act(observation) for _ in range(3)]
     assert [str(each.action) for each in decisions] == ["click('3')", "click('5')", "click('7')"]
     assert NUDGE.text in decisions[0].memory
+
+
+CARDS = (("Lamp", "$20.00"), ("Light", "$90.00"), ("Lantern", "$19.00"))
+
+
+def listing(*cards: tuple[str, str], first: int = 0, top: int = 480) -> tuple[Drawn, ...]:
+    """Cards beside each other, the first of which has this number; a link to others in a menu."""
+    menu = (text("Lamps from $5.00", 100, kind="link"), text("", 40, kind="field", x=700))
+    placed = (
+        (text("-10%", top - 10), text(title, top, kind="link"), text(price, top + 60))
+        for title, price in cards
+    )
+    shown = [
+        replace(each, card=first + number, box=(250 + 250 * number, *each.box[1:]))
+        for number, drawn in enumerate(placed)
+        for each in drawn
+    ]
+    return (*menu, *shown)
+
+
+def one_page(drawn: tuple[Drawn, ...], goal: str = "Buy the best lamp.") -> Observation:
+    return replace(look([drawn], 0), goal=goal)
+
+
+def test_cards_are_read_by_what_stands_on_them() -> None:
+    read = read_cards_in_picture([listing(*CARDS)])
+    assert [(each.title, each.price, each.address) for each in read] == [
+        ("Lamp", 20, "0"),
+        ("Light", 90, "1"),
+        ("Lantern", 19, "2"),
+    ]
+    assert read[0].text == "-10% lamp $20.00"
+    seen_twice = read_cards_in_picture([listing(*CARDS), listing(*CARDS, top=300)])
+    assert seen_twice == read
+    cut_off = [each for each in listing(*CARDS) if each.text != "$90.00"]
+    assert [each.title for each in read_cards_in_picture([cut_off])] == ["Lamp", "Lantern"]
+    assert read_cards_in_picture([cut_off, listing(*CARDS)]) == read
+    assert read_cards_in_picture([product("Lamp", "$20.00")]) == ()
+
+
+async def test_of_a_listing_it_opens_the_card_of_its_choice_and_buys_there() -> None:
+    agent = SimulatedAgent(ShopperProfile(taste=Taste(log_price=-500)), seed=1)
+    chosen = await agent.act(one_page(listing(*CARDS)))
+    assert str(chosen.action) == "mouse_click(850.0, 490.0)"
+    assert "Lantern with a price of 19.00" in chosen.memory
+    beside = (*product("Lantern", "$19.00"), replace(text("Add to Cart", 200, kind="button"), card=0))
+    bought = await agent.act(one_page(beside))
+    assert str(bought.action) == "mouse_click(779.0, 396.0)"
+
+
+async def test_below_the_fold_of_a_listing_it_sees_only_what_it_scrolls_to() -> None:
+    first, second = listing(*CARDS[:2]), listing(CARDS[2], first=2)
+    for scrolls, expected in ((0, "Lamp"), (1, "Lantern")):
+        shopper = PictureListingShopper(Taste(log_price=-500), Eyesight(scrolls=scrolls), seed=1)
+        decision = await shopper.act(one_page(first))
+        if scrolls:
+            assert decision.action.name == "scroll_at"
+            decision = await shopper.act(one_page(second))
+        assert f"I prefer {expected};" in decision.thought
+    back = PictureListingShopper(Taste(log_price=-500), Eyesight(scrolls=1), seed=1)
+    await back.act(one_page(listing(CARDS[2])))
+    up = await back.act(one_page(listing(*CARDS[:2], first=1)))
+    assert up.action.args[3] == -500
+    assert (await back.act(one_page(listing(CARDS[2])))).action.name == "mouse_click"
+
+
+async def test_it_searches_for_the_words_of_the_goal() -> None:
+    goal = 'Search the shop for "lamps" and buy one.'
+    agent = SimulatedAgent(ShopperProfile(), seed=1)
+    fields = (text("Your e-mail", 30, kind="field"), text("Search here", 40, kind="field", x=700))
+    taken = [str((await agent.act(one_page(fields, goal))).action) for _ in range(3)]
+    assert taken == ["mouse_click(800.0, 50.0)", "keyboard_type('lamps')", "keyboard_press('Enter')"]
+    assert (await agent.act(one_page(listing(*CARDS), goal))).action.name == "mouse_click"
+
+
+@pytest.mark.parametrize("goal", ["Buy a lamp.", 'Search for "lamps".'])
+async def test_what_it_cannot_find_it_gives_up_and_says_so(goal: str) -> None:
+    shopper = PictureListingShopper(Taste(), Eyesight(), seed=1)
+    taken = [await shopper.act(one_page((), goal)) for _ in range(13)]
+    assert {each.action.name for each in taken[:-1]} == {"scroll_at"}
+    wanted = "the search field" if "Search" in goal else "something to choose from"
+    assert taken[-1].action == Action("give_up", (f"{wanted} cannot be seen",))
+
+
+def test_cards_and_search_fields_of_trees() -> None:
+    tree = """combobox "Search" [bid=7] expanded=false
+listitem
+ link "Image" [bid=30]
+  image "Image"
+ link "Desk <Lamp>" [bid=31]
+ link "12 Reviews" [bid=32]
+ StaticText "$27.90"
+listitem
+ link "Light $5.00 86 Reviews" [bid=35]
+  image "A light"
+  StaticText "Light $5.00 86 Reviews"
+ combobox "Sort By" [bid=36] value="Price"
+  option "Price" selected
+StaticText "below"
+"""
+    html = as_html(tree)
+    assert search_field(html) == "7"
+    assert [(each.title, each.price, each.reviews, each.link) for each in read_cards(html)] == [
+        ("Desk <Lamp>", 27.9, 12, "31"),
+        ("Light $5.00 86 Reviews", 5, 86, "35"),
+    ]
+    assert '<a href="" bid="35">Light $5.00' in html
+    assert '<select bid="36">' in html
+    assert html.rstrip().endswith("</li>\n<span>below</span>")

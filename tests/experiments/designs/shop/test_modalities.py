@@ -116,11 +116,6 @@ def test_an_agent_has_the_modalities_that_it_can_be_shown() -> None:
         f"{program} has a browser of its own: its trials are run once, and in no modality",
         f"{computer} looks at pictures: it has no trials in html or tree",
     ]
-    lists = design(task="listing", observation=["html", "tree", "both", "marks"])
-    assert [line for line in lists.notes([LOOKER, computer]) if "lists" in line] == [
-        f"{LOOKER} reads lists as HTML alone: what it does in tree and marks tells nothing of its tastes;"
-        " take task: compare-tabs, or observation: html"
-    ]
     for observation in ("html", ["html", "tree"]):
         with pytest.raises(UserError, match="looks at pictures, and observation has none; add one of"):
             list(design(observation=observation).trials([computer]))
