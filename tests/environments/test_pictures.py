@@ -311,12 +311,17 @@ async def test_what_is_drawn_is_what_can_be_seen(context: BrowserContext) -> Non
     page = """<!doctype html><p style="font-size:30px">large</p><p style="color:#999">pale</p>
     <p style="opacity:0">gone</p><p style="position:absolute;left:-500px">aside</p>
     <div style="position:relative"><b>under</b><i style="position:absolute;inset:0;background:white">over</i></div>
-    <label><input type=radio name=a> Red</label><button>Add to Cart</button>
+    <label><input type=radio name=a> Red</label><button>Add to Cart</button><input placeholder="Search here">
+    <ul><li><b>one</b><li>two<ul><li class=x>inside</ul></ul>
     <div style="height:2000px"></div><p>below</p>"""
     async with pages({"/": page}) as url:
-        episode = await opened(context, url, VIEWS["screenshot"], wanted=Wanted(rectangles=()))
+        episode = await opened(context, url, VIEWS["screenshot"], wanted=Wanted(rectangles=("li", "li.x")))
         found = {each.text: each for each in (await seen(episode)).drawn}
-        assert set(found) == {"large", "pale", "over", "", "Red", "Add to Cart"}
+        cards = {text: each.card for text, each in found.items() if each.card >= 0}
+        assert cards == {"one": 0, "two": 1, "inside": 2}
+        assert found["Search here"].kind == "field"
+        others = {"large", "pale", "over", "", "Red", "Add to Cart", "Search here"}
+        assert set(found) == others | cards.keys()
         assert (found["large"].size, found["large"].contrast) == (30, 21)
         assert 2.5 < found["pale"].contrast < 3.5
         assert (found[""].kind, found["Red"].kind, found["Add to Cart"].kind) == ("radio", "text", "button")
