@@ -46,7 +46,7 @@ OBSERVE: Final = (
     f"((placesOf, drawnOn) => {source_of('observe.js')})({LEGIBLE}, {source_of('drawn_on.js').rstrip()})"
 )
 
-PICTURES: Final = 5
+PICTURES: Final = 12
 """How often a picture is taken until the page has not changed meanwhile."""
 
 
