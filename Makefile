@@ -49,8 +49,8 @@ validity: setup  ## are the printed p values and intervals honest? simulated stu
 
 storefronts: setup  ## shops that are not ours: install them, try all steps in each, write docs/storefronts.md
 	-$(BIN)/python -m tests.storefronts.install
-	SOUK_THOROUGH=1 $(BIN)/pytest -n 2 --dist loadgroup tests/storefronts
-	$(BIN)/python -m tests.storefronts.matrix
+	SOUK_THOROUGH=1 $(BIN)/pytest -n 2 --dist loadgroup tests/storefronts; tests=$$?; \
+		$(BIN)/python -m tests.storefronts.matrix && exit $$tests
 
 agents: setup  ## programs of others that docs/agents/ runs: install them, and let each shop (needs Node.js)
 	npm install --prefix $(READY) --no-audit --no-fund --loglevel=error \
