@@ -13,6 +13,8 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import playwright.sync_api
@@ -67,11 +69,12 @@ def main() -> None:
         slow_mo=slow_mo,
         action_mapping=HighLevelActionSet(subsets=["bid", "nav", "tab"]).to_python_code,
     )
+    folder = TemporaryDirectory()
     for episode in range(count):
         began = time.perf_counter()
         start = 2 * episode % len(urls)
         env.task_kwargs = {"urls": urls[start : start + 2]}
-        with launched_with(()):
+        with launched_with((), Path(folder.name)):
             obs, _ = env.reset(seed=episode)
         agent = make_agent("simulated:balanced", seed=episode)
         done = False
@@ -83,6 +86,7 @@ def main() -> None:
         sys.stdout.write(f"{time.perf_counter() - began:.3f} {'choice' if done else 'no choice'}\n")
         sys.stdout.flush()
     env.close()
+    folder.cleanup()
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ async def costs(rounds: int, trials: int) -> dict[str, list[Cost]]:
     found: dict[str, list[Cost]] = {"with": [], "without": []}
 
     def gated(self: pulse.Pulse, session: CDPSession, processes: list[int]) -> None:
-        begin(self, Silenced(session), processes)  # type: ignore[arg-type]
+        begin(self, Silenced(session), processes)
 
     with tempfile.TemporaryDirectory() as name, patch.object(pulse.Pulse, "__init__", gated):
         async with open_testbed(Path(name)) as testbed:

@@ -158,7 +158,7 @@ class Day:
             self.problems.append(f"{told['trial']}: {ended}")
 
     async def _ask(self, client: httpx.AsyncClient, method: str, url: str, **more: object) -> httpx.Response:
-        answer = await client.request(method, url, **more)  # type: ignore[arg-type]
+        answer = await client.request(method, url, **more)
         self.asked += 1 + len(answer.history)
         if answer.status_code != 200:
             self.problems.append(f"{method} {url}: {answer.status_code} {answer.text[:300]}")

@@ -6,6 +6,8 @@ import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -111,7 +113,8 @@ def browsergym(url: str, steps: int, slow_mo: int, wait: float) -> tuple[list[fl
         action_mapping=mapping,
     )
     seconds, pruning = [], []
-    with launched_with(()):
+    folder = TemporaryDirectory()
+    with launched_with((), Path(folder.name)):
         env.reset(seed=0)
     for number in range(WARM_UP + steps):
         began = time.perf_counter()
@@ -123,6 +126,7 @@ def browsergym(url: str, steps: int, slow_mo: int, wait: float) -> tuple[list[fl
         assert not observation["last_action_error"], observation["last_action_error"]
         assert "Add to Cart" in html
     env.close()
+    folder.cleanup()
     return seconds[WARM_UP:], pruning[WARM_UP:]
 
 

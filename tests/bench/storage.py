@@ -11,9 +11,9 @@ import logging
 import pickle
 import sqlite3
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -71,7 +71,7 @@ async def run() -> Result:
 
 async def souk() -> tuple[float, float, float]:
     """Bytes per episode, the same without what the shop sent, and observations per episode."""
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "experiments.cli", "run", "nudges", "--agent", AGENT),
             *("--limit", str(EPISODES), "--db", "sqlite:///t.db"),
@@ -124,8 +124,7 @@ def main() -> None:
     from browsergym.core.env import BrowserEnv
 
     from agents.registry import make_agent
-    from environments.browsergym_task import launched_with
-    from experiments.subjects.browsergym import look_of
+    from environments.browsergym_task import launched_with, look_of
     from tests.bench.browsergym_episodes import MAX_STEPS, CompareTabs, decide
 
     logging.disable(logging.WARNING)
@@ -137,9 +136,10 @@ def main() -> None:
         slow_mo=0,
         action_mapping=HighLevelActionSet(subsets=["bid", "nav", "tab"]).to_python_code,
     )
+    folder = TemporaryDirectory()
     for episode in range(len(urls) // 2):
         env.task_kwargs = {"urls": urls[2 * episode : 2 * episode + 2]}
-        with launched_with(()):
+        with launched_with((), Path(folder.name)):
             obs, _ = env.reset(seed=episode)
         agent = make_agent(AGENT, seed=episode)
         pickles = [pickle.dumps(obs)]
@@ -153,6 +153,7 @@ def main() -> None:
         sys.stdout.write(f"{len(pickles)} {sizes[0]} {sizes[1]}\n")
         sys.stdout.flush()
     env.close()
+    folder.cleanup()
 
 
 if __name__ == "__main__":

@@ -114,8 +114,8 @@ async def look(viewer: Viewer, address: str, server: int) -> Looked:
                 await context.close()
         await browser.close()
     assert strangers <= {"127.0.0.1", ""}, f"asked of {strangers}"
-    medians = (statistics.median(each) for each in (first, filtered, ordered, opened))
-    return Looked(*medians, heap, resident(server))
+    medians = [statistics.median(each) for each in (first, filtered, ordered, opened)]
+    return Looked(*medians, heap=heap, server=resident(server))
 
 
 async def open_row(viewer: Viewer, page: Page, place: int) -> float:

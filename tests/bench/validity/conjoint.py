@@ -240,8 +240,8 @@ def _shares(cards: ShownOptions, chance: Floats, name: str) -> dict[Key, float]:
     if name == "triage":
         between = rows[rows["letter"] < 2]
         front = between["position"] == between.groupby(TRIAL_ID)["position"].transform("min")
-        taken = between["chosen"] == 1
-        share = float(between.loc[taken & front, "chance"].sum() / between.loc[taken, "chance"].sum())
+        won = between["chosen"] == 1
+        share = float(between.loc[won & front, "chance"].sum() / between.loc[won, "chance"].sum())
         return {("first_shown",): share}
     taken = rows[(rows["block"] == cards.blocks[0]) & (rows["chosen"] == 1)]
     whole = taken["chance"].sum()
