@@ -5,6 +5,7 @@ Writes `docs/benchmarks.md` when all benchmarks have run.
 
 import argparse
 import asyncio
+import logging
 import sys
 
 from playwright.sync_api import sync_playwright
@@ -54,6 +55,7 @@ def main() -> None:
     names = parser.parse_args().names or list(BENCHMARKS)
     if unknown := [name for name in names if name not in BENCHMARKS]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     results = []
     for name in names:
         sys.stderr.write(f"measuring {name} ...\n")

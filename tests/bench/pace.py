@@ -34,8 +34,9 @@ from tests.held_provider import held_provider
 AGENT: Final = "compatible:model"
 IN_FLIGHT: Final = 64
 EPISODES: Final = 192
-AT_ONCE: Final = 60
-"""Episodes with answers at once, and of Playwright alone, half of them before the others and half after."""
+AT_ONCE: Final = 120
+ROUNDS: Final = 4
+"""Episodes with answers at once, and of Playwright alone, in turn: half of them before the others."""
 PAUSES: Final = (3.0, 10.0)
 """Seconds that each answer takes."""
 GOAL_SHARE: Final = 0.9
@@ -73,13 +74,19 @@ async def run() -> Result:
     trials = list(itertools.islice(design.trials([AGENT]), AT_ONCE))
     many = list(itertools.islice(design.trials([AGENT]), EPISODES))
     cores = default_slots([])
-    bare = [await playwright_alone(trials[: AT_ONCE // 2], cores)]
-    plain = await playwright_alone(trials, cores, [WITHOUT_PICTURES])
-    at_once = [(await souk(design, trials[: AT_ONCE // 2], cores, 0.0))[0]]
+    bare, at_once = list[float](), list[float]()
+
+    async def in_turn(rounds: range) -> None:
+        for number in rounds:
+            mine = trials[number::ROUNDS]
+            bare.append(await playwright_alone(mine, cores))
+            at_once.append((await souk(design, mine, cores, 0.0))[0])
+
+    await in_turn(range(ROUNDS // 2))
+    plain = await playwright_alone(trials[: AT_ONCE // 2], cores, [WITHOUT_PICTURES])
     paced = {seconds: await souk(design, many, IN_FLIGHT, seconds) for seconds in PAUSES}
-    at_once.append((await souk(design, trials[AT_ONCE // 2 :], cores, 0.0))[0])
-    bare.append(await playwright_alone(trials[AT_ONCE // 2 :], cores))
-    own, alone = (2 / sum(1 / rate for rate in rates) for rates in (at_once, bare))
+    await in_turn(range(ROUNDS // 2, ROUNDS))
+    own, alone = (ROUNDS / sum(1 / rate for rate in rates) for rates in (at_once, bare))
     rate, parts, steps, _ = paced[PAUSES[0]]
     memory = sum(parts.values())
     return Result(
@@ -92,7 +99,7 @@ async def run() -> Result:
         times=(
             (f"answers at once, {cores} slots", f"{own:.1f} per minute ({AT_ONCE} episodes)"),
             (f"Playwright alone, {cores} at once", f"{alone:.1f} per minute ({AT_ONCE} episodes)"),
-            ("the same without pictures", f"{plain:.1f} per minute ({AT_ONCE} episodes)"),
+            ("the same without pictures", f"{plain:.1f} per minute ({AT_ONCE // 2} episodes)"),
             *(
                 (
                     f"answers of {seconds:g} s, {IN_FLIGHT} slots",
