@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button
-from interventions.proposal.ratings import shown_ratings
-from interventions.proposal.roles import FoundRole, box_of, value_of, with_places
+from interventions.proposal.ratings import is_drawn, shown_ratings
+from interventions.proposal.roles import Confidence, FoundRole, as_lasting, box_of, value_of, with_places
 from interventions.proposal.scan import (
     Scan,
     ancestors,
@@ -97,9 +97,8 @@ def card_roles(scan: Scan, cards: ProposedCards, kind: str = "item") -> Iterator
             place = next(shape for _, shape in shown_ratings([first]))
             place = place.model_copy(update={"css": selector})
         reason = _REASONS[part] + (f"; in {len(found) - missing} of {len(found)} cards" if missing else "")
-        role = FoundRole(
-            f"{kind}.{part}", (place,), value_of(first, place), "medium" if missing else "high", reason
-        )
+        sure: Confidence = "medium" if missing else "high"
+        role = as_lasting(FoundRole(f"{kind}.{part}", (place,), value_of(first, place), sure, reason))
         more = (
             _attributes(found, part)
             if part in _REPEATED
@@ -227,6 +226,11 @@ def _rating(scan: Scan, card: LexborNode) -> LexborNode | None:
     return next((node for node, _ in shown_ratings(card.css("*"))), None)
 
 
+def _stars(rating: LexborNode | None) -> LexborNode | None:
+    box = box_of(rating, r"rating|\bstars?\b")
+    return box if box is not None and is_drawn(box, rating) else None
+
+
 def _reviews(scan: Scan, card: LexborNode) -> LexborNode | None:
     return next(
         _innermost(
@@ -295,7 +299,7 @@ _PARTS = {
     "price": lambda _, card: _price(card),
     "price_box": lambda _, card: box_of(_price(card), "price"),
     "rating": _rating,
-    "stars": lambda scan, card: box_of(_rating(scan, card), r"rating|\bstars?\b"),
+    "stars": lambda scan, card: _stars(_rating(scan, card)),
     "reviews": _reviews,
     "stock": _stock,
     "add_to_cart": _button,

@@ -24,7 +24,7 @@ from interventions.proposal.scan import (
     text,
     words,
 )
-from interventions.proposal.selectors import unique_selector
+from interventions.proposal.selectors import is_lasting, unique_selector
 from interventions.yaml.sitemap import Place, product_key
 
 Confidence = Literal["high", "medium", "low"]
@@ -103,7 +103,7 @@ class _Search:
         if node is None or selector is None:
             return None
         place = (shape or Place(css=selector)).model_copy(update={"css": selector})
-        return FoundRole(role, (place,), value_of(node, place), confidence, reason)
+        return as_lasting(FoundRole(role, (place,), value_of(node, place), confidence, reason))
 
     def link(self) -> FoundRole | None:
         for css, attribute in (("link[rel=canonical]", "href"), ('meta[property="og:url"]', "content")):
@@ -346,6 +346,13 @@ class _Search:
             if submits and re.search("cart|basket", f"{action} {words(node)}") and self.in_main(node):
                 return self.found("product.add_to_cart", node, "medium", "sends a form to the cart")
         return None
+
+
+def as_lasting(found: FoundRole) -> FoundRole:
+    """Return the role, in which there is little confidence where nothing but an idle class name tells it."""
+    if all(is_lasting(place.css) for place in found.places):
+        return found
+    return replace(found, confidence="low", reason=f"{found.reason}; its class name may not last")
 
 
 def with_places(found: FoundRole, more: Iterable[Place]) -> FoundRole:

@@ -1,7 +1,7 @@
 """Write short and stable CSS selectors: by id, itemprop, data attributes and telling class names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, product, takewhile
 
 from selectolax.lexbor import LexborNode
@@ -98,7 +98,9 @@ def unique_selector(
     parts: list[str] = []
     left = [(root, node) for root, node in roots if node is not None]
     while left and len(parts) < _MOST_PARTS:
-        part = _right_everywhere(*left[0], roots, slug, elsewhere)
+        root, node = left[0]
+        part = _right_everywhere(root, _candidates(node, root, slug), roots, elsewhere)
+        part = part or next(_right_in_all(_as_called(node, slug), roots), None)
         if part is None:
             return None
         parts.append(part)
@@ -106,16 +108,20 @@ def unique_selector(
     return ", ".join(parts) if parts and not left else None
 
 
+def is_lasting(selector: str) -> bool:
+    """Return whether all class names of a selector say what a thing is: others may change with the shop."""
+    return all(is_stable(name) for name in re.findall(r"\.([a-zA-Z_][\w-]*)", selector))
+
+
 def _right_everywhere(
     root: LexborNode,
-    node: LexborNode,
+    candidates: Iterable[str],
     roots: Sequence[tuple[LexborNode, LexborNode | None]],
-    slug: str,
     elsewhere: LexborNode | None,
 ) -> str | None:
-    """A selector that finds this element, and in no root a wrong one; best one that finds all."""
+    """The first selector that finds in no root a wrong element; best one that finds something in all."""
     second_best = None
-    for selector in _candidates(node, root, slug):
+    for selector in candidates:
         found = [([n.mem_id for n in root.css(selector)], wanted) for root, wanted in roots]
         if any(ids and (wanted is None or ids != [wanted.mem_id]) for ids, wanted in found):
             continue
@@ -125,6 +131,16 @@ def _right_everywhere(
         if second_best is None and root.css(selector):
             second_best = selector
     return second_best
+
+
+def _right_in_all(
+    candidates: Iterable[str], roots: Sequence[tuple[LexborNode, LexborNode | None]]
+) -> Iterator[str]:
+    """The selectors that find the given element in each root, and nothing else."""
+    for selector in candidates:
+        wanted = [[node.mem_id] if node is not None else [] for _, node in roots]
+        if [[found.mem_id for found in root.css(selector)] for root, _ in roots] == wanted:
+            yield selector
 
 
 def common_selector(
@@ -223,6 +239,13 @@ def _is_arbitrary(part: str) -> bool:
     changes = len(re.findall(r"[a-z][A-Z]", part))
     vowels = re.search(r"[aeiouy]", part, re.I)
     return len(part) >= 4 and (changes * 3 > len(part) or not vowels)
+
+
+def _as_called(node: LexborNode, slug: str) -> Iterator[str]:
+    """Selectors of an element by class names that say nothing, for where nothing else tells it."""
+    for name in (node.attributes.get("class") or "").split():
+        if _PLAIN.fullmatch(name) and not (slug and slug.rpartition("/")[2] in name.lower()):
+            yield f"{node.tag}.{name}"
 
 
 def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:

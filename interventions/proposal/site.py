@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import count, islice
+from itertools import count, dropwhile, islice
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -144,8 +144,11 @@ def first_product(capture: Capture) -> str | None:
         return None
     inside = {inner.mem_id for card in cards.nodes for inner in (card, *card.css("*"))}
     sells = any(is_cart_button(n) and n.mem_id not in inside and not is_aside(n) for n in scan.visible)
-    priced = any(n.tag == "h1" for n in scan.visible) and any(
-        n.mem_id not in inside and not is_aside(n) for n, _ in scan.innermost(names_price)
+    # A product's price stands after its heading, and leads nowhere; the sum of a header's basket does.
+    below = {n.mem_id for n in dropwhile(lambda n: n.tag != "h1", scan.visible)} - inside
+    priced = any(
+        n.mem_id in below and not is_aside(n) and not any(a.tag == "a" for a in (n, *ancestors(n)))
+        for n, _ in scan.innermost(names_price)
     )
     return None if sells or priced else urljoin(capture.url, cards.links[0])
 

@@ -16,7 +16,7 @@ from interventions.proposal.purchase import Learned
 from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import Capture, Scan, names_price, number
 from interventions.proposal.selectors import is_stable, unique_selector
-from interventions.proposal.site import Proposal, cards_on, propose
+from interventions.proposal.site import Proposal, cards_on, first_product, propose
 from interventions.yaml.choice import CartRequest, Choice, Message
 from interventions.yaml.sitemap import Data, Place, SiteMap, Value
 from interventions.yaml.yaml_source import parse_yaml, validate
@@ -263,3 +263,34 @@ def test_a_currency_in_an_element_of_its_own() -> None:
     proposal = propose("lamps", Capture("http://shop.test/lamp", html), None)
     (price,) = [role for role in proposal.roles if role.role == "product.price"]
     assert price.text == "49.90\xa0₪"
+
+
+IDLE = (
+    '<div class="h0"><a href="/">Haus</a><a href="/korb">Korb (0) <b>0,00 €</b></a></div>',
+    '<div class="q2"><a href="/a/{0}">Lampe {0}</a><div class="q5">4,2 von 5</div><div class="q4">{0},50 €</div></div>',
+    '<div class="z1"><h1>Lampe 10</h1><p class="z3">4,2 von 5 Sternen</p><p class="z6">27 Bewertungen</p>'
+    '<p class="z4">10,50 €</p><form><button>In den Warenkorb</button></form><p class="z9">Gut.</p></div>',
+)
+"""A header with a basket, a card and a product's page, all with class names that say nothing."""
+
+
+def test_where_nothing_else_tells_a_place_it_is_told_by_a_name_that_says_nothing() -> None:
+    header, card, product = IDLE
+    listing = f"{header}<h1>Hallo</h1><div>{''.join(map(card.format, range(10, 22)))}</div>"
+    found, site = proposed("a/10", header + product, listing)
+    css = {role: site.role(role)[0].css for role in ("product.rating", "product.reviews", "item.price")}
+    assert css == {"product.rating": "p.z3", "product.reviews": "p.z6", "item.price": "div.q4"}
+    doubted = {role.role for role in found.roles if "may not last" in role.reason}
+    assert css.keys() | {"item.rating"} <= doubted
+    assert all(role.confidence == "low" for role in found.roles if role.role in doubted)
+    assert not site.role("item.stars"), "its rating is in words"
+
+
+def test_a_basket_in_the_header_makes_a_listing_no_products_page() -> None:
+    header, card, product = IDLE
+    cards = "".join(map(card.format, range(10, 22)))
+    home = Capture("http://shop.test/", f"{header}<h1>Hallo</h1><div>{cards}</div>")
+    assert first_product(home) == "http://shop.test/a/10"
+    without_button = re.sub("<form>.*</form>", "", product)
+    page = Capture("http://shop.test/a/10", f"{header}{without_button}<div>{cards}</div>")
+    assert first_product(page) is None
