@@ -65,22 +65,18 @@ def learn(purchase: Purchase) -> Learned:
         rule, why, id_role, named = asked
         rules["request"], reasons["request"] = (rule,), why
         roles += [id_role] if id_role else []
-    pieces = 2 if purchase.second else 1
-    page = purchase.second or purchase.first
     tells_cart, cards, undone = "", [], ""
-    if page is not None:
-        scan, other = Scan(page), Scan(purchase.before)
-        found = list(cart_roles(scan, other, purchase, pieces, "row"))
-        found = [replace(role, scripted=purchase.drawn) for role in found]
-        if found:
-            cards.append("row")
-            seen = (purchase.before, purchase.after, purchase.checkout)
-            pages = [p for p in seen if p is not None and product_key(p.url) != scan.key]
-            tells_cart = cart_page(scan, [Scan(page) for page in pages], found)
-            with_checkout, undone = checkout_roles(found, purchase, pieces)
-            roles += with_checkout
+    pieces, scan, found = _line(purchase)
+    if scan is not None:
+        cards.append("row")
+        seen = (purchase.before, purchase.after, purchase.checkout)
+        pages = [p for p in seen if p is not None and product_key(p.url) != scan.key]
+        tells_cart = cart_page(scan, [Scan(page) for page in pages], found)
+        with_checkout, undone = checkout_roles(found, purchase, pieces)
+        roles += with_checkout
     if purchase.elsewhere is not None:
-        small = list(cart_roles(Scan(purchase.elsewhere), Scan(purchase.before), purchase, pieces, "mini"))
+        pressed, before = 2 if purchase.second else 1, Scan(purchase.before)
+        small = list(cart_roles(Scan(purchase.elsewhere), before, purchase, pressed, "mini"))
         roles += small
         cards += ["mini"] if small else []
     if cards:
@@ -97,6 +93,19 @@ def learn(purchase: Purchase) -> Learned:
     return Learned(
         Choice(**rules), reasons, tuple(roles), tells_cart, checkout_page(purchase), by_hand, named
     )
+
+
+def _line(purchase: Purchase) -> tuple[int, Scan | None, list[FoundRole]]:
+    """How many pieces are in the cart, the page that shows them, and the roles of the product's line.
+
+    Where each piece has a line of its own, two tell nothing, and one does.
+    """
+    before = Scan(purchase.before)
+    for pieces, page in ((2, purchase.second), (1, purchase.first)):
+        scan = Scan(page) if page is not None else None
+        if scan and (found := list(cart_roles(scan, before, purchase, pieces, "row"))):
+            return pieces, scan, [replace(role, scripted=purchase.drawn) for role in found]
+    return 2 if purchase.second else 1, None, []
 
 
 # The request

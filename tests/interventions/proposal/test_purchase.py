@@ -85,3 +85,19 @@ def test_a_figure_that_is_called_a_price_needs_no_currency() -> None:
     shown = {role.role: role.text for role in roles}
     assert (shown["row.subtotal"], shown["cart.total"]) == ("79.80", "79.80")
     assert "row.price" not in shown
+
+
+def test_where_each_piece_has_a_line_of_its_own_one_piece_tells_the_line() -> None:
+    line = '<tr><td><a href="/p/1-lamp/">Lamp</a></td><td align=right>$39.90</td></tr>'
+    first, second = (
+        Capture(
+            "http://shop.test/basket/",
+            f"<title>Cart</title><h2>Cart</h2><table border=1>{line * pieces}<tr><td>Sum</td>"
+            f"<th>${Decimal('39.90') * pieces}</th></tr></table>",
+        )
+        for pieces in (1, 2)
+    )
+    learned = learn(replace(PURCHASE, first=first, second=second))
+    roles = {role.role: role.text for role in learned.roles}
+    assert (roles["row"], roles["row.price"]) == ("Lamp", "$39.90")
+    assert "one piece" in learned.reasons["cart"]
