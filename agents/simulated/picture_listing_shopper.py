@@ -9,7 +9,7 @@ from agents.simulated.listing_shopper import words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.picture_shopper import DOWN, MOST_SCROLLS, UP, PicturePurchase, give_up
 from agents.simulated.readers.listing_page import ListedProduct
-from agents.simulated.readers.picture_page import read_cards_in_picture, search_field_in, title_of_card
+from agents.simulated.readers.picture_page import read_cards_in_picture, search_field_in
 from agents.simulated.tab_shopper import Eyesight, PageReader
 from agents.simulated.utility import Taste, choose, source_for
 from environments.actions import Action
@@ -80,7 +80,8 @@ class PictureListingShopper:
         return self._open(drawn, self._choice)
 
     def _open(self, drawn: Sequence[Drawn], choice: ListedProduct) -> tuple[str, Action]:
-        title = title_of_card(each for each in drawn if str(each.card) == choice.address)
+        on_card = (each for each in drawn if str(each.card) == choice.address and each.kind == "link")
+        title = next((each for each in on_card if each.text == choice.title), None)
         if title is None:
             return self._look(UP, choice.title)
         self._opened = True

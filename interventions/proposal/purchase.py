@@ -66,17 +66,17 @@ def learn(purchase: Purchase) -> Learned:
         rules["request"], reasons["request"] = (rule,), why
         roles += [id_role] if id_role else []
     tells_cart, cards, undone = "", [], ""
+    pressed = 2 if purchase.second else 1
     pieces, scan, found = _line(purchase)
     if scan is not None:
         cards.append("row")
         seen = (purchase.before, purchase.after, purchase.checkout)
         pages = [p for p in seen if p is not None and product_key(p.url) != scan.key]
         tells_cart = cart_page(scan, [Scan(page) for page in pages], found)
-        with_checkout, undone = checkout_roles(found, purchase, pieces)
+        with_checkout, undone = checkout_roles(found, purchase, pressed)
         roles += with_checkout
     if purchase.elsewhere is not None:
-        pressed, before = 2 if purchase.second else 1, Scan(purchase.before)
-        small = list(cart_roles(Scan(purchase.elsewhere), before, purchase, pressed, "mini"))
+        small = list(cart_roles(Scan(purchase.elsewhere), Scan(purchase.before), purchase, pressed, "mini"))
         roles += small
         cards += ["mini"] if small else []
     if cards:

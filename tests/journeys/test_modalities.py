@@ -17,11 +17,12 @@ from tests.ground_truth import assert_chosen_as_known, carry_out
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+UNNUDGED = {"nudge": {"interventions": "nudges", "only": ["wirecutter"], "on": ["none"]}}
 CASES: dict[str, dict[str, Any]] = {
     # Letters of 14 pixels are too small for it, those of prices are not: in pictures it reads no rating,
     # and takes what it has seen first.
     "modality": {
-        "factors": {"nudge": {"interventions": "nudges", "only": ["wirecutter"], "on": ["none"]}},
+        "factors": UNNUDGED,
         "taste": {"rating": 200, "position": 20},
         "sight": {"smallest": 20},
         "term": "viewed_first",
@@ -45,7 +46,7 @@ CASES: dict[str, dict[str, Any]] = {
     # On cards, titles and prices are larger than ratings.
     "listing": {
         "seed": 43,  # the two products' ratings differ
-        "factors": {"nudge": {"interventions": "nudges", "only": ["wirecutter"], "on": ["none"]}},
+        "factors": UNNUDGED,
         "taste": {"rating": 200, "position": 20},
         "sight": {"smallest": 14},
         "term": "viewed_first",

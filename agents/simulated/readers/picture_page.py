@@ -70,11 +70,6 @@ def read_cards_in_picture(views: Sequence[Sequence[Drawn]]) -> tuple[ListedProdu
     return tuple(card for number, read in by_card.items() if (card := _card(number, read)))
 
 
-def title_of_card(drawn: Iterable[Drawn]) -> Drawn | None:
-    """Return the title of the card on which everything stands; None where none can be seen."""
-    return next((each for each in in_lines(drawn) if each.kind == "link" and each.text), None)
-
-
 def _card(number: int, read: list[Drawn]) -> ListedProduct | None:
     title = next((each for each in read if each.kind == "link"), None)
     if title is None:
