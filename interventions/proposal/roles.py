@@ -349,7 +349,7 @@ class _Search:
 
 
 def as_lasting(found: FoundRole) -> FoundRole:
-    """Return the role, in which there is little confidence where nothing but an idle class name tells it."""
+    """Return the role; its confidence is low where only a class name that says nothing tells its place."""
     if all(is_lasting(place.css) for place in found.places):
         return found
     return replace(found, confidence="low", reason=f"{found.reason}; its class name may not last")
