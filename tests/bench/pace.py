@@ -87,8 +87,9 @@ async def run() -> Result:
     paced = {seconds: await souk(design, many, IN_FLIGHT, seconds) for seconds in PAUSES}
     await in_turn(range(ROUNDS // 2, ROUNDS))
     own, alone = (ROUNDS / sum(1 / rate for rate in rates) for rates in (at_once, bare))
-    rate, parts, steps, _ = paced[PAUSES[0]]
-    memory = sum(parts.values())
+    rate, _, steps, _ = paced[PAUSES[0]]
+    parts, in_flight = max((found[1:4:2] for found in paced.values()), key=lambda found: found[1])
+    memory = parts.total()
     return Result(
         what=f"episodes per minute with {IN_FLIGHT} slots and answers of {PAUSES[0]:g} s",
         against="the same machine with an agent that answers at once (in brackets: that one against a bare "
@@ -104,13 +105,13 @@ async def run() -> Result:
                 (
                     f"answers of {seconds:g} s, {IN_FLIGHT} slots",
                     f"{found[0]:.1f} per minute ({EPISODES} episodes); at most {found[3]} in flight, "
-                    f"{sum(found[1].values()):.0f} MB for each; waiting alone would allow "
+                    f"{found[1].total():.0f} MB for each; waiting alone would allow "
                     f"{60 * IN_FLIGHT / (seconds * steps):.0f} per minute",
                 )
                 for seconds, found in paced.items()
             ),
             (
-                f"of the memory with answers of {PAUSES[0]:g} s",
+                f"of the memory with {in_flight} in flight",
                 ", ".join(f"{part} {share:.1f} MB" for part, share in parts.most_common()),
             ),
         ),
@@ -125,7 +126,8 @@ async def run() -> Result:
         notes=(
             "Memory is that of the command and of all processes that it started (browser, Playwright), each"
             f" shared page of memory counted once (PSS): the largest of looks each {BETWEEN_LOOKS:g} s,"
-            " divided by the number of episodes in flight then. The shop runs in the same process.",
+            " divided by the number of episodes in flight then; the figure is from the answers with which"
+            " more were in flight. The shop runs in the same process.",
             "An episode begins when the browser is free for it: with quick answers there are fewer in flight"
             " than slots, and no fewer a minute.",
             "Souk's browser loads no pictures here, as its agents are shown none; Playwright's loads them, as"
