@@ -46,8 +46,7 @@ def p_text(value: float) -> str:
 
 def claimed(rows: pd.DataFrame) -> "pd.Series[bool]":
     """Tell which estimates are told apart from 0: by the interval, and by the adjusted p value."""
-    apart = (rows["conf_low"] > 0) | (rows["conf_high"] < 0)
-    return apart & (rows["p_adjusted"] < LEVEL)
+    return _leaves_out_0(rows) & (rows["p_adjusted"] < LEVEL)
 
 
 def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
@@ -63,7 +62,7 @@ def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
         form = wording.others if parts else wording.first
         parts.append(form.format(name=wording.names.get(row["term"], row["term"]), **_numbers(row, wording)))
     said = [", ".join(parts)] if parts else []
-    if unclear := _names(rows[bounded & ~told], wording):
+    if unclear := _unclear_names(rows[bounded & ~told], wording):
         said.append(f"{', '.join(unclear)}: not told apart from 0 with {sample}")
     unbounded = rows[~bounded & rows["estimate"].notna()]
     said += [
@@ -106,6 +105,10 @@ def sample_text(rows: pd.DataFrame, noun: str) -> str:
     return f"{sizes[0]:,} to {counted(sizes[-1], noun)}"
 
 
+def _leaves_out_0(rows: pd.DataFrame) -> "pd.Series[bool]":
+    return (rows["conf_low"] > 0) | (rows["conf_high"] < 0)
+
+
 def _numbers(row: Mapping[Hashable, float], wording: Wording) -> dict[str, str]:
     estimate, low, high = (
         _said(row[name], wording.decimals) for name in ("estimate", "conf_low", "conf_high")
@@ -121,6 +124,12 @@ def _said(value: float, decimals: int | None) -> str:
 
 def _names(rows: pd.DataFrame, wording: Wording) -> list[str]:
     return [wording.names.get(term, str(term)) for term in rows["term"]]
+
+
+def _unclear_names(rows: pd.DataFrame, wording: Wording) -> list[str]:
+    """The names, with the adjusted p value where it alone forbids the claim."""
+    found = zip(_names(rows, wording), rows["p_adjusted"], _leaves_out_0(rows), strict=True)
+    return [f"{name} (adjusted p {p_text(p)})" if apart and p >= LEVEL else name for name, p, apart in found]
 
 
 def _by_reason(rows: pd.DataFrame, wording: Wording) -> list[tuple[str, list[str]]]:

@@ -38,6 +38,8 @@ CLAIM = re.compile(
     rf"(?: points| USD)? \((?:95 %: )?(?P<low>{NUMBER}) to (?P<high>{NUMBER})\)"
 )
 
+ADJUSTED = re.compile(r"([^,(]+?)(?: \(adjusted p (\S+)\))?(?:, |$)")
+
 
 def number(text: str) -> float:
     return float(text.replace(",", ""))
@@ -51,9 +53,9 @@ def read(sentence: str) -> dict[str, tuple[Any, ...]]:
         if colon and re.match("not told apart|no interval|not estimated", words):
             kind = re.match(r"not told apart|no interval|not estimated", words)
             assert kind
-            for name in names.split(", "):
+            for name, adjusted_p in ADJUSTED.findall(names):
                 assert name not in said
-                said[name] = (kind[0], words)
+                said[name] = (kind[0], words, adjusted_p)
             continue
         for found in CLAIM.finditer(part):
             name = found["name"].strip()
@@ -104,6 +106,10 @@ def check(
             assert rest[1] * rest[2] > 0, "an interval that leaves out 0 reads as one"
         else:
             assert kind == "not told apart"
+            untold = row["p_adjusted"] if not row["conf_low"] <= 0 <= row["conf_high"] else math.nan
+            assert float(rest[1] or "nan") == pytest.approx(untold, abs=5e-4, nan_ok=True), (
+                "why, where the interval alone would tell it apart"
+            )
 
 
 TERMS = {"a": "a nudge", "b": "being cheaper", "c": "being seen first", "d": "a placebo"}
