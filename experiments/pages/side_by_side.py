@@ -51,7 +51,8 @@ async def side_by_side(preview: Preview, intervention: str, trusted: Sequence[st
     async with run_browsers(trusted=trusted) as pool, pool.context(None) as context:
         try:
             before, after = await asyncio.gather(
-                _open(context, preview.page, preview.page.body), _open(context, preview.page, preview.after)
+                open_version(context, preview.page, preview.page.body),
+                open_version(context, preview.page, preview.after),
             )
             of_before, of_after = [await page.evaluate(_SCRIPT, None) for page in (before, after)]
             gone = await before.evaluate(_SCRIPT, of_after)
@@ -66,8 +67,8 @@ async def side_by_side(preview: Preview, intervention: str, trusted: Sequence[st
     return picture
 
 
-async def _open(context: BrowserContext, fetched: FetchedPage, body: bytes) -> Page:
-    """A tab with this version of the document; all else comes from the shop."""
+async def open_version(context: BrowserContext, fetched: FetchedPage, body: bytes) -> Page:
+    """Open a tab with this version of the document; all else comes from the shop."""
     page = await context.new_page()
 
     async def answer(route: Route) -> None:
