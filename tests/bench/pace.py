@@ -9,7 +9,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import harmonic_mean, mean
 from typing import Any, Final
 
 from playwright.async_api import Browser, async_playwright
@@ -34,11 +36,12 @@ from tests.held_provider import held_provider
 AGENT: Final = "compatible:model"
 IN_FLIGHT: Final = 64
 EPISODES: Final = 192
-AT_ONCE: Final = 120
-ROUNDS: Final = 4
-"""Episodes with answers at once, and of Playwright alone, in turn: half of them before the others."""
-PAUSES: Final = (3.0, 10.0)
-"""Seconds that each answer takes."""
+AT_ONCE: Final = 180
+ROUNDS: Final = 3
+"""Playwright alone, answers at once and slow ones take turns: a machine's pace changes by the minute."""
+SLOW: Final = 3.0
+SLOWER: Final = 10.0
+"""Seconds that an answer takes. With the slower ones, when all are in flight, the memory is looked at."""
 GOAL_SHARE: Final = 0.9
 GOAL_MEMORY: Final = 60
 """MB for each episode in flight."""
@@ -57,12 +60,13 @@ PSS: Final = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 
 
 class CountedTrials(ShopTrialRunner):
-    """Trials of which it is known how many are open."""
+    """Trials of which it is known how many are open, and how many were at most."""
 
-    open = 0
+    open = most = 0
 
     async def episode(self, *what: Any) -> Trajectory:
         self.open += 1
+        self.most = max(self.most, self.open)
         try:
             return await super().episode(*what)
         finally:
@@ -74,24 +78,21 @@ async def run() -> Result:
     trials = list(itertools.islice(design.trials([AGENT]), AT_ONCE))
     many = list(itertools.islice(design.trials([AGENT]), EPISODES))
     cores = default_slots([])
-    bare, at_once = list[float](), list[float]()
-
-    async def in_turn(rounds: range) -> None:
-        for number in rounds:
-            mine = trials[number::ROUNDS]
-            bare.append(await playwright_alone(mine, cores))
-            at_once.append((await souk(design, mine, cores, 0.0))[0])
-
-    await in_turn(range(ROUNDS // 2))
+    bare, at_once, slow = list[float](), list[Found](), list[Found]()
+    for number in range(ROUNDS):
+        bare.append(await playwright_alone(trials[number::ROUNDS], cores))
+        at_once.append(await souk(design, trials[number::ROUNDS], cores, 0.0))
+        slow.append(await souk(design, many[: 2 * IN_FLIGHT], IN_FLIGHT, SLOW))
     plain = await playwright_alone(trials[: AT_ONCE // 2], cores, [WITHOUT_PICTURES])
-    paced = {seconds: await souk(design, many, IN_FLIGHT, seconds) for seconds in PAUSES}
-    await in_turn(range(ROUNDS // 2, ROUNDS))
-    own, alone = (ROUNDS / sum(1 / rate for rate in rates) for rates in (at_once, bare))
-    rate, _, steps, _ = paced[PAUSES[0]]
-    parts, in_flight = max((found[1:4:2] for found in paced.values()), key=lambda found: found[1])
+    slower = await souk(design, many, IN_FLIGHT, SLOWER, looked_at=True)
+    alone = harmonic_mean(bare)
+    own = harmonic_mean(found.rate for found in at_once)
+    rate = harmonic_mean(found.rate for found in slow)
+    steps = mean(found.steps for found in slow)
+    parts = slower.memory
     memory = parts.total()
     return Result(
-        what=f"episodes per minute with {IN_FLIGHT} slots and answers of {PAUSES[0]:g} s",
+        what=f"episodes per minute with {IN_FLIGHT} slots and answers of {SLOW:g} s",
         against="the same machine with an agent that answers at once (in brackets: that one against a bare "
         "Playwright loop)",
         figure=f"{rate / own:.2f} of it ({own / alone:.2f}), {memory:.0f} MB for each episode in flight",
@@ -104,14 +105,16 @@ async def run() -> Result:
             *(
                 (
                     f"answers of {seconds:g} s, {IN_FLIGHT} slots",
-                    f"{found[0]:.1f} per minute ({EPISODES} episodes); at most {found[3]} in flight, "
-                    f"{found[1].total():.0f} MB for each; waiting alone would allow "
-                    f"{60 * IN_FLIGHT / (seconds * steps):.0f} per minute",
+                    f"{episodes:.1f} per minute ({number} episodes); at most {in_flight} in flight; waiting"
+                    f" alone would allow {60 * IN_FLIGHT / (seconds * steps):.0f} per minute",
                 )
-                for seconds, found in paced.items()
+                for seconds, episodes, number, in_flight in (
+                    (SLOW, rate, 2 * IN_FLIGHT * ROUNDS, max(found.in_flight for found in slow)),
+                    (SLOWER, slower.rate, EPISODES, slower.in_flight),
+                )
             ),
             (
-                f"of the memory with {in_flight} in flight",
+                f"of the memory for each, with answers of {SLOWER:g} s",
                 ", ".join(f"{part} {share:.1f} MB" for part, share in parts.most_common()),
             ),
         ),
@@ -125,9 +128,11 @@ async def run() -> Result:
         ),
         notes=(
             "Memory is that of the command and of all processes that it started (browser, Playwright), each"
-            f" shared page of memory counted once (PSS): the largest of looks each {BETWEEN_LOOKS:g} s,"
-            " divided by the number of episodes in flight then; the figure is from the answers with which"
-            " more were in flight. The shop runs in the same process.",
+            f" shared page of memory counted once (PSS): with answers of {SLOWER:g} s the largest of looks"
+            f" each {BETWEEN_LOOKS:g} s, divided by the number of episodes in flight then. The shop runs in"
+            " the same process. No look falls into the other measurements, as it takes time.",
+            f"Playwright alone, answers at once and answers of {SLOW:g} s take turns, {ROUNDS} times: the"
+            " pace of a machine may change by the minute. Rates are harmonic means.",
             "An episode begins when the browser is free for it: with quick answers there are fewer in flight"
             " than slots, and no fewer a minute.",
             "Souk's browser loads no pictures here, as its agents are shown none; Playwright's loads them, as"
@@ -136,14 +141,23 @@ async def run() -> Result:
     )
 
 
-async def souk(
-    design: ShopDesign, trials: Sequence[ShopTrial], slots: int, seconds: float
-) -> tuple[float, Counter[str], float, int]:
-    """Run the trials.
+@dataclass(frozen=True)
+class Found:
+    """rate: episodes per minute. steps: answers in a trial. in_flight: the most episodes that were.
 
-    Returns episodes per minute, MB for each episode in flight by part, answers in a trial, and the most
-    episodes in flight that a look has found.
+    memory: MB for each episode in flight, by part; empty where it was not looked at.
     """
+
+    rate: float
+    steps: float
+    in_flight: int
+    memory: Counter[str]
+
+
+async def souk(
+    design: ShopDesign, trials: Sequence[ShopTrial], slots: int, seconds: float, *, looked_at: bool = False
+) -> Found:
+    """Run the trials, with answers of so many seconds."""
     ended: list[float] = []
     steps: list[int] = []
 
@@ -158,19 +172,17 @@ async def souk(
         records.begin_run(design.run_id, design.experiment.name, design.facts([]))
         async with open_testbed(Path(folder), pictures=needs_pictures(design, [AGENT])) as testbed:
             runner = CountedTrials(design, testbed.base_url)
-            # Playwright alone is not looked at either: it takes time that the episodes need.
-            looking = asyncio.create_task(_look_again(runner)) if seconds else None
+            looking = asyncio.create_task(_look_again(runner)) if looked_at else None
             await run_trials(BrowserExecutor(runner, testbed, slots), design, records, trials, finished)
-            looks = [(Counter[str](), 1)]
+            memory, open_then = Counter[str](), 1
             if looking:
                 looking.cancel()
-                looks = await looking
+                memory, open_then = max(await looking, key=lambda look: look[0].total())
         await close_agents()
     quarter = len(ended) // 4
     rate = 60 * (len(ended) - 2 * quarter) / (ended[-quarter - 1] - ended[quarter - 1])
-    memory, in_flight = max(looks, key=lambda look: look[0].total())
-    each = Counter({part: mb / in_flight for part, mb in memory.items()})
-    return rate, each, sum(steps) / len(steps), max(number for _, number in looks)
+    each = Counter({part: mb / open_then for part, mb in memory.items()})
+    return Found(rate, sum(steps) / len(steps), runner.most, each)
 
 
 async def playwright_alone(trials: Sequence[ShopTrial], at_once: int, options: Sequence[str] = ()) -> float:
