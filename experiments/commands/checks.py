@@ -81,7 +81,10 @@ def _programs() -> CheckResult:
     if not is_confined():
         return CheckResult("programs", None, f"{CONFINED_VARIABLE}=no", f"unset {CONFINED_VARIABLE}")
     if open_here := left_open():
-        fix = "run programs of strangers on Linux 6.12 or newer with Landlock, or in a container of their own"
+        fix = (
+            "run programs of strangers on Linux 6.12 or newer with Landlock (in Docker with --cap-add "
+            "SYS_PTRACE), or in a container of their own"
+        )
         return CheckResult("programs", None, open_here.partition(";")[0], fix)
     return CheckResult("programs", True, "those of command: and kept: are confined")
 
