@@ -89,8 +89,7 @@ async def run() -> Result:
     own = harmonic_mean(found.rate for found in at_once)
     rate = harmonic_mean(found.rate for found in slow)
     steps = mean(found.steps for found in slow)
-    parts = slower.memory
-    memory = parts.total()
+    memory = slower.memory.total()
     return Result(
         what=f"episodes per minute with {IN_FLIGHT} slots and answers of {SLOW:g} s",
         against="the same machine with an agent that answers at once (in brackets: that one against a bare "
@@ -115,7 +114,7 @@ async def run() -> Result:
             ),
             (
                 f"of the memory for each, with answers of {SLOWER:g} s",
-                ", ".join(f"{part} {share:.1f} MB" for part, share in parts.most_common()),
+                ", ".join(f"{part} {share:.1f} MB" for part, share in slower.memory.most_common()),
             ),
         ),
         how=(
