@@ -91,6 +91,13 @@ def unreadable(url: str, error: BaseException) -> "Unreadable":
     return Unreadable(f"--db {without_password(url)}: {cause(error)}; what is stored stays: try again later")
 
 
+def other_version(url: str, version: int) -> UserError:
+    """Return the user's error for a database whose tables are not those of this version of Souk."""
+    return UserError(
+        f"--db {without_password(url)}: written by another version of Souk (schema {version}); use a new file"
+    )
+
+
 def told(error: BaseException) -> str:
     """Return the line for an error that a database has raised; empty for any other error."""
     if not isinstance(error, SQLAlchemyError):

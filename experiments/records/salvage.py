@@ -11,7 +11,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from experiments.records.database import connect, hold
-from experiments.records.errors import is_damaged, unreadable, unusable, without_password
+from experiments.records.errors import is_damaged, other_version, unreadable, unusable, without_password
 from experiments.records.packing import Unpacker, base_of
 from experiments.records.record import Row
 from experiments.records.seals import Rows, batches, rows_of, rows_of_run, seal
@@ -97,10 +97,7 @@ class Salvage:
             raise UserError(f"--db {self.url}: no runs are in it")
         if version not in (SCHEMA_VERSION, None):
             self.close()
-            raise UserError(
-                f"--db {self.url}: written by another version of Souk (schema {version}, this one has "
-                f"{SCHEMA_VERSION}); souk status brings an older one up to date"
-            )
+            raise other_version(self.url, version)
 
     def close(self) -> None:
         """Close the connection."""

@@ -29,7 +29,7 @@ Rows = Mapping[sql.Table, Sequence[Mapping[str, Any]]]
 def seal(run: str, trial: str, rows: Rows, *, new: bool = False) -> str:
     """Return the digest of rows as they are read from the database; `new`: as they will be read from it.
 
-    Empty cells do not count: a column or a table that a later version adds breaks no seal.
+    Empty cells do not count.
 
     Raises:
         TypeError: a cell holds bytes, which none of the tables has.
@@ -108,18 +108,6 @@ def seal_trial(connection: sql.Connection, run: str, trial: str) -> None:
     digest = seal(run, trial, rows_of(connection, run, [trial])[trial])
     key = (trials.c.run == run) & (trials.c.trial == trial)
     connection.execute(trials.update().where(key).values(seal=digest))
-
-
-def seal_all(connection: sql.Connection) -> None:
-    """Seal everything as it is now, in a database that had no seals."""
-    for run in list(connection.scalars(sql.select(runs.c.run))):
-        seal_run(connection, run)
-    stored = list(connection.execute(sql.select(trials.c.run, trials.c.trial)))
-    for run, names in batches(stored):
-        found = rows_of(connection, run, names)
-        digests = [{"name": name, "digest": seal(run, name, found[name])} for name in names]
-        key = (trials.c.run == run) & (trials.c.trial == sql.bindparam("name"))
-        connection.execute(trials.update().where(key).values(seal=sql.bindparam("digest")), digests)
 
 
 def batches(keys: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:

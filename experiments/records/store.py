@@ -31,6 +31,7 @@ from experiments.records.errors import (
     CHECK_IT,
     Unreadable,
     is_damaged,
+    other_version,
     unreadable,
     unusable,
     without_password,
@@ -69,7 +70,6 @@ from experiments.records.tables import (
     trials,
     unchecked,
 )
-from experiments.records.upgrades import UPGRADES
 from interventions.errors import UserError
 
 RUNS: Final = Path("runs")
@@ -103,12 +103,13 @@ class Records:
     """A database of runs. Any number of processes may write and read it."""
 
     def __init__(self, url: str, *, create: bool = True) -> None:
-        """Open the database; bring an older one up to date.
+        """Open the database.
 
         `create`: make the tables where there are none yet.
 
         Raises:
-            UserError: the URL is malformed, or the database cannot be reached or written, or lacks tables.
+            UserError: the URL is malformed, or the database cannot be reached or written, lacks tables, or is
+                of another version of Souk.
         """
         self.url = without_password(url)
         self._seen_artifacts: set[str] = set()
@@ -131,26 +132,18 @@ class Records:
                 raise Unreadable(
                     f"--db {self.url}: no runs are in it; a copy of a database in use needs its -wal file too"
                 )
-            if version != SCHEMA_VERSION:
-                self._upgrade()
+            if version is None:
+                self._make()
+            elif version != SCHEMA_VERSION:
+                raise other_version(self.url, version)
         except (SQLAlchemyError, OSError) as error:
             raise (unreadable if is_damaged(error) else unusable)(url, error) from None
 
-    def _upgrade(self) -> None:
+    def _make(self) -> None:
         with self.writing() as connection:
-            version = schema_version(connection)
-            if version is None:
+            if schema_version(connection) is None:
                 metadata.create_all(connection)
                 connection.execute(schema.insert().values(version=SCHEMA_VERSION))
-                return
-            if version not in (*UPGRADES, SCHEMA_VERSION):
-                raise UserError(
-                    f"--db {self.url}: written by another version of Souk (schema {version}, this one has "
-                    f"{SCHEMA_VERSION}); use a new file"
-                )
-            for step in range(version, SCHEMA_VERSION):
-                UPGRADES[step](connection)
-            connection.execute(schema.update().values(version=SCHEMA_VERSION))
 
     def folder(self, run: str) -> Path:
         """Return the folder of a run, for its authority, log, figures and report. Raises UserError."""

@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 14
+SCHEMA_VERSION: Final = 1
 
 metadata = sql.MetaData()
 

@@ -12,8 +12,8 @@ from typing import Any
 from experiments.bundles.bundle import MANIFEST, Manifest, again, estimates
 
 HERE = Path(__file__).parent
-BEFORE, LATER, TODAY = HERE / "before", HERE / "later", HERE / "today"
-ARCHIVES = sorted([*BEFORE.glob("*.zip"), *LATER.glob("*.zip")])
+TODAY = HERE / "today"
+ARCHIVES = sorted((HERE / "archives").glob("*.zip"))
 
 
 def made_today(archive: Path) -> Any:

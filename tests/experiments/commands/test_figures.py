@@ -1,21 +1,20 @@
 """`souk figures`: the figures of a stored run, with other names of agents, and what it refuses."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from experiments.studies.kinds import new_names
 from interventions.errors import UserError
-from tests.experiments.bundles.test_before import BEFORE
 from tests.experiments.command_line import forked_souk
+from tests.experiments.stored_runs import stored_runs
 
 DB = ("--db", "sqlite:///runs.db")
 
 
 @pytest.mark.slow
 def test_figures_are_written_in_each_format(tmp_path: Path) -> None:
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     paper = ("--style", "paper", "--format", "svg,pdf", "--width", "8.5cm", "--out", "figures")
     renamed = ("--rename", "simulated:balanced=Our shopper")
     written = forked_souk("figures", "nudges", *paper, *renamed, *DB, cwd=tmp_path)
@@ -41,7 +40,7 @@ def test_figures_are_written_in_each_format(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     ended = forked_souk("figures", "nudges", *options, *DB, cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
     assert said in ended.err and ended.err.count("\n") == 1

@@ -11,8 +11,8 @@ import pytest
 
 from analysis.reporting.paper_tables import latex_table, save_table
 from analysis.reporting.sections import NamedTable
-from tests.experiments.bundles.test_before import BEFORE
 from tests.experiments.command_line import forked_souk
+from tests.experiments.stored_runs import stored_runs
 
 DB = ("--db", "sqlite:///runs.db")
 HOSTILE = r"50 % of a_b & \input{/etc/passwd} #1 ~ ^"
@@ -53,7 +53,7 @@ def test_a_word_table_has_the_cells_of_the_report(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_all_tables_of_a_run_are_written(tmp_path: Path) -> None:
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     renamed = ("--rename", "simulated:balanced=Our shopper")
     written = forked_souk(
         "tables", "nudges", "--format", "tex,docx", *renamed, *DB, "--out", "t", cwd=tmp_path
@@ -82,7 +82,7 @@ DOCUMENT = r"""\documentclass{article}
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX on this machine")
 def test_latex_takes_all_that_is_written_for_it(tmp_path: Path) -> None:
     """The tables and methods of a stored run, and hostile texts; without an error, and within the page."""
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     for command in (("tables", "nudges", "--out", "t"), ("report", "nudges", "--methods", "t/methods.tex")):
         written = forked_souk(*command, *DB, cwd=tmp_path)
         assert written.status == 0, written.err

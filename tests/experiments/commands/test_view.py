@@ -3,7 +3,6 @@
 import csv
 import os
 import re
-import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
-from tests.experiments.bundles.test_before import BEFORE
 from tests.experiments.command_line import forked_souk, start
 from tests.experiments.running import HOTELS, run_here
+from tests.experiments.stored_runs import stored_runs
 from tests.support import size
 
 pytestmark = pytest.mark.slow
@@ -66,7 +65,7 @@ def pages_of(address: str) -> dict[str, str]:
 
 
 def test_a_database_of_an_older_version_is_shown_whole_and_no_key(tmp_path: Path) -> None:
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     with viewer(tmp_path) as address:
         found = pages_of(address)
     assert len(found) == MOST
@@ -86,7 +85,7 @@ def test_a_run_that_goes_on_is_shown_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = forked_souk("view", "--no-open", "--port", str(port), *DB, cwd=tmp_path)
@@ -95,7 +94,7 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Path) -> None:
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     written = forked_souk(
         "view", "nudges", "--where", "condition=nudged", "--static", "site", *DB, cwd=tmp_path
     )
@@ -129,7 +128,7 @@ def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Pa
     ],
 )
 def test_what_cannot_be_taken_along_is_one_line(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
-    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    stored_runs(tmp_path / "runs.db")
     ended = forked_souk("view", "nudges", "--no-open", *options, *DB, cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
     assert said in ended.err and ended.err.count("\n") == 1

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -221,18 +220,3 @@ def test_several_writers_make_one_chain(url: str, records: Records) -> None:
     assert chains(url) == ""
     for each in others:
         each.close()
-
-
-def test_a_database_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/t.db"
-    records = Records(url)
-    fill(records, [[(0, "choice")]])
-    with records.writing() as connection:
-        links.drop(connection)
-        plans.drop(connection)
-        connection.execute(tables.schema.update().values(version=8))
-    records.close()
-    again = Records(url)
-    assert again.finished(RUN) == {"t0"}
-    again.close()
-    assert chains(url) == ""

@@ -12,16 +12,11 @@ import pytest
 import sqlalchemy as sql
 
 from experiments.records import tables
-from experiments.records.check import check_database
-from experiments.records.control import Runner
-from experiments.records.queries import partly_opened
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.seals import seal_run
 from experiments.records.store import Records
 from experiments.records.tidy_tables import tidy_table
 from interventions.errors import UserError
-
-SCHEMA_1 = (Path(__file__).parent / "schema_1.sql").read_text()
 
 
 def some_facts(**more: Any) -> RunFacts:
@@ -228,102 +223,6 @@ def test_a_database_of_another_schema_is_refused(url: str) -> None:
         connection.execute(sql.text("UPDATE souk_schema SET version = 99"))
     with pytest.raises(UserError, match="schema 99"):
         Records(url)
-
-
-def test_a_database_of_schema_1_is_brought_up_to_date_with_what_it_holds(url: str) -> None:
-    engine = sql.create_engine(url)
-    script = SCHEMA_1.replace(" BLOB ", " BYTEA ") if engine.dialect.name == "postgresql" else SCHEMA_1
-    trial = (
-        "INSERT INTO trials VALUES ('r-1', 't1', 'a', 's', 'control', '', '', '', NULL, 'none', 'none', "
-        "'forward', 0, 1, 'choice', 'a', '', 1, '2026-01-01', 1.0, 1, 0, 0, NULL)"
-    )
-    with engine.begin() as connection:
-        for statement in script.strip().split(";\n"):
-            connection.execute(sql.text(statement.rstrip(";")))
-        connection.execute(sql.text(trial))
-        run = sql.text("INSERT INTO runs VALUES ('r-1', 'nudges', '2026-01-01', :facts)")
-        connection.execute(run, {"facts": '{"experiment": {}, "agents": [], "versions": {}}'})
-    engine.dispose()
-    records = Records(url)
-    assert records.finished("r-1") == {"t1"}
-    assert records.latest_run("nudges")["run"] == "r-1"
-    long = a_record("t2", condition="x" * 500)
-    long.options[0]["reviews"] = 2**40
-    records.save(long)
-    records.begin_run("r-1", "nudges", some_facts())
-    assert Records(url).finished("r-1") == {"t1", "t2"}
-    assert [finding for finding in check_database(url, lambda *_: None) if not finding.ok] == []
-    assert set(sql.inspect(records.engine).get_table_names()) == set(tables.metadata.tables)
-    indices = sql.inspect(records.engine).get_indexes("trials")
-    assert {index["name"] for index in indices} == {index.name for index in tables.trials.indexes}
-
-
-def test_a_database_of_schema_3_gets_what_it_lacks(url: str) -> None:
-    before = Records(url)
-    before.save(a_record("t1"))
-    with before.engine.begin() as connection:
-        tables.claims.drop(connection)
-        connection.execute(tables.schema.update().values(version=3))
-    before.close()
-    records = Records(url)
-    assert records.finished("r-1") == {"t1"}
-    assert Runner("r-1").claim(records, ["t1", "t2"]).own == {"t2"}
-
-
-def test_a_database_of_schema_6_says_nothing_of_what_was_opened(url: str) -> None:
-    before = Records(url)
-    before.save(a_record("t1"))
-    with before.engine.begin() as connection:
-        connection.execute(sql.text("ALTER TABLE options DROP COLUMN opened"))
-        connection.execute(tables.schema.update().values(version=6))
-    before.close()
-    records = Records(url)
-    new = a_record("t2")
-    new.options[:] = [{**row, "opened": row["position"]} for row in new.options]
-    records.save(new)
-    with records.engine.connect() as connection:
-        found = connection.execute(
-            sql.select(tables.options.c.trial, tables.options.c.opened).order_by("trial", "position")
-        )
-        assert found.all() == [("t1", None), ("t1", None), ("t2", 0), ("t2", 1)]
-    assert partly_opened(records, "r-1") == 1
-
-
-@pytest.mark.parametrize("version", [7, 9])
-def test_a_database_of_before_pictures_gets_what_it_lacks(url: str, version: int) -> None:
-    before = Records(url)
-    before.begin_run("r-1", "nudges", some_facts())
-    before.save(a_record("t1"))
-    with before.engine.begin() as connection:
-        for table in (tables.hits, tables.safety_checks):
-            table.drop(connection)
-        for table, column in (("trials", "modality"), ("steps", "looked")):
-            connection.execute(sql.text(f"ALTER TABLE {table} DROP COLUMN {column}"))
-        connection.execute(tables.schema.update().values(version=version))
-    before.close()
-    records = Records(url)
-    hit = {"number": 0, "step": 0, "x": 1.5, "y": 2.0, "element": "a", "text": "", "role": "", "product": ""}
-    records.save(replace(a_record("t2"), hits=[{**hit, "intervention": "n"}]))
-    with records.engine.connect() as connection:
-        assert connection.scalars(sql.select(tables.trials.c.modality)).all() == [None, None]
-        assert connection.scalars(sql.select(tables.hits.c.x)).all() == [1.5]
-    assert [finding for finding in check_database(url, lambda *_: None) if not finding.ok] == []
-
-
-def test_a_database_of_schema_13_says_nothing_of_who_answered(url: str) -> None:
-    before = Records(url)
-    before.begin_run("r-1", "nudges", some_facts())
-    before.save(a_record("t1"))
-    with before.engine.begin() as connection:
-        connection.execute(sql.text("ALTER TABLE calls DROP COLUMN answered_by"))
-        connection.execute(tables.schema.update().values(version=13))
-    before.close()
-    records = Records(url)
-    records.save(a_record("t2"))
-    with records.engine.connect() as connection:
-        found = connection.execute(sql.select(tables.calls.c.trial, tables.calls.c.answered_by)).all()
-    assert {name for trial, name in found if trial == "t1"} <= {None}
-    assert [finding for finding in check_database(url, lambda *_: None) if not finding.ok] == []
 
 
 def test_a_database_that_many_open_first_is_made_once(url: str) -> None:

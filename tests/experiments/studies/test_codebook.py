@@ -1,7 +1,6 @@
 """The codebook knows every column of what is exported; the data sheet says what the run was."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -11,13 +10,13 @@ from typer.testing import CliRunner
 from analysis.reporting.literature import ENTRIES, bibtex
 from experiments.cli import app
 from experiments.studies.kinds import STUDIES
-from tests.experiments.bundles.test_before import BEFORE
+from tests.experiments.stored_runs import stored_runs
 
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("codebook")
-    shutil.copy(BEFORE / "runs.sqlite", folder / "runs.db")
+    stored_runs(folder / "runs.db")
     return f"sqlite:///{folder}/runs.db"
 
 
