@@ -62,6 +62,7 @@ ENVIRONMENT.globals |= {
     "href": href,
 }
 ENVIRONMENT.filters |= {
+    "condition": words.condition,
     "duration": words.duration,
     "path": words.path,
     "dollars": words.dollars,

@@ -5,8 +5,9 @@ network; and of its tags and attributes only those are left that cannot ask for 
 """
 
 import html
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -40,6 +41,7 @@ _KEPT: Final = frozenset(
 _PICTURE: Final = re.compile(r"data:image/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _ACTED: Final = "souk-acted"
 _EDITED: Final = "souk-edited"
+_START: Final = "souk-start"
 
 STYLE: Final = f"""
 :root {{ color-scheme: light; scroll-padding-top: 4em; }}
@@ -49,28 +51,37 @@ a {{ color: #1f4fa3; text-decoration: underline; }}
 ul {{ padding-left: 1.3em; }} img {{ max-width: 100%; }} table {{ border-collapse: collapse; }}
 td, th {{ padding: 2px 8px; text-align: left; vertical-align: top; }}
 button, input, select, textarea {{ font: inherit; max-width: 100%; }}
-.{_ACTED}, .{_EDITED} {{ scroll-initial-target: nearest; }}
+.{_ACTED}, .{_EDITED}, .{_START} {{ scroll-initial-target: nearest; }}
 .{_ACTED} {{ outline: 3px solid #2456d6 !important; outline-offset: 2px; }}
+.{_START} {{ position: relative; }} /* else it has no box to scroll to */
 .{_EDITED} {{ background: #ffe58a; color: #000; box-shadow: 0 0 0 3px #ffe58a; }}
 """
 
 
-def frame(page: str, edited: Sequence[str] = (), acted: str = "") -> str:
+def frame(page: str, edited: Sequence[str] = (), acted: str = "", start: int | None = None) -> str:
     """Return a document for the frame of a recorded page.
 
     edited: texts that the proxy has put into it, which are marked. acted: the mark (`bid`) of the element
-    that the agent acted on.
+    that the agent acted on. start: the number of the text at which the frame is first seen; without it, at
+    the first mark.
     """
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{FRAME_CSP}">'
         '<meta http-equiv="x-dns-prefetch-control" content="off"><meta name="referrer" content="no-referrer">'
         f"<title>Recorded page</title><style>{STYLE}</style></head>"
-        f"<body>{harmless(page[:LARGEST], edited, acted)}</body></html>"
+        f"<body>{harmless(page[:LARGEST], edited, acted, start)}</body></html>"
     )
 
 
-def harmless(page: str, edited: Sequence[str] = (), acted: str = "") -> str:
+def first_difference(one: str, other: str) -> int:
+    """Return the number of the last text before the first one in which two pages differ."""
+    both = zip(_texts(one[:LARGEST]), _texts(other[:LARGEST]), strict=False)
+    same = itertools.takewhile(lambda texts: texts[0] == texts[1], both)
+    return max(sum(1 for _ in same) - 1, 0)
+
+
+def harmless(page: str, edited: Sequence[str] = (), acted: str = "", start: int | None = None) -> str:
     """Return the body of a page with nothing in it that can run or ask for anything."""
     if page.count("<") > MOST_TAGS:
         return "<p>This page is too large to be rendered; its source is shown beside it.</p>"
@@ -79,7 +90,7 @@ def harmless(page: str, edited: Sequence[str] = (), acted: str = "") -> str:
         return ""
     marked = _pattern(edited)
     parts: list[str] = []
-    _write(body, parts, marked, acted)
+    _write(body, parts, marked, acted, start)
     return "".join(parts)
 
 
@@ -100,19 +111,44 @@ def marked_source(page: str, edited: Sequence[str] = (), acted: str = "") -> str
     return "".join([*parts, html.escape(page[end:])])
 
 
-def _write(root: LexborNode, parts: list[str], marked: re.Pattern[str] | None, acted: str) -> None:
-    """Write what is inside a node. It goes without recursion, because a page may be deeper than a stack."""
+def _nodes(root: LexborNode) -> Iterator[LexborNode | str]:
+    """Yield the harmless nodes inside a node, and the end tags where they belong.
+
+    It goes without recursion, because a page may be deeper than a stack.
+    """
     todo: list[LexborNode | str] = [*_children(root)[::-1]]
     while todo:
         node = todo.pop()
+        if isinstance(node, str) or node.tag == "-text":
+            yield node
+        elif node.tag in _HARMLESS:
+            yield node
+            todo += [f"</{_tag(node)}>", *_children(node)[::-1]] if node.tag not in _VOID else []
+
+
+def _texts(page: str) -> list[str]:
+    body = LexborHTMLParser(page).body if page.count("<") <= MOST_TAGS else None
+    nodes = _nodes(body) if body else ()
+    return [node.text_content or "" for node in nodes if not isinstance(node, str) and node.tag == "-text"]
+
+
+def _write(
+    root: LexborNode, parts: list[str], marked: re.Pattern[str] | None, acted: str, start: int | None
+) -> None:
+    texts = 0
+    for node in _nodes(root):
         if isinstance(node, str):
             parts.append(node)
         elif node.tag == "-text":
-            parts.append(_text(node.text_content or "", marked))
-        elif node.tag in _HARMLESS:
-            name = "div" if node.tag in ("html", "head", "body", "form") else node.tag
-            parts.append(f"<{name}{_attributes(node, acted)}>")
-            todo += [f"</{name}>", *_children(node)[::-1]] if name not in _VOID else []
+            text = _text(node.text_content or "", marked)
+            parts.append(f'<span class="{_START}">{text}</span>' if texts == start else text)
+            texts += 1
+        else:
+            parts.append(f"<{_tag(node)}{_attributes(node, acted)}>")
+
+
+def _tag(node: LexborNode) -> str:
+    return "div" if node.tag in ("html", "head", "body", "form") else str(node.tag)
 
 
 _VOID: Final = frozenset(["br", "col", "hr", "img", "input", "wbr"])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agents.replay import origin
-from experiments.records.record import Row, TrialRow
+from experiments.records.record import CONTROL, Row, TrialRow
 
 OUTCOMES: Final = {
     "choice": "chose",
@@ -45,6 +45,13 @@ def _chosen(row: TrialRow, options: Sequence[Row]) -> str:
 
 def _treatment(row: TrialRow) -> str:
     return "placebo" if row.condition == "placebo" else "nudge"
+
+
+def condition(row: TrialRow) -> str:
+    """Say which treatment a trial had; of a control, which one it was without."""
+    if row.condition == CONTROL and row.nudge:
+        return f"{CONTROL}, without {row.nudge}"
+    return ", ".join(filter(None, [row.condition, row.nudge]))
 
 
 def short(name: str) -> str:

@@ -1,11 +1,12 @@
 """What the shop sent where the proxy made edits, and what the proxy made of it, for the screen of a trial."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from experiments.episodes.sent_pages import made_again
 from experiments.records.record import Row, TrialRecord
-from experiments.viewer.recorded_page import frame, marked_source
+from experiments.viewer.recorded_page import first_difference, frame, marked_source
 
 
 class SentShown(NamedTuple):
@@ -39,7 +40,8 @@ def sent_shown(record: TrialRecord, row: Row, form: str, artifact: Callable[[str
     edits = [each for each in record.receipts if each["page_hash_after"] == row["page_hash_after"]]
     if (made.sent or "").lstrip()[:1] in ("{", "["):
         form = "source"
-    write = marked_source if form == "source" else frame
+    start = first_difference(made.sent or "", made.shown or "")
+    write = marked_source if form == "source" else partial(frame, start=start)
     texts = (made.sent, [each["before"] for each in edits]), (made.shown, [each["after"] for each in edits])
     sent, shown = (None if text is None else write(text, marked) for text, marked in texts)
     return SentShown(made.url, form, sent, shown, made.problem)

@@ -47,6 +47,8 @@ def test_both_pages_stand_beside_each_other_with_the_edits_marked(tmp_path: Path
         assert price in marked
         assert other not in marked
         assert not each.css("script, [onerror], [src]")
+    starts = [[each.text() for each in page.css(".souk-start")] for page in (before, after)]
+    assert starts[0] == starts[1] != [], "both are first seen at the same text"
     assert "it has the hash of the receipts" in page.text()
 
 

@@ -5,6 +5,8 @@ from html import unescape
 from pathlib import Path
 
 import httpx
+import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
 
@@ -42,3 +44,23 @@ def test_points_confirmations_and_output_are_shown_as_text(tmp_path: Path) -> No
     assert "not confirmed" in text
     assert f"I looked.\n{HOSTILE}" in text
     assert "shown as screenshot" in text
+
+
+@pytest.mark.parametrize(("number", "treatment"), [(2, "control, without best"), (1, "nudged, best")])
+def test_steps_are_counted_once_and_a_control_is_without_its_nudge(
+    number: int, treatment: str, tmp_path: Path
+) -> None:
+    base = record(trial(number, steps=2))
+    last = {**base.steps[0], "step": 2, "action": "", "thought": ""}
+    made = replace(base, steps=[base.steps[0], {**base.steps[0], "step": 1}, last])
+    records = stored(url := sqlite(tmp_path), [made])
+    with viewing(records, url) as address:
+        trials = httpx.get(f"{address}/runs/{RUN}/trials", trust_env=False).text
+        pages = [
+            httpx.get(f"{address}/runs/{RUN}/trials/{made.trial.trial}/{step}", trust_env=False).text
+            for step in range(3)
+        ]
+    titles = [LexborHTMLParser(page).css_first("h2[id^=step]").text(deep=False).strip() for page in pages]
+    assert titles == ["Step 1 of 2", "Step 2 of 2", "The last page"]
+    assert all("2 steps" in page and treatment in page for page in pages)
+    assert ("without best" in trials) == (number == 2)
