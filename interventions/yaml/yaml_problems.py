@@ -11,11 +11,15 @@ from pydantic_core import ErrorDetails
 
 
 def did_you_mean(word: str, known: Iterable[str], *, noun: str = "known", otherwise: str = "") -> str:
-    """Return `did you mean "price"?`; when no known word is close, `otherwise`, or else all of them."""
+    """Return `did you mean "price"?`; when no known word is close, `otherwise`, or else all of them.
+
+    Close are all names of which the word is the last part, or else the one that is spelled most alike.
+    """
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
-    if close:
-        return f'did you mean "{close[0]}"?'
+    close = [name for name in names if name.endswith(f".{word}")]
+    if close := close or difflib.get_close_matches(word, names, n=1):
+        *others, last = [f'"{name}"' for name in close]
+        return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
     return otherwise or (f"{noun}: {', '.join(names)}" if names else "remove it")
 
 

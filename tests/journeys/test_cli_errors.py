@@ -106,6 +106,7 @@ def test_the_files_themselves_are_right(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
+        ("product.title", "title", r'mine-nudges.yaml:7:\d+: interventions\[0\].edits\[0\].insert_text.after: unknown role "title"; did you mean (".*", )*"product.title" or "row.title"\?'),  # noqa: E501
         ("product.title", "product.titel", r'mine-nudges.yaml:7:\d+: interventions\[0\].edits\[0\].insert_text.after: unknown role "product.titel"; did you mean "product.title"\?'),  # noqa: E501
         ("family:", "familly:", r'mine-nudges.yaml:4:\d+: interventions\[0\].familly: unknown key; did you mean "family"\?'),  # noqa: E501
         ("+1", "up", r"mine-nudges.yaml:5:\d+: interventions\[0\].direction: .*; .+"),
@@ -115,7 +116,7 @@ def test_the_files_themselves_are_right(folder: Path) -> None:
         (NUDGES, "", r"mine-nudges.yaml:1:\d+: the file is empty; .+"),
         ('"Our choice"}', '"Our choice"', r"mine-nudges.yaml:\d+:\d+: invalid YAML: .*; check quotes, colons and indentation"),  # noqa: E501
     ],
-    ids=["role", "key", "type", "list", "variable", "duplicate", "empty", "yaml"],
+    ids=["last part", "role", "key", "type", "list", "variable", "duplicate", "empty", "yaml"],
 )  # fmt: skip
 def test_a_mistake_in_the_interventions(folder: Path, old: str, new: str, expected: str) -> None:
     (folder / "mine-nudges.yaml").write_text(NUDGES.replace(old, new))

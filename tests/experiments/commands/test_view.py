@@ -1,4 +1,4 @@
-"""`souk view` as a command: an older database, a run that goes on, a taken port, Ctrl-C."""
+"""`souk view` as a command: a stored database, a run that goes on, a taken port, Ctrl-C."""
 
 import csv
 import os
@@ -64,7 +64,7 @@ def pages_of(address: str) -> dict[str, str]:
     return found
 
 
-def test_a_database_of_an_older_version_is_shown_whole_and_no_key(tmp_path: Path) -> None:
+def test_a_database_is_shown_whole_and_no_key(tmp_path: Path) -> None:
     stored_runs(tmp_path / "runs.db")
     with viewer(tmp_path) as address:
         found = pages_of(address)
