@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Final, NotRequired, Protocol, Self, TypedDict, runtime_checkable
 
 from environments.actions import Action
-from environments.observation import Observation
+from environments.observation import Observation, storable
+from interventions.cards.reply import Ending
 
 SIMULATED: Final = "simulated"
 COMMAND: Final = "command"
 KEPT: Final = "kept"
+_LONGEST_KEPT: Final = 20_000
 
 
 def is_simulated(agent: str) -> bool:
@@ -33,6 +35,11 @@ def is_command(agent: str) -> bool:
 def is_kept(agent: str) -> bool:
     """Return whether an agent is a program that is kept for many trials, by its name."""
     return agent.partition(":")[0] == KEPT
+
+
+def as_kept(text: str) -> str:
+    """Return what a model said as it is stored: 20,000 characters at most."""
+    return storable(text)[:_LONGEST_KEPT]
 
 
 class ChatMessage(TypedDict):
@@ -52,8 +59,8 @@ class Call:
 
     `request_digest` is the SHA-256 of the request's canonical JSON. `cost` is in USD, None when it cannot be
     known. `seconds` includes the `retries` made after the first try. `error` is empty when the answer was
-    used. `tokens_cached` of `tokens_in` came from the provider's cache. `answered_by`: the model that
-    answered, by the provider's own word; empty where it says nothing.
+    used; `answer` is the text of one that was not. `tokens_cached` of `tokens_in` came from the provider's
+    cache. `answered_by`: the model that answered, by the provider's own word; empty where it says nothing.
     """
 
     request_digest: str
@@ -66,6 +73,7 @@ class Call:
     error: str = ""
     tokens_cached: int = 0
     answered_by: str = ""
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +126,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The text of an answer, which is `cut_off` when it reached the length limit.
-
-    `call` is the request where a provider was asked.
-    """
+    """The text of an answer, and how it ended; `call` is the request where a provider was asked."""
 
     text: str
-    cut_off: bool
+    ending: Ending
     call: Call | None
+
+    @property
+    def raw(self) -> str:
+        """All that came, as it is stored."""
+        return as_kept("\n".join(filter(None, (self.text, self.ending.said))))
 
 
 @runtime_checkable

@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from interventions.apply.plan import Plan
-from interventions.cards.card import Card, InvalidAnswer
+from interventions.cards.card import Card
+from interventions.cards.reply import InvalidAnswer
 from interventions.edits.ask import Ask
-
-MAX_TEXT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SentAnswer:
-    """An answer as it was sent (at most 200 characters); an invalid one has a reason, and no value."""
+    """An answer as it was sent; a valid one has the rule by which it was read, an invalid one a reason."""
 
     card: int
     """The number of the card, from 0."""
     text: str
     value: str | float | None
     reason: str = ""
+    rule: str = ""
 
 
 @dataclass(slots=True)
@@ -73,11 +72,12 @@ class CardRun:
         """
         if self.done or card != self.current:
             return
-        text = text.encode(errors="replace").decode().replace("\0", "\ufffd")[:MAX_TEXT]
+        text = text.encode(errors="replace").decode().replace("\0", "\ufffd")
         asked = self.cards[card]
         try:
-            self.answers.append(SentAnswer(card, text, asked.answer.read(text)))
+            value, rule = asked.read(text)
+            self.answers.append(SentAnswer(card, text, value, rule=rule))
             self.problem = ""
         except InvalidAnswer as invalid:
-            self.answers.append(SentAnswer(card, text, None, str(invalid)))
+            self.answers.append(SentAnswer(card, text, None, invalid.reason))
             self.problem = f"This answer cannot be taken: {invalid}. {asked.reminder}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeGuard
 
-from agents.base import ActError, AgentError, Call, Decision, SafetyCheck, Usage
+from agents.base import ActError, AgentError, Call, Decision, SafetyCheck, Usage, as_kept
 from agents.computer.options import DEFAULT, ComputerOptions
 from agents.providers.model import Request
 from agents.providers.network import NetworkModel
@@ -54,7 +54,6 @@ class ModelTurn:
     asked: tuple[Asked, ...]
     checks: tuple[SafetyCheck, ...] = ()
     cut_off: bool = False
-    refused: bool = False
 
     @property
     def ended(self) -> bool:
@@ -133,11 +132,12 @@ class ComputerAgent:
             except ActError as error:
                 error.calls = (*calls, *error.calls)
                 raise
-            turn = self._model.read(answer.parts, cut_off=answer.cut_off)
+            turn = self._model.read(answer.parts, cut_off=answer.ending.how == "cut_off")
+            raw = as_kept(turn.said or answer.ending.said or str(answer.parts))
             checks += [replace(check, acknowledged=self._acknowledges) for check in turn.checks]
-            if turn.refused:
-                calls.append(replace(call, error="the model refuses"))
-                raise AgentError(f"the model refuses: {turn.said[:300]}", tuple(calls), tuple(checks))
+            if answer.ending.how == "refused":
+                calls.append(replace(call, error="unusable answer: refused", answer=raw))
+                raise AgentError(f"invalid answer: refused: {turn.said[:300]}", tuple(calls), tuple(checks))
             if turn.checks and not self._acknowledges:
                 said = "; ".join(f"{check.code}: {check.message}" for check in turn.checks)
                 raise AgentError(
@@ -145,18 +145,18 @@ class ComputerAgent:
                     (*calls, call),
                     tuple(checks),
                 )
-            problem = next((asked.problem for asked in turn.asked if asked.action is None), "")
+            problem = next((f"unclear: {each.problem}" for each in turn.asked if each.action is None), "")
             if turn.ended and (turn.cut_off or not turn.said.strip()):
-                problem = "it was cut off at the length limit" if turn.cut_off else "it is empty"
+                problem = "cut_off" if turn.cut_off else "empty"
             elif len(turn.asked) > MOST_AT_ONCE:
-                problem = f"it asks for {len(turn.asked)} actions at once"
+                problem = f"unclear: it asks for {len(turn.asked)} actions at once"
             if not problem:
                 return self._begin_batch(turn, (*calls, call), tuple(checks))
             reason = problem
-            calls.append(replace(call, error=f"unusable answer: {problem}"))
+            calls.append(replace(call, error=f"unusable answer: {problem}", answer=raw))
             done = [ActionResult(asked, asked.problem or FAILED) for asked in turn.asked]
             self._model.report(done, observation, acknowledged=bool(turn.checks))
-        told = f"no usable answer in {len(calls)} tries; the last: {reason}"
+        told = f"invalid answer: {reason} (the last of {len(calls)})"
         raise AgentError(told, tuple(calls), tuple(checks))
 
     def _begin_batch(

@@ -29,7 +29,7 @@ from agents.computer.agent import (
     tabs_text,
 )
 from agents.providers.anthropic_messages import CACHE, MessageUsage, connect
-from agents.providers.model import THINKING, Named, Request, TextAnswer
+from agents.providers.model import THINKING, Named, Request, TextAnswer, ended
 from agents.providers.network import Failure
 from agents.providers.sdk import receive
 from environments.actions import Action, points_at
@@ -160,21 +160,18 @@ class AnthropicComputer(ComputerModel):
         if isinstance(body, Failure):
             return body
         tokens = body.usage.tokens if body.usage else None
-        cut_off = body.stop_reason in ("max_tokens", "model_context_window_exceeded")
-        text = "refusal" if body.stop_reason == "refusal" else ""
-        parts = (*body.content, {"type": text or "end"})
-        return TextAnswer(text, cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
+        ending, parts = ended(body.stop_reason), tuple(body.content)
+        return TextAnswer("", ending, tokens=tokens, parts=parts, model=body.model)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`."""
-        *content, end = parts
-        if cut_off:  # a call may lack its end, and none would be answered
-            content = [part for part in content if part.get("type") == "text"]
+        # Where it was cut off a call may lack its end, and none would be answered.
+        content = [part for part in parts if not cut_off or part.get("type") == "text"]
         asked = [each for part in content if part.get("type") == "tool_use" for each in self._asked(part)]
         said = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
         told = content or [{"type": "text", "text": "(empty)"}]
         self._messages.append({"role": "assistant", "content": told})
-        return ModelTurn(said, tuple(asked), cut_off=cut_off, refused=end["type"] == "refusal")
+        return ModelTurn(said, tuple(asked), cut_off=cut_off)
 
     def _asked(self, part: dict[str, Any]) -> list[Asked]:
         call, name = str(part.get("id", "")), str(part.get("name", ""))

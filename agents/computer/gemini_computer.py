@@ -114,11 +114,11 @@ class GeminiComputer(ComputerModel):
         body = await generate(client, request)
         if isinstance(body, Failure):
             return body
-        if not body.candidates or body.candidates[0].finish_reason == "MALFORMED_FUNCTION_CALL":
-            return Failure("the model's answer was blocked or malformed")
+        if body.candidates and body.candidates[0].finish_reason == "MALFORMED_FUNCTION_CALL":
+            return Failure("the model's answer was malformed")
         tokens = body.usage_metadata.tokens if body.usage_metadata else None
-        parts, model = tuple(body.candidates[0].parts), body.model_version
-        return TextAnswer("", cut_off=body.cut_off, tokens=tokens, parts=parts, model=model)
+        parts = tuple(part for each in body.candidates[:1] for part in each.parts)
+        return TextAnswer("", body.ending, tokens=tokens, parts=parts, model=body.model_version)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. Parts go back as they came, as their signatures need it."""

@@ -25,7 +25,7 @@ from agents.computer.agent import (
     size_of,
     tabs_text,
 )
-from agents.providers.model import THINKING, Named, Request, TextAnswer
+from agents.providers.model import THINKING, Named, Request, TextAnswer, ended
 from agents.providers.network import Failure
 from agents.providers.openai_chat import cache_key, connect, data_url
 from agents.providers.openai_responses import ResponseUsage
@@ -139,8 +139,8 @@ class OpenAIComputer(ComputerModel):
         if body.status not in ("completed", "incomplete"):
             return Failure(f"the provider's answer is {body.status}")
         tokens = body.usage.tokens if body.usage else None
-        cut_off, parts = body.status == "incomplete", tuple(body.output)
-        return TextAnswer("", cut_off=cut_off, tokens=tokens, parts=parts, model=body.model)
+        ending, parts = ended(body.status), tuple(body.output)
+        return TextAnswer("", ending, tokens=tokens, parts=parts, model=body.model)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. What was cut off is not sent again, but for words."""

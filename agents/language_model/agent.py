@@ -12,6 +12,7 @@ from agents.language_model.step_prompt import actions_of, build_prompt
 from agents.providers import ChatModel
 from agents.providers.tokens import CountsTokens, estimate_tokens
 from environments.observation import Observation
+from interventions.cards.reply import REASONS, why_unusable
 
 ANSWER_RETRIES: Final = 3
 """How often the model may answer again within a step."""
@@ -42,24 +43,29 @@ class LanguageModelShopper:
         for _ in range(1 + ANSWER_RETRIES):
             try:
                 reply = await self._model.ask(messages, schema=self._schema)
-            except ActError as error:
-                error.calls = (*calls, *error.calls)
+            except ActError as failure:
+                failure.calls = (*calls, *failure.calls)
                 raise
             try:
                 answer = parse_answer(reply.text, actions_of(observation))
-            except AnswerError as error:
-                reason = f"it was cut off at the length limit: {error}" if reply.cut_off else str(error)
-                calls += [replace(call, error=f"unusable answer: {reason}") for call in _calls(reply)]
+                if reply.ending.how in ("cut_off", "refused"):
+                    raise AnswerError("it is whole, but its provider says otherwise")
+            except AnswerError as problem:
+                why = why_unusable(reply.text, reply.ending)
+                reason = f"{why}: {problem}" if why == "unclear" else why
+                told = f"{REASONS[why]}: {problem}" if why in ("unclear", "cut_off") else REASONS[why]
+                error = f"unusable answer: {reason}"
+                calls += [replace(call, error=error, answer=reply.raw) for call in _calls(reply)]
                 messages += [
                     {"role": "assistant", "content": reply.text[:_QUOTED] or "(empty)"},
-                    {"role": "user", "content": f"This answer cannot be used: {reason}. Answer again."},
+                    {"role": "user", "content": f"This answer cannot be used: {told}. Answer again."},
                 ]
             else:
                 calls += _calls(reply)
                 thought, memory, action = answer
                 self._history.append(PastStep(len(self._history) + 1, thought, memory, str(action)))
                 return Decision(*answer, usage=Usage.of(calls), calls=tuple(calls))
-        raise AgentError(f"no usable answer in {len(calls)} tries; the last: {reason}", tuple(calls))
+        raise AgentError(f"invalid answer: {reason} (the last of {len(calls)})", tuple(calls))
 
     async def answer(
         self,

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from environments.actions import ACTIONS, Action, ActionError, Signature, parse_action
+from interventions.cards.reply import InvalidAnswer, without_reasoning
 
 MAX_LENGTH: Final = 40_000
 """The longest answer accepted, in characters."""
@@ -55,7 +56,10 @@ def parse_answer(text: str, actions: Mapping[str, Signature] = ACTIONS) -> Answe
     Raises:
         AnswerError: when a part is missing, repeated, nested or out of order, or the action is none.
     """
-    text = _without_reasoning(text)
+    try:
+        text = _without_reasoning(without_reasoning(text, but=_EXPECTED))
+    except InvalidAnswer:
+        raise AnswerError("its reasoning never ends") from None
     if len(text) > MAX_LENGTH:
         raise AnswerError(f"the answer has {len(text):,} characters; the limit is {MAX_LENGTH:,}")
     found = _object(text)

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import anthropic
 from anthropic import AsyncAnthropic
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from agents.base import ChatMessage
 from agents.providers.anthropic_batches import AnthropicBatches
 from agents.providers.bounded import client_options
-from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
@@ -115,6 +115,8 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
 
 
 class _Block(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
     type: str
     text: str | None = None
 
@@ -144,9 +146,10 @@ class _Reply(BaseModel):
 
     @property
     def answer(self) -> TextAnswer:
+        calls = [block.model_dump() for block in self.content if block.type.endswith("tool_use")]
         return TextAnswer(
             "".join(block.text or "" for block in self.content if block.type == "text"),
-            cut_off=self.stop_reason in ("max_tokens", "model_context_window_exceeded"),
+            ended(self.stop_reason, calls),
             tokens=self.usage.tokens if self.usage else None,
             model=self.model,
         )

@@ -1,5 +1,6 @@
 """Models of Google, through the Gemini API and the package `google-genai`."""
 
+import json
 import re
 from typing import Any, Final, Self
 
@@ -8,10 +9,11 @@ from pydantic import BaseModel, Field, model_validator
 from agents.base import ChatMessage
 from agents.providers.gemini_batches import GeminiBatches
 from agents.providers.gemini_sdk import GeminiClient, as_sent, received
-from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read
+from interventions.cards.reply import Ending
 
 _THINKS_NOT: Final = re.compile(r"gemini-(?:1|2\.0)")
 _THINKS_IF_ASKED: Final = re.compile(r"gemini-2\.5-flash")
@@ -115,9 +117,12 @@ class GeminiReply(BaseModel):
         return self
 
     @property
-    def cut_off(self) -> bool:
-        """Whether it reached the length limit."""
-        return any(each.finish_reason == "MAX_TOKENS" for each in self.candidates[:1])
+    def ending(self) -> Ending:
+        """How it ended; a prompt that was blocked has no candidates."""
+        if not self.candidates:
+            return ended(None, refusal=json.dumps(self.prompt_feedback))
+        calls = [part["function_call"] for part in self.candidates[0].parts if part.get("function_call")]
+        return ended(self.candidates[0].finish_reason, calls)
 
     @property
     def answer(self) -> TextAnswer:
@@ -125,7 +130,7 @@ class GeminiReply(BaseModel):
         parts = [part for candidate in self.candidates[:1] for part in candidate.parts]
         return TextAnswer(
             "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
-            cut_off=self.cut_off,
+            self.ending,
             tokens=self.usage_metadata.tokens if self.usage_metadata else None,
             model=self.model_version,
         )

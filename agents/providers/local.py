@@ -13,6 +13,7 @@ from agents.base import ActError, AgentError, ChatMessage, ProviderError
 from agents.providers import local_models
 from agents.providers.model import LanguageModel, Request, Schema, TextAnswer
 from agents.providers.pricing import Tokens
+from interventions.cards.reply import Ending, is_mark
 from interventions.errors import UserError
 
 _ROLES: Final = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
@@ -96,10 +97,15 @@ class _Shared:
         except RuntimeError as error:  # out of memory, for instance
             return ProviderError(f"the model failed: {(str(error).splitlines() or ['no reason'])[0][:200]}")
         ended = len(tokens) > 0 and int(tokens[-1]) in self._ends()
-        text = self.tokenizer.decode(tokens, skip_special_tokens=True)
+        special = set(self.tokenizer.all_special_ids)
+        names = zip(tokens.tolist(), self.tokenizer.convert_ids_to_tokens(tokens.tolist()), strict=True)
+        # What marks reasoning is kept: without it the thoughts would be part of the answer.
+        kept = [token for token, name in names if token not in special or is_mark(name)]
+        text = self.tokenizer.decode(kept, skip_special_tokens=False)
         if not self.tokenizer.chat_template:
             text = text.partition(f"\n{_ROLES['user']}:")[0]  # it goes on with both sides of the conversation
-        return TextAnswer(text.strip(), cut_off=not ended, tokens=Tokens(length, len(tokens)))
+        ending = Ending("" if ended else "cut_off")
+        return TextAnswer(text.strip(), ending, tokens=Tokens(length, len(tokens)))
 
     def _generate(self, inputs: Any, limit: int, temperature: float | None, stop: threading.Event) -> Any:
         import torch

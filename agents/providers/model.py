@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
@@ -13,6 +14,7 @@ from pydantic import BeforeValidator, Field
 from agents.base import ActError, Call, ChatMessage, Reply
 from agents.providers.pricing import Tokens, cost_of
 from environments.observation import storable
+from interventions.cards.reply import Ending
 from interventions.errors import UserError
 
 THINKING: Final = 14_000
@@ -26,23 +28,45 @@ Count = Annotated[int, Field(ge=0, le=10**9)]
 Named = Annotated[str, BeforeValidator(lambda said: said if isinstance(said, str) else "")]
 """The name of a model, as a server states it; what is no text is left out."""
 _LONGEST_NAME: Final = 200
+_CUT_OFF: Final = re.compile(
+    "length|max_(?:output_|completion_)?tokens|model_length|model_context_window_exceeded|incomplete|abort|error"
+    "|cancelled|insufficient_system_resource|pause_turn",
+    re.IGNORECASE,
+)
+_REFUSED: Final = re.compile(
+    "content_filter|refusal|(?:image_)?safety|blocklist|(?:image_)?prohibited_content|spii|recitation|language"
+    "|blocked|sensitive|guardrail_intervened",
+    re.IGNORECASE,
+)
+"""What providers say of an answer that ended early, and of one that was refused or kept back."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """The text of a model; `tokens` is None where they were not counted.
+    """The text of a model, and how it ended; `tokens` is None where they were not counted.
 
     `parts`: all parts of the answer as the provider sent them, where more than its text is used.
     """
 
     text: str
-    cut_off: bool
+    ending: Ending
     tokens: Tokens | None
     parts: tuple[dict[str, Any], ...] = ()
     share: float = 1.0
     """The share of the price that is asked for it."""
     model: str = ""
     """The model that answered, by the provider's own word; empty where it says nothing."""
+
+
+def ended(word: str | None, calls: Sequence[object] | None = None, refusal: str | None = None) -> Ending:
+    """Return how an answer ended, by the word that any provider has for it.
+
+    calls: of tools. refusal: the words of one.
+    """
+    said = refusal or (json.dumps(calls, ensure_ascii=False, default=str) if calls else "")
+    if refusal or _REFUSED.fullmatch(word or ""):
+        return Ending("refused", said)
+    return Ending("cut_off" if _CUT_OFF.fullmatch(word or "") else "tool_call" if calls else "", said)
 
 
 class Endpoint(ABC):
@@ -124,7 +148,7 @@ class LanguageModel(Endpoint):
         if temperature is not None:
             temperature *= self._temperature_scale
         answer, call = await self.exchange(self.request(messages, temperature, max_tokens, schema))
-        return Reply(answer.text, answer.cut_off, call)
+        return Reply(answer.text, answer.ending, call)
 
     @abstractmethod
     def request(

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agents.base import ChatMessage
 from agents.providers.bounded import TooLong, client_options
-from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
 from agents.providers.tokens import estimate_tokens
@@ -67,7 +67,7 @@ class OllamaChat(NetworkModel, LanguageModel):
         counts = body.prompt_eval_count, body.eval_count
         return TextAnswer(
             body.message.content or "",
-            cut_off=body.done_reason == "length",
+            ended(body.done_reason, body.message.tool_calls),
             tokens=None if counts[0] is None or counts[1] is None else Tokens(counts[0], counts[1]),
             model=body.model,
         )
@@ -100,6 +100,7 @@ def _with_bytes(message: ChatMessage) -> dict[str, Any]:
 
 class _Message(BaseModel):
     content: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
 
 
 class _Chat(BaseModel):

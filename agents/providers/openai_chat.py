@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from agents.base import ChatMessage
 from agents.providers.bounded import client_options
-from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.pricing import Tokens
@@ -108,6 +108,7 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
 
 class _Message(BaseModel):
     content: str | None = None
+    refusal: str | None = None
     tool_calls: list[dict[str, Any]] | None = None
 
 
@@ -149,11 +150,12 @@ class Completion(BaseModel):
     @property
     def answer(self) -> TextAnswer:
         """The text, and as its parts the calls of tools."""
-        choice = self.choices[0]
+        choice, message = self.choices[0], self.choices[0].message
+        calls = message.tool_calls or []
         return TextAnswer(
-            choice.message.content or "",
-            cut_off=choice.finish_reason == "length",
+            message.content or "",
+            ended(choice.finish_reason, calls, message.refusal),
             tokens=self.usage.tokens if self.usage else None,
             model=self.model,
-            parts=tuple(choice.message.tool_calls or ()),
+            parts=tuple(calls),
         )

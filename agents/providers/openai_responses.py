@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import openai
 from openai import AsyncOpenAI
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from agents.base import ChatMessage
-from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer
+from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.openai_chat import Cached, cache_key, connect, counted, data_url, reasons
@@ -73,9 +73,12 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
 class _Part(BaseModel):
     type: str
     text: str | None = None
+    refusal: str | None = None
 
 
 class _Item(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
     type: str
     content: list[_Part] | None = None
 
@@ -93,10 +96,15 @@ class ResponseUsage(BaseModel):
         return counted(self.input_tokens, self.output_tokens, self.input_tokens_details)
 
 
+class _Unfinished(BaseModel):
+    reason: str | None = None
+
+
 class _Response(BaseModel):
     """What is used of a response."""
 
     status: str
+    incomplete_details: _Unfinished | None = None
     output: list[_Item]
     usage: ResponseUsage | None = None
     model: Named = ""
@@ -106,9 +114,12 @@ class _Response(BaseModel):
         if self.status not in ("completed", "incomplete"):
             return Failure(f"the provider's answer is {self.status}")
         parts = [part for item in self.output if item.type == "message" for part in item.content or []]
+        calls = [item.model_dump() for item in self.output if item.type.endswith("_call")]
+        refusal = "".join(part.refusal or "" for part in parts if part.type == "refusal")
+        reason = self.incomplete_details.reason if self.incomplete_details else None
         return TextAnswer(
             "".join(part.text or "" for part in parts if part.type == "output_text"),
-            cut_off=self.status == "incomplete",
+            ended(reason or self.status, calls, refusal),
             tokens=self.usage.tokens if self.usage else None,
             model=self.model,
         )

@@ -19,6 +19,7 @@ from agents.providers.network import Failure
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat, reasons
 from agents.providers.sdk import receive
 from agents.scoring.score import TargetScore
+from interventions.cards.reply import ENDED
 from interventions.errors import UserError
 
 _LOWEST: Final = -1e6
@@ -155,7 +156,7 @@ class _Raw:
         )
         sent = endpoint.with_raw_response.create(**request)
         body = await receive(openai, sent, kind)
-        return body if isinstance(body, Failure) else TextAnswer(body.model_dump_json(), False, None)
+        return body if isinstance(body, Failure) else TextAnswer(body.model_dump_json(), ENDED, None)
 
 
 class _OpenAI(_Raw, OpenAIChat):

@@ -15,6 +15,7 @@ from agents.simulated.survey import shipped_survey
 from agents.simulated.tab_shopper import ShopperProfile
 from agents.simulated.utility import choose, source_for
 from agents.simulated.valuation import shipped_valuations, willingness_to_pay
+from interventions.cards.reply import ENDED
 
 REFUSAL: Final = "i would rather not say"
 """The text of an invalid answer."""
@@ -55,7 +56,7 @@ class SimulatedRespondent:
             AgentError: none of the messages asks a question that simulated agents know.
         """
         asked = [message["content"] for message in messages if message["role"] == "user"]
-        return Reply(self.reply(asked), cut_off=False, call=None)
+        return Reply(self.reply(asked), ENDED, call=None)
 
     def reply(self, texts: Sequence[str]) -> str:
         """Return the answer to the last question among `texts`; those after it are reminders.

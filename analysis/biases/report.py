@@ -11,6 +11,7 @@ from analysis.biases.study import BiasAnalysis
 from analysis.reporting.answer import LEVEL, by_agent, claimed, uneven
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 from analysis.tables.frame import counted
+from analysis.tables.readings import CAPTION
 
 THREE = 3
 """Decimals of an effect size."""
@@ -87,6 +88,7 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             " left out and counted here, with its reason. " + " ".join(found.notes),
             named_tables(
                 missing=("Missing responses by reason", found.missing),
+                readings=(CAPTION, found.readings),
                 attrition_by_factor=(
                     "Do responses go missing evenly? Largest difference between levels (points)",
                     found.attrition_by_factor,

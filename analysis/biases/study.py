@@ -22,6 +22,7 @@ from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import refuse
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import counted, result_frame
+from analysis.tables.readings import readings
 from analysis.tables.responses_table import CHOICE, check_responses, check_words, missing_reasons
 from analysis.tables.sizes import model_sizes
 from analysis.tables.table_file import RowPlaces
@@ -35,6 +36,7 @@ class BiasAnalysis:
     """The frames of an analysis, each documented by the function that makes it."""
 
     missing: pd.DataFrame
+    readings: pd.DataFrame
     attrition_by_factor: pd.DataFrame
     experiments: pd.DataFrame
     index: pd.DataFrame
@@ -81,6 +83,7 @@ def analyze_biases(
     families = dict(zip(checked["agent"], checked["family"], strict=True))
     return BiasAnalysis(
         missing=missing_reasons(checked),
+        readings=readings(checked),
         attrition_by_factor=by_factor(checked, checked["response"].isna(), FACTORS, question=ASKED),
         experiments=effects,
         index=bias_index(effects, absolute_biases),

@@ -9,8 +9,9 @@ from analysis.choice import figures
 from analysis.choice.rows import ONE, TWO, with_lead
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.answer import LEVEL, p_text
-from analysis.reporting.sections import NamedFigure, NamedTable, Section
+from analysis.reporting.sections import NamedFigure, NamedTable, Section, named_tables
 from analysis.tables.frame import counted, heading
+from analysis.tables.readings import CAPTION, invalid_text
 
 
 def checked(found: ChoiceAnalysis) -> str:
@@ -34,6 +35,7 @@ def problems(found: ChoiceAnalysis) -> Iterator[str]:
     others = found.attrition[found.attrition["outcome"] != "choice"].groupby("outcome")["count"].sum()
     if others.sum():
         counts = ", ".join(f"{n:,} {outcome}" for outcome, n in others.items() if n)
+        counts += invalid_text(found.readings)
         yield f"{counted(int(others.sum()), 'trial')} without a choice, left out of the effects: {counts}."
     uneven = found.equal_attrition[found.equal_attrition["p_value"] < LEVEL]
     for row in uneven.to_dict("records"):
@@ -88,6 +90,7 @@ def attrition_section(found: ChoiceAnalysis) -> Section:
             ONE,
         ),
     ]
+    tables += named_tables(readings=(CAPTION, found.readings))
     if len(found.attrition_by_factor):
         tables.append(
             NamedTable(

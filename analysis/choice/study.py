@@ -22,6 +22,7 @@ from analysis.choice.treatment import treatment_check
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import NUMBERS
+from analysis.tables.readings import readings
 
 ROUNDING = 1e-6
 
@@ -36,6 +37,7 @@ class ChoiceAnalysis:
     """
 
     attrition: pd.DataFrame
+    readings: pd.DataFrame
     equal_attrition: pd.DataFrame
     attrition_by_factor: pd.DataFrame
     bounds: pd.DataFrame
@@ -129,6 +131,7 @@ def _analyze(
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
         attrition=count_outcomes(table),
+        readings=readings(table),
         equal_attrition=compare_outcomes(table),
         attrition_by_factor=compare_by_factor(table),
         bounds=worst_case_bounds(table),

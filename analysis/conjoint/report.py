@@ -14,6 +14,7 @@ from analysis.conjoint.tables import where_alike
 from analysis.conjoint.tastes_report import differing, taste_sections
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
+from analysis.tables.readings import CAPTION
 
 TWO = 2
 """Decimals of an amount."""
@@ -144,10 +145,11 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                     "First-shown rate (share), with both intervals, tests against a half, verdict.",
                 ),
                 *named_tables(
+                    readings=(CAPTION, frames["readings"]),
                     attrition_by_factor=(
                         "Do choices go missing evenly? Largest difference between levels (points)",
                         frames["attrition_by_factor"],
-                    )
+                    ),
                 ),
             ),
             (

@@ -20,6 +20,7 @@ from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID
+from analysis.tables.readings import invalid_text, readings
 
 FACTORS = ("ordering", "options", "set", "repeat")
 """What may make choices go missing."""
@@ -36,6 +37,7 @@ class ConjointAnalysis:
     """The frames of an analysis, each documented by the function of its name in this package."""
 
     triage: pd.DataFrame
+    readings: pd.DataFrame
     attrition_by_factor: pd.DataFrame
     price_response: pd.DataFrame
     price_deciles: pd.DataFrame
@@ -100,10 +102,12 @@ def analyze_conjoint(
     personality = across.personality(fits)
     brands = tables.brands(fits)
     full = full_models(cards, engaged, cov)
+    read = readings(cards.rows)
     common, shrunken = heterogeneity(full)
     differing = tastes(full, cards.controls, mixed=mixed, classes=classes)
     return ConjointAnalysis(
         triage=verdicts,
+        readings=read,
         attrition_by_factor=_attrition(cards.rows),
         price_response=tables.price_response(fits),
         price_deciles=tables.price_deciles(fits, cards),
@@ -125,7 +129,12 @@ def analyze_conjoint(
         heterogeneity=common,
         shrunken=shrunken,
         **differing._asdict(),
-        notes=(*_triage_notes(verdicts, locked), *cards.notes, *_fit_notes(fits), ERRORS[cov]),
+        notes=(
+            *_triage_notes(verdicts, locked, invalid_text(read)),
+            *cards.notes,
+            *_fit_notes(fits),
+            ERRORS[cov],
+        ),
     )
 
 
@@ -137,7 +146,7 @@ def _attrition(rows: pd.DataFrame) -> pd.DataFrame:
     return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), FACTORS, "set")
 
 
-def _triage_notes(verdicts: pd.DataFrame, locked: bool) -> list[str]:
+def _triage_notes(verdicts: pd.DataFrame, locked: bool, invalid: str) -> list[str]:
     kept = "has models because they were asked for" if locked else "is left out of the models"
     notes = [
         f"{row['group']} {kept}: {row['verdict']}, it takes the option shown first in"
@@ -155,7 +164,9 @@ def _triage_notes(verdicts: pd.DataFrame, locked: bool) -> list[str]:
     empty = verdicts.loc[verdicts["verdict"] == "", "group"]
     notes += [f"{agent} is left out of the models: it has no choice." for agent in empty]
     if missing := int(verdicts["n_missing"].sum()):
-        notes.append(f"{missing:,} trials have no choice; they are left out of every estimate and counted.")
+        notes.append(
+            f"{missing:,} trials have no choice; they are left out of every estimate and counted{invalid}."
+        )
     return notes
 
 

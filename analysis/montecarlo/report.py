@@ -12,6 +12,7 @@ from analysis.reporting.answer import Wording, by_agent, clauses, number_text, s
 from analysis.reporting.human_values import ARIELY, HUMAN_CORRELATION
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 from analysis.tables.frame import counted
+from analysis.tables.readings import CAPTION
 
 TWO = 2
 """Decimals of an amount."""
@@ -120,6 +121,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             "replaced or clipped. " + " ".join(found.notes),
             named_tables(
                 missing=("Missing responses by reason", found.missing),
+                readings=(CAPTION, found.readings),
                 attrition_by_factor=(
                     "Do responses go missing evenly? Largest difference between levels (points)",
                     found.attrition_by_factor,

@@ -31,6 +31,7 @@ from analysis.montecarlo.valuation import (
 )
 from analysis.reporting.to_json import to_json
 from analysis.tables.frame import counted
+from analysis.tables.readings import readings
 from analysis.tables.responses_table import check_responses, missing_reasons
 from analysis.tables.sizes import model_sizes
 
@@ -49,6 +50,7 @@ class MonteCarloAnalysis:
     """
 
     missing: pd.DataFrame
+    readings: pd.DataFrame
     attrition_by_factor: pd.DataFrame
     prompts: pd.DataFrame
     variation: pd.DataFrame
@@ -99,6 +101,7 @@ def analyze_montecarlo(
     combinations = checked.groupby(["agent", "condition"]).ngroups
     return MonteCarloAnalysis(
         missing=missing_reasons(checked),
+        readings=readings(checked),
         attrition_by_factor=by_factor(
             checked, checked["response"].isna(), ("condition", "item"), question=ASKED
         ),

@@ -54,6 +54,7 @@ COLUMNS = (
         required=True,
         filled=True,
     ),
+    Column("reading", "text", "the rule by which the answer to a card was read; invalid: and why it was not"),
     Column("category", "text", "the product category"),
     Column("price", "number", "as displayed, in currency units", low=0),
     Column("rating", "number", "as displayed, 0 to 100", low=0, high=100),
@@ -89,6 +90,7 @@ TRIAL_ID = "trial_id"
 
 _FILLED_TEXT = (
     "run",
+    "reading",
     "category",
     "nudge",
     "nudge_text",

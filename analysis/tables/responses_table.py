@@ -22,6 +22,7 @@ RESPONSE_COLUMNS = (
     Column("repeat", "number", "repetition of the same question"),
     Column("response", "number", "the answer; empty when there is none that is valid", required=True),
     Column("reason", "text", "why the response is empty"),
+    Column("reading", "text", "the rule by which the answer was read; invalid: and why it was not"),
     Column("reference", "number", "the list price", low=0),
     Column("low", "number", "the lowest market price", low=0),
     Column("high", "number", "the highest market price", low=0),

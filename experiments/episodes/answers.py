@@ -2,35 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from agents.base import Call, Usage
+from agents.base import Call, Reply, Usage
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Mode
 from experiments.episodes.trajectory import Trajectory, trial_row, usage_of
 from experiments.records.record import Row, Start, TrialRecord, to_row
-from interventions.cards.card import Card, InvalidAnswer
-
-ANSWER_LIMIT: Final = 200
-"""The longest answer that is stored, in characters."""
+from interventions.cards.card import Card
+from interventions.cards.reply import InvalidAnswer
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """An answer as it was given; `value` is the letter or number, None where it is invalid."""
+    """An answer as it was given; `value` is the letter or number, None where it is invalid.
+
+    `rule`: by which it was read. `reason`: why it is invalid, one of `interventions.cards.reply.REASONS`.
+    """
 
     card: str
     text: str
     value: str | float | None
     reason: str = ""
+    rule: str = ""
 
 
-def read_answer(card: Card, text: str) -> GivenAnswer:
-    """Read the letter or number in the text of an answer."""
+def read_answer(card: Card, reply: Reply) -> GivenAnswer:
+    """Read the letter or number in a reply."""
     try:
-        return GivenAnswer(card.id, text[:ANSWER_LIMIT], card.answer.read(text))
-    except InvalidAnswer as problem:
-        return GivenAnswer(card.id, text[:ANSWER_LIMIT], None, str(problem))
+        value, rule = card.read(reply.text, reply.ending)
+    except InvalidAnswer as invalid:
+        return GivenAnswer(card.id, reply.raw, None, invalid.reason)
+    return GivenAnswer(card.id, reply.raw, value, rule=rule)
 
 
 def conclude(trajectory: Trajectory, trial: CardTrial, given: Sequence[GivenAnswer]) -> None:
@@ -112,6 +114,7 @@ def card_record(
                 "text": answer.text,
                 "value": None if answer.value is None else str(answer.value),
                 "reason": answer.reason,
+                "rule": answer.rule,
             }
             for number, answer in enumerate(given)
         ],

@@ -124,7 +124,7 @@ def given(session: Session) -> list[GivenAnswer]:
     """Return the answers that the proxy has taken."""
     cards = run_of(session)
     return [
-        GivenAnswer(cards.cards[answer.card].id, answer.text, answer.value, answer.reason)
+        GivenAnswer(cards.cards[answer.card].id, answer.text, answer.value, answer.reason, answer.rule)
         for answer in cards.answers
     ]
 

@@ -145,8 +145,8 @@ class Conversation:
                 self._messages.append({"role": "assistant", "content": reply.text})
                 if reply.call:
                     self.calls.append((len(self.given), reply.call))
-                self._asked.append((question, reply.text, time.perf_counter() - began))
-                self.given.append(read_answer(card, reply.text))
+                self._asked.append((question, reply.raw, time.perf_counter() - began))
+                self.given.append(read_answer(card, reply))
                 if self.given[-1].value is not None:
                     break
                 question = card.reminder
@@ -170,7 +170,7 @@ class Conversation:
                     "observation": name,
                     "thought": "",
                     "memory": "",
-                    "action": reply[:2_000],
+                    "action": reply,
                     "error": answer.reason,
                     "seconds": seconds,
                 }

@@ -1,5 +1,6 @@
 """Answer questions about runs for people, budgets and replays; tables are in `tidy_tables.py`."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, fields
 
@@ -147,6 +148,18 @@ def answering(records: Records, run: str) -> list[tuple[str, str]]:
     with records.reading() as connection:
         found = connection.execute(asked.distinct().order_by(calls.c.model, calls.c.answered_by))
         return [(str(model), str(answered)) for model, answered in found]
+
+
+def invalid_answers(records: Records, run: str) -> dict[str, Counter[str]]:
+    """Count the trials of each agent that ended with an invalid answer, by the reason."""
+    query = sql.select(trials.c.agent, trials.c.reason).where(
+        trials.c.run == run, trials.c.reason.startswith("invalid answer: ")
+    )
+    found: dict[str, Counter[str]] = {}
+    with records.reading() as connection:
+        for agent, reason in connection.execute(query):
+            found.setdefault(agent, Counter())[re.split(r"\W+", reason, maxsplit=3)[2]] += 1
+    return found
 
 
 def costs(records: Records, run: str) -> dict[str, Costs]:

@@ -129,6 +129,7 @@ calls = _of_trial(
     sql.Column("error", Text, nullable=False),
     sql.Column("tokens_cached", sql.BigInteger),
     sql.Column("answered_by", Text),
+    sql.Column("answer", Text),
     key="number",
 )
 
@@ -157,9 +158,13 @@ answers = _of_trial(
     sql.Column("text", Text, nullable=False),
     sql.Column("value", Text),
     sql.Column("reason", Text, nullable=False),
+    sql.Column("rule", Text, nullable=False),
     key="number",
 )
-"""All answers to cards, in order; `value` is empty where the answer is invalid, for the `reason`."""
+"""All answers to cards, in order; `value` is empty where the answer is invalid, for the `reason`.
+
+`rule`: by which a valid one was read.
+"""
 
 disagreements = _of_trial("disagreements", sql.Column("text", Text, nullable=False), key="number")
 """Lines on pages of one trial that show a product with different prices, ratings or numbers of reviews."""

@@ -14,6 +14,7 @@ from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.interventions import never_received
 from experiments.records.store import Records
 from experiments.records.tables import (
+    answers,
     attributes,
     factors,
     metadata,
@@ -44,7 +45,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
 
     `chosen` is empty in a trial without a choice.
     """
-    of_trials = sql.select(*(trials.c[name] for name in _TRIAL_COLUMNS), trials.c.choice)
+    of_trials = sql.select(*(trials.c[name] for name in _TRIAL_COLUMNS), trials.c.choice, trials.c.reason)
     of_options = (
         sql.select(
             options.c.trial,
@@ -74,6 +75,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     # Joined here and not in the database, which would send all that is said of a trial with each option.
     shown = _read(records, of_options)
     frame = shown.merge(_read(records, of_trials.where(trials.c.run == run)), on="trial")
+    frame["reading"] = _readings(records, run, frame)
     # Before the placebo was a condition of its own, its trials were stored as nudged.
     placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
@@ -140,7 +142,16 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
         .where(trials.c.run == run)
         .order_by(trials.c.trial)
     )
-    return _read(records, query)
+    frame = _read(records, query)
+    return frame.assign(reading=_readings(records, run, frame))
+
+
+def _readings(records: Records, run: str, frame: pd.DataFrame) -> "pd.Series[str]":
+    """How the last answer of each row's trial was read; empty where none was, nor was one invalid."""
+    query = sql.select(answers.c.trial, answers.c.rule).where(answers.c.run == run).order_by(answers.c.number)
+    rules = _read(records, query).drop_duplicates("trial", keep="last").set_index("trial")["rule"]
+    invalid = frame["reason"].str.extract(r"^(invalid) answer(: \w+)").fillna("").agg("".join, axis=1)
+    return invalid.where(invalid != "", frame["trial"].map(rules).fillna(""))
 
 
 def score_table(records: Records, run: str) -> pd.DataFrame:

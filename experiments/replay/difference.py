@@ -11,7 +11,6 @@ from selectolax.lexbor import LexborHTMLParser
 
 from agents.replay import OVER, origin
 from experiments.designs.cards.trial import CardTrial
-from experiments.episodes.answers import read_answer
 from experiments.episodes.trajectory import without_screenshot
 from experiments.pages.html_diff import Hunk, html_diff
 from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
@@ -178,7 +177,7 @@ def prompts(trial: CardTrial, asked: list[Row]) -> Iterator[str]:
             reply = next(replies, None)
             if reply is None:
                 return
-            if read_answer(card, reply["action"]).value is not None:
+            if not reply["error"]:
                 break
             question = card.reminder
 

@@ -31,7 +31,7 @@ from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
 from experiments.records.database import in_its_place
 from experiments.records.interventions import never_received, warnings
-from experiments.records.queries import answering, facts_of
+from experiments.records.queries import answering, facts_of, invalid_answers
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -361,6 +361,9 @@ class ExperimentRun:
                 f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
                 "let the intervention change all places, or the site map name them"
             )
+        for agent, reasons in invalid_answers(self.records, self.design.run_id).items():
+            said = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items()))
+            yield f"{agent}: {reasons.total():,} of its trials ended with an invalid answer: {said}"
         for asked, answered in answering(self.records, self.design.run_id):
             if not is_version(answered, asked):
                 yield f"{asked} was asked, and its provider says that {answered} has answered"

@@ -1,20 +1,43 @@
 """The content of a choice card, its text form, and how answers are read."""
 
+import json
 import math
 import re
-from typing import Annotated, Final, Literal
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-_LETTER_WORD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
-# As in JSON, with commas between thousands.
-_DECIMAL: Final = re.compile(
-    r"(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+"
+from interventions.cards.declared import Form, declarations, plain, settled
+from interventions.cards.reply import (
+    ENDED,
+    Ending,
+    InvalidAnswer,
+    calls_tool,
+    declines,
+    why_unusable,
+    without_reasoning,
+    words,
 )
 
+_LETTER_WORD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
+# As in JSON, with commas between thousands.
+_NUMBER: Final = r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+)"
+_DOLLARS: Final = (r"(?:US ?)?\$ ?|USD ?", r" ?(?:\$|USD|(?:US )?dollars?)")
+_PERCENT: Final = ("(?!)", " ?(?:%|percent|per cent)")
+_SIGNS: Final = "⟦⟧⟪⟫"
+_WORD: Final = "A-Za-z0-9_À-ɏ"
+LONGEST: Final = 40_000
+"""The longest answer that is read, in characters and without reasoning."""
 
-class InvalidAnswer(ValueError):
-    """A text that is no valid answer to the question; the message says why, to be shown and recorded."""
+
+class ReadAnswer(NamedTuple):
+    """An answer as it was read, and the rule by which."""
+
+    value: str | float
+    rule: str
 
 
 class _Model(BaseModel):
@@ -33,35 +56,49 @@ class Alternative(_Model):
 class LetterAnswer(_Model):
     """An answer that is one letter.
 
-    `lenient` also takes the one letter that stands as a word in a sentence, else the only capital that is one
-    of the letters. Every letter has a label, for its button; it is empty where the alternatives say what the
-    letter stands for.
+    Every letter has a label, for its button; it is empty where the alternatives say what the letter stands
+    for. `parse`: `declared` reads what declares an answer, `pricebench` guesses as the PriceBench study did.
     """
 
     kind: Literal["letter"] = "letter"
     labels: Annotated[dict[str, str], Field(min_length=2)]
-    lenient: bool = False
+    parse: Literal["declared", "pricebench"] = "declared"
 
-    def read(self, text: str) -> str:
-        """Return the letter that a text answers. Raises InvalidAnswer."""
+    def read(self, text: str, ending: Ending = ENDED, names: Sequence[str] = ()) -> ReadAnswer:
+        """Return the letter that a text answers. Raises InvalidAnswer.
+
+        names: of the alternatives; without them the labels are the names.
+        """
+        if self.parse == "pricebench":
+            return ReadAnswer(self._guess(text, ending), "pricebench")
+        left = _left(text, ending)
+        form = _letters("".join(self.labels))
+        marked = _marked(plain(unicodedata.normalize("NFKC", left)), self.labels, names)
+        last = settled(list(declarations(marked, form)))
+        if not last or (last.rule == "letter" and declines(left)):
+            several = {each.strip(_SIGNS) for each in re.findall(form.slot, marked, re.I)}
+            raise InvalidAnswer(why_unusable(text, ending, several))
+        rule = "name" if last.value.startswith("⟪") and last.rule not in ("json", "boxed") else last.rule
+        return ReadAnswer(last.value.strip(_SIGNS).upper(), rule)
+
+    def _guess(self, text: str, ending: Ending) -> str:
+        """The one letter that is a word, else the only capital that is a letter of the card."""
         stripped = text.strip()
         if stripped.upper() in self.labels:
             return stripped.upper()
-        if self.lenient:
-            words = _LETTER_WORD.findall(stripped)
-            for found in (words, list(stripped)):
-                letters = {letter for letter in found if letter in self.labels}
-                if len(letters) == 1:
-                    return letters.pop()
-                if letters:
-                    raise InvalidAnswer(f"several letters: {', '.join(sorted(letters))}")
-        raise InvalidAnswer(f"not one of the letters {', '.join(self.labels)}")
+        for found in (_LETTER_WORD.findall(stripped), list(stripped)):
+            letters = {letter for letter in found if letter in self.labels}
+            if len(letters) == 1:
+                return letters.pop()
+            if letters:
+                raise InvalidAnswer("several")
+        raise InvalidAnswer(why_unusable(text, ending))
 
 
 class NumberAnswer(_Model):
     """An answer that is a finite number from `low` to `high`, with `unit` at most once.
 
-    A dollar sign stands before the number and a percent sign behind it. Commas may part thousands.
+    A dollar sign stands before or behind the number, a percent sign behind it. Commas may part thousands.
     `strict`: digits and nothing else.
     """
 
@@ -71,25 +108,76 @@ class NumberAnswer(_Model):
     unit: Literal["", "$", "%"] = ""
     strict: bool = False
 
-    def read(self, text: str) -> float:
+    def read(self, text: str, ending: Ending = ENDED, names: Sequence[str] = ()) -> ReadAnswer:
         """Return the number that a text answers. Raises InvalidAnswer."""
-        stripped = text.strip()
+        left = _left(text, ending)
         if self.strict:
-            if not (stripped.isascii() and stripped.isdigit()):
-                raise InvalidAnswer("not digits only")
-        else:
-            stripped = stripped.strip('"').strip()
-            bare = stripped[1:] if stripped.startswith("$") else stripped.removesuffix("%")
-            if not _DECIMAL.fullmatch(bare.strip()):
-                raise InvalidAnswer("not one finite number of at least 0")
-            stripped = bare.strip().replace(",", "")
-        number = float(stripped)
-        if not math.isfinite(number):
-            raise InvalidAnswer("not finite")
-        if number < self.low or (self.high is not None and number > self.high):
-            limits = f"{self.low:g} or more" if self.high is None else f"from {self.low:g} to {self.high:g}"
-            raise InvalidAnswer(f"{number:g} is not {limits}")
+            if not (left.isascii() and left.isdigit()):
+                raise InvalidAnswer(why_unusable(text, ending))
+            return ReadAnswer(self._within(left), "number")
+        found = declarations(plain(left), _numbers(self.unit))
+        if not (last := settled([each._replace(value=each.value.replace(",", "")) for each in found])):
+            raise InvalidAnswer(why_unusable(text, ending, set(re.findall(r"\d+(?:[.,]\d+)*", left))))
+        return ReadAnswer(self._within(last.value), "number" if last.rule == "letter" else last.rule)
+
+    def _within(self, digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number) or number < self.low or (self.high is not None and number > self.high):
+            raise InvalidAnswer("out_of_range")
         return number
+
+
+def _left(text: str, ending: Ending) -> str:
+    """What is to be read of a reply. Raises InvalidAnswer where it did not end as it should."""
+    left = "" if ending.how in ("cut_off", "refused") else without_reasoning(text)
+    if not left or len(left) > LONGEST or calls_tool(left):
+        raise InvalidAnswer(why_unusable(text, ending))
+    return left
+
+
+@cache
+def _letters(letters: str) -> Form:
+    sure, marked = letters.replace("I", "") or "-", f"[⟦⟪][{letters}][⟧⟫]"
+    slot = rf"(?<![{_WORD}'⟦⟪])((?-i:{marked}|[{sure}])|[{letters}](?=[^\w…]*$))(?![{_WORD}'/⟧⟫])"
+    either = f"{marked}|[{letters}{letters.lower()}]"
+    return Form(slot, rf"[\"'$(\[{{<]*({either})[\"'$)\]}}>.]*", scoped=words("for_whom"), leads=True)
+
+
+@cache
+def _numbers(unit: str) -> Form:
+    units = {"$": [_DOLLARS], "%": [_PERCENT], "": [_DOLLARS, _PERCENT]}[unit]
+    before, after = ("|".join(each) for each in zip(*units, strict=True))
+    number = f"(?:{before})?{_NUMBER}(?:{after})?"
+    slot = rf"(?<![\w.,$€£%-]){number}(?![\w%$€£¥'/]|[.,][0-9])"
+    return Form(slot, rf"[\"'(\[]*{number}[\"')\].]*", f"|{words('amounts')}")
+
+
+def _marked(text: str, labels: Mapping[str, str], names: Sequence[str]) -> str:
+    """Put signs about the letters that are no articles, and in the place of each full name its letter."""
+    letters = "".join(labels)
+    called = dict(zip(labels, names or labels.values(), strict=False))
+    known = {letter: _folded(name) for letter, name in called.items() if name}
+    alone = {
+        name: letter
+        for letter, name in known.items()
+        if name and not any(name in other for each, other in known.items() if each != letter)
+    }
+    if known:
+        longest = "|".join(map(re.escape, sorted({*known.values()} - {""}, key=len, reverse=True)))
+        name = re.compile(rf"(?<![A-Za-z0-9])(?:{longest})(?![A-Za-z0-9])", re.I)
+        text = name.sub(lambda found: f"⟪{alone.get(_folded(found[0]), '-')}⟫", text)
+    text = re.sub(rf"(?<!\w)[(\[\"'$<{{]+([{letters}])[)\]\"'$>}}]+(?!\w)", _sign, text, flags=re.I)
+    text = re.sub(rf"{words('options')} ?[:#]? ?[⟦(]?([{letters}])[⟧)]?(?![\w'])", _sign, text, flags=re.I)
+    twice = rf"(?<![\w⟦⟪])[⟦⟪]?([{letters}])[⟧⟫]? ?[:.),(–—=-]* ?[⟦⟪]\1[⟧⟫]\)?"
+    return re.sub(twice, _sign, text)
+
+
+def _sign(found: re.Match[str]) -> str:
+    return f"⟦{found[1].upper()}⟧"
+
+
+def _folded(name: str) -> str:
+    return plain(unicodedata.normalize("NFKC", name)).rstrip(".!").casefold()
 
 
 Answer = Annotated[LetterAnswer | NumberAnswer, Field(discriminator="kind")]
@@ -125,6 +213,20 @@ class Card(_Model):
             for letter, item in zip(letters, self.alternatives, strict=False)
         ]
         return "\n\n".join([*([self.intro] if self.intro else []), *blocks, self.question + self.reply])
+
+    def read(self, text: str, ending: Ending = ENDED) -> ReadAnswer:
+        """Read a reply; `ending`: how it ended, by its provider's word. Raises InvalidAnswer."""
+        return self.answer.read(text, ending, [item.facts[0][1] for item in self.alternatives])
+
+    @property
+    def identity(self) -> str:
+        """What is asked, as JSON, of which a trial's id is made. How an answer is read is no part of it."""
+        # Defaults are left out, so that a new property of cards leaves the ids of old ones as they are.
+        reading = {"answer": {"parse"}}
+        asked: dict[str, Any] = self.model_dump(mode="json", exclude_defaults=True, exclude=reading)
+        if self.alternatives:
+            asked["answer"]["lenient"] = True  # as stands in the ids of all trials with alternatives
+        return json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
 
     @property
     def reminder(self) -> str:

@@ -27,8 +27,8 @@ class Letters(_Model):
     labels: dict[str, str] = {}
     """Letter -> what it stands for, such as `{A: "Yes", B: "No"}`; not with `fields`, where the alternatives
     are lettered A, B, C ..."""
-    lenient: bool = False
-    """Also take a letter that is a word of a sentence, at last any capital."""
+    parse: Literal["declared", "pricebench"] = "declared"
+    """`declared`: what declares an answer; `pricebench`: any letter that is a word, as the study guessed."""
 
 
 class Biased(_Model):
@@ -155,7 +155,7 @@ class CardTemplate(_Model):
         answer: Answer = (
             self.answer
             if isinstance(self.answer, NumberAnswer)
-            else LetterAnswer(labels=labels, lenient=self.answer.lenient)
+            else LetterAnswer(labels=labels, parse=self.answer.parse)
         )
         return Card(
             id=id,

@@ -216,8 +216,7 @@ class CardDesign(Design[CardTrial]):
         return self._identified(replace(trial, repeat=repeat))
 
     def _identified(self, trial: CardTrial) -> CardTrial:
-        # Defaults are left out, so that a new property of cards leaves the ids of old ones as they are.
-        cards = [card.model_dump_json(exclude_defaults=True) for card in trial.cards]
+        cards = [card.identity for card in trial.cards]
         cell = [*trial.cell, trial.ordering, trial.repeat, trial.page]
         identity = digest([self.experiment.seed, cell, cards])
         return replace(trial, id=identity, seed=int(identity[:12], 16))

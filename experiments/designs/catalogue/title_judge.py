@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from agents.base import AgentError, ProviderError
 from agents.registry import close_agents, make_respondent
 from experiments.console.terminal import plain, stderr_console
+from interventions.cards.card import LetterAnswer
+from interventions.cards.reply import ENDED, Ending, InvalidAnswer
 from interventions.errors import UserError
 
 BATCH: Final = 16
@@ -31,7 +32,7 @@ Title: {title}
 
 Reply with only the letter A or B."""
 
-_ANSWERS: Final = {("a",): True, ("a", "yes"): True, ("b",): False, ("b", "no"): False}
+_ANSWER: Final = LetterAnswer(labels={"A": "yes", "B": "no"})
 
 
 class _Answers(BaseModel):
@@ -120,15 +121,18 @@ async def _ask(agent: str, title: str) -> bool | None:
         raise UserError(
             f"titles.model: {agent}: the provider failed ({error}); try again: what was answered is kept"
         ) from None
-    return read_answer(reply.text)
+    return read_answer(reply.text, reply.ending)
 
 
-def read_answer(text: str) -> bool | None:
+def read_answer(text: str, ending: Ending = ENDED) -> bool | None:
     """Return whether the answer is A.
 
     Returns None when the answer is neither A nor B, or contradicts itself.
     """
-    return _ANSWERS.get(tuple(re.findall(r"\w+", text.lower())))
+    try:
+        return _ANSWER.read(text, ending).value == "A"
+    except InvalidAnswer:
+        return None
 
 
 def _read(path: Path) -> dict[str, _Answers]:

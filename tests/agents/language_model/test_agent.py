@@ -11,6 +11,7 @@ from agents.language_model.step_prompt import PAGE_CUT
 from agents.providers import make_model
 from agents.providers.openai_chat import OpenAIChat
 from environments.actions import Action
+from interventions.cards.reply import ENDED
 from interventions.errors import UserError
 
 GOOD = "<think>cheap enough</think><memory>lamp: $8</memory><action>click('55')</action>"
@@ -66,11 +67,14 @@ async def test_an_unusable_answer_is_asked_for_again_with_the_reason(provider, o
     assert decision.action == Action("click", ("55",))
     assert decision.usage.tokens_in == 4_000
     errors = [call.error for call in decision.calls]
-    assert errors[0].startswith("unusable answer: missing <think>")
-    assert errors[1].startswith("unusable answer: missing <think>")
-    assert errors[2].startswith(
-        "unusable answer: it was cut off at the length limit: action: unknown action 'buy'"
-    )
+    assert errors[0].startswith("unusable answer: unclear: missing <think>")
+    assert errors[1:3] == ["unusable answer: empty", "unusable answer: cut_off"]
+    assert [call.answer for call in decision.calls] == [
+        "I would buy it.",
+        "",
+        GOOD.replace("click('55')", "buy('55')"),
+        "",
+    ]
     assert errors[3] == ""
     conversation = provider.requests[3]["messages"]
     assert [message["role"] for message in conversation[2:]] == ["assistant", "user"] * 3
@@ -93,9 +97,7 @@ async def test_failed_tries_are_no_part_of_the_history(provider, observe) -> Non
 async def test_a_model_that_never_answers_properly_is_an_agent_error(provider, observe) -> None:
     for _ in range(1 + ANSWER_RETRIES):
         provider.say("x" * 100_000)
-    with pytest.raises(
-        AgentError, match=r"no usable answer in 4 tries; the last: the answer has 100,000"
-    ) as caught:
+    with pytest.raises(AgentError, match=r"invalid answer: unclear: the answer has 100,000") as caught:
         await _shopper().act(observe())
     assert len(caught.value.calls) == 4
     assert all(call.error for call in caught.value.calls)
@@ -127,7 +129,7 @@ QUESTION: list[ChatMessage] = [
 async def test_a_question_is_sent_as_it_is(provider) -> None:
     provider.say("B", usage=(20, 1))
     reply = await _shopper().answer(QUESTION, temperature=0.7, max_tokens=2)
-    assert (reply.text, reply.cut_off) == ("B", False)
+    assert (reply.text, reply.ending.how) == ("B", "")
     assert reply.call is not None
     assert (reply.call.tokens_in, reply.call.tokens_out, reply.call.error) == (20, 1, "")
     assert provider.requests == [
@@ -138,7 +140,7 @@ async def test_a_question_is_sent_as_it_is(provider) -> None:
 async def test_an_answer_that_is_cut_off_is_told(provider) -> None:
     provider.say("I would", finish_reason="length")
     reply = await _shopper().answer(QUESTION, temperature=None, max_tokens=2)
-    assert (reply.text, reply.cut_off) == ("I would", True)
+    assert (reply.text, reply.ending.how) == ("I would", "cut_off")
     assert "temperature" not in provider.requests[0]
 
 
@@ -208,7 +210,7 @@ class Letters:
 
     async def ask(self, messages: list[ChatMessage], **settings: object) -> Reply:
         self.asked.append(messages)
-        return Reply(GOOD, cut_off=False, call=None)
+        return Reply(GOOD, ENDED, call=None)
 
 
 async def test_a_model_that_counts_its_tokens_is_asked_for_their_number(observe) -> None:

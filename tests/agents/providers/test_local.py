@@ -66,7 +66,7 @@ async def test_a_model_answers_and_its_tokens_are_counted(folder: Path) -> None:
     prompt = "Instructions: Be brief.\n\nUser: A or B?\n\nAssistant:"
     assert first.call.tokens_in == model.count_tokens(prompt)
     assert 1 <= first.call.tokens_out <= 8
-    assert first.cut_off == (first.call.tokens_out == 8)
+    assert (first.ending.how == "cut_off") == (first.call.tokens_out == 8)
     assert (first.call.cost, first.call.error, first.call.retries) == (0.0, "", 0)
 
 

@@ -52,7 +52,7 @@ def test_all_providers_are_tested() -> None:
 async def test_text_tokens_and_cost_come_back(provider, key: str) -> None:
     provider.say("Good day", usage=(1_000_000, 500_000))
     reply = await model_at(provider).ask(HELLO)
-    assert (reply.text, reply.cut_off) == ("Good day", False)
+    assert (reply.text, reply.ending.how) == ("Good day", "")
     assert (reply.call.tokens_in, reply.call.tokens_out, reply.call.retries) == (1_000_000, 500_000, 0)
     assert reply.call.cost == pytest.approx(
         {"anthropic": 3.5, "ollama": 0.0, "gemini": 1.55}.get(provider.kind, 1.2)
@@ -68,7 +68,7 @@ async def test_refusals_limits_and_missing_usage(provider) -> None:
     model = model_at(provider)
     assert (await model.ask(HELLO)).text == ""
     reply = await model.ask(HELLO)
-    assert (reply.text, reply.cut_off) == ("half of it", True)
+    assert (reply.text, reply.ending.how) == ("half of it", "cut_off")
     assert (reply.call.tokens_in, reply.call.cost) == (0, None)
 
 

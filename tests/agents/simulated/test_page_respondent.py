@@ -19,8 +19,9 @@ from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
 from environments.browser import run_browsers
 from environments.episode import Episode
 from environments.observation import Observation, Tab
-from interventions.cards.card import Alternative, Card, InvalidAnswer, LetterAnswer, NumberAnswer
+from interventions.cards.card import Alternative, Card, LetterAnswer, NumberAnswer
 from interventions.cards.page import ANSWER_PATH, render_fragment, render_page, thanks_page
+from interventions.cards.reply import InvalidAnswer
 from tests.support import serve
 
 YES_NO = LetterAnswer(labels={"A": "Yes", "B": "No"})
@@ -105,7 +106,7 @@ class Questioner:
         text = str((await request.form())["answer"])
         self.given.append(text)
         try:
-            self.valid.append(self.cards[len(self.valid)].answer.read(text))
+            self.valid.append(self.cards[len(self.valid)].answer.read(text).value)
             self.problem = ""
         except InvalidAnswer as error:
             self.problem = f"That is no answer: {error}."

@@ -2,53 +2,58 @@
 
 import math
 import string
+import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interventions.cards.card import InvalidAnswer, LetterAnswer, NumberAnswer
+from interventions.cards.card import LetterAnswer, NumberAnswer
+from interventions.cards.reply import InvalidAnswer
 
 AB = LetterAnswer(labels={"A": "", "B": ""})
-LENIENT = LetterAnswer(labels={"A": "", "B": ""}, lenient=True)
-ABC = LetterAnswer(labels={"A": "", "B": "", "C": ""}, lenient=True)
+PRICEBENCH = LetterAnswer(labels={"A": "", "B": ""}, parse="pricebench")
+ABC = LetterAnswer(labels={"A": "", "B": "", "C": ""}, parse="pricebench")
 DOLLARS = NumberAnswer(unit="$")
 PERCENT = NumberAnswer(high=100, unit="%")
 STRICT = NumberAnswer(strict=True)
 
 
-@pytest.mark.parametrize(("text", "letter"), [("A", "A"), (" b\n", "B"), ("a", "A")])
+@pytest.mark.parametrize(
+    ("text", "letter"), [("A", "A"), (" b\n", "B"), ("a", "A"), ("Ａ", "A"), ("Option A", "A")]
+)
 def test_exactly_one_letter(text: str, letter: str) -> None:
-    assert AB.read(text) == LENIENT.read(text) == letter
+    assert AB.read(text) == (letter, "letter")
 
 
-@pytest.mark.parametrize("text", ["", " ", "C", "AB", "A.", "1", "Option A", "yes", "A B", "ä", "12.5", "Ａ"])
+@pytest.mark.parametrize("text", ["", " ", "C", "AB", "1", "yes", "A B", "ä", "12.5"])
 def test_what_is_no_letter(text: str) -> None:
-    with pytest.raises(InvalidAnswer, match="not one of the letters A, B"):
+    with pytest.raises(InvalidAnswer):
         AB.read(text)
 
 
 @pytest.mark.parametrize(
     ("text", "letter"),
     [
+        ("b", "B"),
         ("Option B", "B"),
         ("**B**", "B"),
         ("I choose A.", "A"),
         ("(A)", "A"),
         ("A, a better hotel", "A"),
         ("xB", "B"),
+        ("As an AI language model, I don't have personal preferences", "A"),
     ],
 )
-def test_a_lenient_answer_is_a_letter_then_a_word_then_any_capital(text: str, letter: str) -> None:
-    assert LENIENT.read(text) == letter
+def test_pricebench_takes_a_letter_then_a_word_then_any_capital(text: str, letter: str) -> None:
+    assert PRICEBENCH.read(text) == (letter, "pricebench")
 
 
 @pytest.mark.parametrize("text", ["A or B", "B is better than A", "AB", "neither", "", "a hotel"])
-def test_even_a_lenient_answer_is_one_letter(text: str) -> None:
-    with pytest.raises(InvalidAnswer):
-        LENIENT.read(text)
-    with pytest.raises(InvalidAnswer):
-        ABC.read(text)
+def test_even_for_pricebench_an_answer_is_one_letter(text: str) -> None:
+    for question in (PRICEBENCH, ABC):
+        with pytest.raises(InvalidAnswer):
+            question.read(text)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +70,14 @@ def test_even_a_lenient_answer_is_one_letter(text: str) -> None:
         (".5", 0.5),
         ("0", 0),
         ("45.", 45),
-        ("27%", 27),
+        ("45 dollars", 45),
+        ("45$", 45),
+        ('{"answer": 45}', 45),
         ("200000", 200000),
     ],
 )
 def test_one_number(text: str, number: float) -> None:
-    assert DOLLARS.read(text) == number
+    assert DOLLARS.read(text).value == number
 
 
 @pytest.mark.parametrize(
@@ -95,9 +102,9 @@ def test_one_number(text: str, number: float) -> None:
         *(
             "0.1,234",
             "about 45",
-            "45 dollars",
+            "27%",
             "$45%",
-            "45$",
+            "€45",
             "$$45",
             "45%%",
             "٤٥",
@@ -106,7 +113,7 @@ def test_one_number(text: str, number: float) -> None:
             "+5",
             "1_000",
         ),
-        '{"answer": 45}',
+        '{"answer": "45 to 50"}',
     ],
 )
 def test_what_is_no_number(text: str) -> None:
@@ -118,21 +125,21 @@ def test_what_is_no_number(text: str) -> None:
 def test_percentages_lie_between_0_and_100(text: str) -> None:
     with pytest.raises(InvalidAnswer):
         PERCENT.read(text)
-    assert (PERCENT.read("0"), PERCENT.read("100%")) == (0, 100)
+    assert (PERCENT.read("0").value, PERCENT.read("100%").value) == (0, 100)
 
 
 @pytest.mark.parametrize("text", ["4.5", "$45", "45%", "1,000", "", "4 5", "²"])
 def test_strict_is_digits_only(text: str) -> None:
-    assert STRICT.read(" 0045\n") == 45
-    with pytest.raises(InvalidAnswer, match="digits only"):
+    assert STRICT.read(" 0045\n") == (45, "number")
+    with pytest.raises(InvalidAnswer):
         STRICT.read(text)
 
 
 @given(st.floats(0, 1e9, allow_nan=False))
 def test_every_way_to_write_a_number(number: float) -> None:
-    for text in (repr(number), f"${number!r}", f"{number!r}%", f'"{number!r}"'):
-        assert DOLLARS.read(text) == number
-    assert DOLLARS.read(f"{number:,.2f}") == pytest.approx(number, abs=0.0051)
+    for text in (repr(number), f"${number!r}", f"{number!r} USD", f'"{number!r}"'):
+        assert DOLLARS.read(text).value == number
+    assert DOLLARS.read(f"{number:,.2f}").value == pytest.approx(number, abs=0.0051)
 
 
 @given(st.text(alphabet=string.digits + '.,$%-+eE "naif', max_size=12) | st.text(max_size=12))
@@ -140,7 +147,7 @@ def test_every_way_to_write_a_number(number: float) -> None:
 def test_whatever_is_sent_is_a_finite_number_within_limits_or_invalid(text: str) -> None:
     for question in (DOLLARS, PERCENT, STRICT):
         try:
-            number = question.read(text)
+            number, _rule = question.read(text)
         except InvalidAnswer as invalid:
             assert str(invalid)
             continue
@@ -151,10 +158,10 @@ def test_whatever_is_sent_is_a_finite_number_within_limits_or_invalid(text: str)
 
 @given(st.text(max_size=20))
 def test_whatever_is_sent_is_a_letter_that_stands_in_it_or_invalid(text: str) -> None:
-    for question in (AB, LENIENT, ABC):
+    for question in (AB, PRICEBENCH, ABC):
         try:
-            letter = question.read(text)
+            letter, _rule = question.read(text)
         except InvalidAnswer:
             continue
         assert letter in question.labels
-        assert letter in text.upper()
+        assert letter in unicodedata.normalize("NFKC", text).upper()

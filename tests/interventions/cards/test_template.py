@@ -75,7 +75,7 @@ def test_the_prompt_of_two_hotels_is_the_studys() -> None:
     card = hotels(*HOTELS)
     assert card.prompt == PAIR
     assert (card.chosen("A"), card.chosen("B")) == ("h1", "h2")
-    assert (card.answer.read("Option B"), card.max_tokens, card.retries) == ("B", 16, 3)
+    assert (card.answer.read("Option B").value, card.max_tokens, card.retries) == ("B", 16, 3)
 
 
 def test_the_prompt_of_three_hotels() -> None:
@@ -114,7 +114,7 @@ def test_willingness_to_pay() -> None:
         buy = template("willingness-to-pay", "buy").fill(product | {"condition": condition}, id="buy")
         assert f"Social Security Number is 987-65-43{number}." in buy.system
         assert f"for ${number}?" in buy.question
-        assert (buy.answer.read("a"), buy.answer.read("B")) == ("A", "B")
+        assert (buy.answer.read("a").value, buy.answer.read("B").value) == ("A", "B")
     control = template("willingness-to-pay", "wtp-control").fill(product, id="wtp-control")
     wtp = template("willingness-to-pay", "wtp").fill(product, id="wtp")
     assert (wtp.question, wtp.reply, wtp.answer) == (control.question, control.reply, control.answer)
@@ -190,7 +190,7 @@ def test_a_file_of_cards(tmp_path: Path) -> None:
         (', labels: {A: "Yes", B: "No"}', "", "7:7: interventions[0].card.answer: there is nothing to choose; write labels: {A: ..., B: ...}"),
         ("kind: letter", "kind: leter", '7:16: interventions[0].card.answer.kind: unknown value "leter"; did you mean "letter"?'),
         ("{kind: letter,", "{", "7:7: interventions[0].card.answer: it is missing what the answer is; write kind: letter or kind: number"),
-        ("kind: letter, labels", "kind: letter, leniet: true, labels", '7:30: interventions[0].card.answer.leniet: unknown key; did you mean "lenient"?'),
+        ("kind: letter, labels", "kind: letter, pars: pricebench, labels", '7:30: interventions[0].card.answer.pars: unknown key; did you mean "parse"?'),
         ("kind: card", "kind: nudge", "4:5: interventions[0].card: only an intervention of the kind card has one; write kind: card, or remove this key"),
         ("    cases:", "    edits: [{remove: product.price}]\n    cases:", "9:5: interventions[0].edits: a card changes no page; remove this key, or choose another kind"),
         ("      question", "      fields: {Name: '${name}'}\n      question", "8:30: interventions[0].card.answer.labels: the alternatives have letters already; remove `labels`, or remove `fields`"),

@@ -154,7 +154,7 @@ def test_any_set_size(size: int) -> None:
     for trial in shown:
         letters = "ABCDEFGH"[:size]
         assert all(f"Option {letter}:" in trial.cards[0].prompt for letter in letters)
-        assert trial.cards[0].answer.read(letters[-1]) == letters[-1]
+        assert trial.cards[0].answer.read(letters[-1]).value == letters[-1]
 
 
 def test_more_sets_leave_the_others_as_they_are() -> None:

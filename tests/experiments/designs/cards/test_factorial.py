@@ -45,7 +45,7 @@ def test_the_cards_of_a_condition() -> None:
             assert ids == ["buy", "wtp"]
             assert f"987-65-43{anchor}" in trial.cards[0].system
             assert f"${anchor}" in trial.cards[0].prompt
-        assert trial.cards[-1].answer.read("$12.50") == 12.5
+        assert trial.cards[-1].answer.read("$12.50").value == 12.5
 
 
 def test_conditions_and_repeats_are_chosen() -> None:

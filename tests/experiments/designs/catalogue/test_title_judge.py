@@ -125,12 +125,12 @@ async def test_simulated_agents_do_not_know_the_question(tmp_path: Path) -> None
     assert (judged.promotional, judged.unusable) == (frozenset(), 3)
 
 
-@pytest.mark.parametrize("text", ["A", " a.", "**A**", "A: yes", "A (Yes)"])
+@pytest.mark.parametrize("text", ["A", " a.", "**A**", "A: yes", "A (Yes)", "yes", "The answer is A"])
 def test_answers_that_mean_yes(text: str) -> None:
     assert read_answer(text) is True
 
 
-@pytest.mark.parametrize("text", ["", "A no", "B yes", "AB", "A or B", "The answer is A", "yes", "C"])
+@pytest.mark.parametrize("text", ["", "A no", "B yes", "AB", "A or B", "C"])
 def test_answers_that_mean_nothing(text: str) -> None:
     assert read_answer(text) is None
 
