@@ -131,7 +131,7 @@ def _analyze(
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
         attrition=count_outcomes(table),
-        readings=readings(table),
+        readings=readings(table.drop_duplicates(TRIAL_ID)),
         equal_attrition=compare_outcomes(table),
         attrition_by_factor=compare_by_factor(table),
         bounds=worst_case_bounds(table),

@@ -76,7 +76,18 @@ _FLAGS = {"yes": 1.0, "true": 1.0, "1": 1.0, "1.0": 1.0, "no": 0.0, "false": 0.0
 _BLOCKS = {2: "binary", 3: "ternary"}
 POOLED = "pooled"
 
-SHOWN = ("agent", TRIAL_ID, "set", "repeat", "ordering", "option", "position", "chosen")
+SHOWN = (
+    "agent",
+    TRIAL_ID,
+    "set",
+    "repeat",
+    "ordering",
+    "option",
+    "position",
+    "chosen",
+    "condition",
+    "reading",
+)
 """The columns of a checked table that the analysis reads besides attributes."""
 
 

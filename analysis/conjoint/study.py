@@ -102,7 +102,7 @@ def analyze_conjoint(
     personality = across.personality(fits)
     brands = tables.brands(fits)
     full = full_models(cards, engaged, cov)
-    read = readings(cards.rows)
+    read = readings(cards.rows.drop_duplicates(TRIAL_ID))
     common, shrunken = heterogeneity(full)
     differing = tastes(full, cards.controls, mixed=mixed, classes=classes)
     return ConjointAnalysis(

@@ -6,13 +6,13 @@ CAPTION = "How the answers were read: by which rule, or why they are invalid"
 INVALID = "invalid: "
 
 
-def readings(table: pd.DataFrame) -> pd.DataFrame:
+def readings(trials: pd.DataFrame) -> pd.DataFrame:
     """Count the trials by how their answers were read.
 
     Columns: agent, condition, reading (a rule, or `invalid:` and the reason), count, trials (of that agent
-    and condition whose answers were read, or could not be). table: checked. Empty where nothing was read.
+    and condition whose answers were read, or could not be). trials: checked, a row each. Empty where nothing
+    was read.
     """
-    trials = table.drop_duplicates(["run", "agent", "trial", *table.columns.intersection(["repeat", "item"])])
     told = trials[trials["reading"] != ""]
     cell = ["agent", "condition"]
     counts = told.groupby([*cell, "reading"]).size().rename("count").reset_index()

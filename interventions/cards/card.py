@@ -139,7 +139,7 @@ def _left(text: str, ending: Ending) -> str:
 def _letters(letters: str) -> Form:
     sure, marked = letters.replace("I", "") or "-", f"[⟦⟪][{letters}][⟧⟫]"
     slot = rf"(?<![{_WORD}'⟦⟪])((?-i:{marked}|[{sure}])|[{letters}](?=[^\w…]*$))(?![{_WORD}'/⟧⟫])"
-    either = f"{marked}|[{letters}{letters.lower()}]"
+    either = f"(?-i:{marked})|[{letters}{letters.lower()}]"
     return Form(slot, rf"[\"'$(\[{{<]*({either})[\"'$)\]}}>.]*", scoped=words("for_whom"), leads=True)
 
 
@@ -157,18 +157,17 @@ def _marked(text: str, labels: Mapping[str, str], names: Sequence[str]) -> str:
     letters = "".join(labels)
     called = dict(zip(labels, names or labels.values(), strict=False))
     known = {letter: _folded(name) for letter, name in called.items() if name}
-    alone = {
-        name: letter
-        for letter, name in known.items()
-        if name and not any(name in other for each, other in known.items() if each != letter)
-    }
+    by_name = {each: letter for letter, each in known.items() if each}
+    for letter, part in known.items():  # one that is part of another, or of two options, names none of them
+        if any(part in other for each, other in known.items() if each != letter):
+            by_name[part] = letter.lower()
     if known:
         longest = "|".join(map(re.escape, sorted({*known.values()} - {""}, key=len, reverse=True)))
-        name = re.compile(rf"(?<![A-Za-z0-9])(?:{longest})(?![A-Za-z0-9])", re.I)
-        text = name.sub(lambda found: f"⟪{alone.get(_folded(found[0]), '-')}⟫", text)
+        written = re.compile(rf"(?<![A-Za-z0-9])(?:{longest})(?![A-Za-z0-9])", re.I)
+        text = written.sub(lambda found: f"⟪{by_name.get(_folded(found[0]), '-')}⟫", text)
     text = re.sub(rf"(?<!\w)[(\[\"'$<{{]+([{letters}])[)\]\"'$>}}]+(?!\w)", _sign, text, flags=re.I)
     text = re.sub(rf"{words('options')} ?[:#]? ?[⟦(]?([{letters}])[⟧)]?(?![\w'])", _sign, text, flags=re.I)
-    twice = rf"(?<![\w⟦⟪])[⟦⟪]?([{letters}])[⟧⟫]? ?[:.),(–—=-]* ?[⟦⟪]\1[⟧⟫]\)?"
+    twice = rf"(?<![\w⟦⟪])[⟦⟪]?([{letters}])[⟧⟫]? ?[:.),(–—=-]* ?[⟦⟪](?i:\1)[⟧⟫]\)?"
     return re.sub(twice, _sign, text)
 
 

@@ -97,7 +97,15 @@ def test_json_has_null_for_what_is_undefined(analysis: BiasAnalysis) -> None:
 def test_sections_cover_the_frames_and_cut_nothing(analysis: BiasAnalysis, check_uncut: Check) -> None:
     sections = report(analysis).sections
     tables = {table.name for section in sections for table in section.tables}
-    assert tables == {"missing", "attrition_by_factor", "experiments", "index", "regressions", "importances"}
+    assert tables == {
+        "missing",
+        "readings",
+        "attrition_by_factor",
+        "experiments",
+        "index",
+        "regressions",
+        "importances",
+    }
     figures = {figure.name: figure.figure for section in sections for figure in section.figures}
     assert set(figures) == {"heatmap", "scenarios", "homogeneity", "importances"}
     for figure in figures.values():

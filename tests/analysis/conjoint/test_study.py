@@ -213,7 +213,7 @@ def test_every_table_is_in_one_section(analysis: ConjointAnalysis) -> None:
     names = [table.name for section in sections for table in section.tables]
     assert analysis.attrition_by_factor.empty, "every trial of these data ended in a choice"
     not_asked = ("mixed", "classes", "class_members", "taste_models")
-    assert sorted([*names, "attrition_by_factor", *not_asked]) == sorted(analysis.frames)
+    assert sorted([*names, "attrition_by_factor", "readings", *not_asked]) == sorted(analysis.frames)
 
 
 @pytest.mark.slow
