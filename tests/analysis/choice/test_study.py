@@ -72,7 +72,15 @@ def test_json_holds_null_for_what_is_undefined(table: pd.DataFrame) -> None:
         raise AssertionError(f"{constant} is not JSON")
 
     document = json.loads(analyze_choice(table, receipts).to_json(), parse_constant=refuse)
-    first = ["attrition", "equal_attrition", "attrition_by_factor", "bounds", "treatment", "effects"]
+    first = [
+        "attrition",
+        "readings",
+        "equal_attrition",
+        "attrition_by_factor",
+        "bounds",
+        "treatment",
+        "effects",
+    ]
     assert list(document)[: len(first)] == first
     assert document["profiles"] == [] and document["factors"] is None
     higher_rated = document["effects"][1]
