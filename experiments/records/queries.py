@@ -153,7 +153,7 @@ def answering(records: Records, run: str) -> list[tuple[str, str]]:
 def invalid_answers(records: Records, run: str) -> dict[str, Counter[str]]:
     """Count the trials of each agent that ended with an invalid answer, by the reason."""
     query = sql.select(trials.c.agent, trials.c.reason).where(
-        trials.c.run == run, trials.c.reason.startswith("invalid answer: ")
+        trials.c.run == run, trials.c.reason.like("invalid answer: %")
     )
     found: dict[str, Counter[str]] = {}
     with records.reading() as connection:
