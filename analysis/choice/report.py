@@ -21,7 +21,6 @@ from analysis.choice.tradeoff_report import tradeoff_clauses, tradeoff_section
 from analysis.choice.wording import WORDING
 from analysis.reporting.answer import LEVEL, by_agent, clauses, p_text, sample_text, sentence
 from analysis.reporting.sections import Report, Section
-from analysis.tables.families import benjamini_hochberg
 
 
 def report(found: ChoiceAnalysis) -> Report:
@@ -48,7 +47,7 @@ def report(found: ChoiceAnalysis) -> Report:
     return Report(
         sections=(*made, methods_section()),
         answer=(
-            *(stopped or by_agent(_families(found.effects), partial(_answer, found.tradeoffs))),
+            *(stopped or by_agent(_families(found), partial(_answer, found.tradeoffs))),
             *_equivalent(found.exact),
         ),
         checked=checked(found),
@@ -59,7 +58,7 @@ def report(found: ChoiceAnalysis) -> Report:
 def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:
     """What the sequence says comes first; then the effects that the rule was not about."""
     rows, told = sequence.set_index("group", drop=False), list[str]()
-    for agent, effects in _families(found.effects).groupby("group", sort=True):
+    for agent, effects in _families(found).groupby("group", sort=True):
         others, clause = effects, list[str]()
         if agent in rows.index:
             own = rows.loc[[agent]].to_dict("records")[0]
@@ -82,9 +81,11 @@ def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
             yield sentence(str(agent), [*said, "by the exact test, about these choice sets and texts only"])
 
 
-def _families(effects: pd.DataFrame) -> pd.DataFrame:
-    """The effects with the adjusted p values of the exact tests, of all agents together."""
-    return effects.assign(p_exact_adjusted=benjamini_hochberg(effects["p_exact"]))
+def _families(found: ChoiceAnalysis) -> pd.DataFrame:
+    """The effects with the adjusted p values of their exact tests, as they stand in the table `exact`."""
+    whole = found.exact[found.exact["part"] == ""].set_index(["group", "term"])["p_adjusted"]
+    rows = pd.MultiIndex.from_frame(found.effects[["group", "term"]])
+    return found.effects.assign(p_exact_adjusted=whole.reindex(rows).to_numpy())
 
 
 def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
@@ -101,5 +102,5 @@ def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
     said = clauses(rows.reset_index(), WORDING, sample_text(rows, "trial"))
     if exact.any():
         which = ", ".join(WORDING.names[term] for term in rows.index[exact])
-        said.append(f"{which}: by the exact test, about these choice sets and texts only")
+        said.append(f"{which}: by the exact test (table exact), about these choice sets and texts only")
     return said + tradeoff_clauses(worth[worth["group"] == agent])

@@ -1,31 +1,30 @@
 """Encode option cards as regressors: attributes, price deciles, chain families."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.tables.choice_table import LARGEST, TRIAL_ID, as_text, check_table
+from analysis.conjoint.attributes import (
+    DESCRIBED,
+    EMPTY,
+    LEVELS,
+    NUMBERS,
+    OF_HOTELS,
+    distinct,
+    of_hotels,
+    opt_outs,
+    read_attributes,
+)
+from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import Floats, Ints
-from analysis.tables.table_file import RowPlaces, quoted
+from analysis.tables.frame import Floats, Ints, counted
+from analysis.tables.table_file import RowPlaces
 
 CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_count_100")
 PRICES = ("log_price", "price")
-
-BEDS = (
-    ("king", 3.0),
-    ("queen", 2.0),
-    ("double", 1.0),
-    ("full", 1.0),
-    ("twin", 0.0),
-    ("single", 0.0),
-    ("bunk", 1.0),
-)
-"""The rank of a room by the first of these words that its lower-cased type contains."""
-NO_BED = 1.0
 
 INDEPENDENT = "Independent"
 FAMILIES = {
@@ -72,9 +71,10 @@ FAMILIES = {
 }
 """Chain families by words of a hotel's name, for cards without a chain; the first that fits counts."""
 
-_FLAGS = {"yes": 1.0, "true": 1.0, "1": 1.0, "1.0": 1.0, "no": 0.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
 _BLOCKS = {2: "binary", 3: "ternary"}
 POOLED = "pooled"
+OUT = "none"
+"""The term of an opt-out: its constant."""
 
 SHOWN = (
     "agent",
@@ -96,20 +96,27 @@ class ShownOptions:
     """One row per option shown, sorted by agent, trial and letter.
 
     Beside `SHOWN`, `rows` has the regressors, `size`, `block` (binary, ternary, `4 options` ...), `letter` (0
-    for A) and `chain`. A letter is the place of an option in the forward order, so it stays when the order is
-    reversed.
+    for A), `chain` and `none` (1 for an opt-out). A letter is the place of an option in the forward order, so
+    it stays when the order is reversed. attributes: how each was read. currency: of the prices, or empty.
     """
 
     rows: pd.DataFrame
     controls: tuple[str, ...]
     blocks: tuple[str, ...]
     notes: tuple[str, ...]
+    attributes: pd.DataFrame
+    currency: str = ""
 
     @property
     def repeated(self) -> bool:
         """Whether an agent is shown a set more than once."""
         trials = self.rows.drop_duplicates(TRIAL_ID)
         return bool(trials.duplicated(["agent", "set"]).any())
+
+    @property
+    def priced(self) -> bool:
+        """Whether options have prices."""
+        return bool(self.rows["price"].notna().any())
 
     def prices(self, block: str) -> Floats:
         """Return the prices of a block (or of all), each option of each task once.
@@ -121,51 +128,102 @@ class ShownOptions:
         return once["price"].dropna().to_numpy()
 
 
-def encode(table: pd.DataFrame) -> ShownOptions:
+def encode(
+    table: pd.DataFrame, attributes: Mapping[str, str] | None = None, currency: str = ""
+) -> ShownOptions:
     """Encode a tidy table of choices between cards.
 
-    `rating` (0-100) becomes review_score (0-10), `reviews` review_count_100, `attr_stars` stars, `attr_room`
-    bed_rank, `attr_cancellation` and `attr_breakfast` (1/0, yes/no) cancel and breakfast. An attribute whose
-    column is absent or empty is left out of the models, with a note.
+    `rating` (0-100) becomes review_score (0-10), `reviews` review_count_100; the columns `attr_*` are read as
+    `read_attributes` says, with `attributes` as declared. An option without price and attributes is an
+    opt-out (`opt_outs`): all its regressors are 0, and the term `none` is its constant. Of hotels, an
+    attribute whose column is absent or empty is left out of the models, with a note.
 
-    Raises AnalysisError for a table that `check_table` refuses, without prices, or with a value that is no
-    number or flag.
+    currency: of the prices, where the table has no column `currency`.
+
+    Raises AnalysisError for a table that `check_table` refuses, of several currencies, or with a value that
+    is no number or flag.
     """
     places = RowPlaces(table)
     rows = check_table(table)
-    if "price" not in rows or rows["price"].isna().all():
-        raise AnalysisError(f"{places}: column 'price' is missing or empty; a conjoint analysis needs prices")
+    currency = _currency(rows, places, currency)
     for name in ("repeat", "ordering"):
         if name not in rows:
             rows[name] = "" if name == "ordering" else 0.0
     rows["repeat"] = rows["repeat"].fillna(0)
+    out = opt_outs(rows, TRIAL_ID)
     trials = rows.groupby(TRIAL_ID)
     rows["size"] = trials["option"].transform("size")
     sizes = sorted(rows["size"].unique())
     rows["block"] = rows["size"].map({size: _BLOCKS.get(size, f"{size} options") for size in sizes})
     place = trials["position"].rank(method="first").to_numpy() - 1
     rows["letter"] = np.where(rows["ordering"] == "reversed", rows["size"] - 1 - place, place).astype(int)
+    rows["price"] = rows["price"].mask(out) if "price" in rows else np.nan
     rows["log_price"] = np.log(rows["price"].where(rows["price"] > 0))
     rows["review_score"] = rows["rating"] / 10 if "rating" in rows else np.nan
     rows["review_count_100"] = rows["reviews"] / 100 if "reviews" in rows else np.nan
-    rows["stars"] = _numbers(rows, "attr_stars", places)
-    rows["cancel"] = _flags(rows, "attr_cancellation", places)
-    rows["breakfast"] = _flags(rows, "attr_breakfast", places)
-    rows["bed_rank"] = _mapped(rows, "attr_room", bed_rank)
-    rows["chain"] = _chains(rows)
+    hotels = of_hotels(rows)
+    taken = (*SHOWN, *PRICES, *CONTROLS, "size", "block", "chain", OUT)
+    read = read_attributes(rows, places, attributes or {}, hotels=hotels, without=out, taken=taken)
+    more = [str(name) for name in read.terms if name not in CONTROLS]
+    rows = rows.assign(**{name: read.terms.get(name, np.nan) for name in CONTROLS if name not in rows})
+    rows = pd.concat([rows, read.terms[more]], axis=1)
+    rows["chain"] = _chains(rows) if hotels and "chain" not in (attributes or {}) else ""
+    rows[OUT] = out.astype(float)
     empty = [name for name in CONTROLS if rows[name].isna().all()]
-    notes = [f"No {', '.join(empty)} in this table: left out of the models."] if empty else []
+    controls = (*(name for name in CONTROLS if name not in empty), *more, *([OUT] if out.any() else []))
+    rows.loc[out, [*controls, *PRICES]] = 0.0
+    rows.loc[out, ["price", OUT]] = np.nan, 1.0
+    notes = [f"No {', '.join(empty)} in this table: left out of the models."] if empty and hotels else []
+    notes += _told(read.read, hotels=hotels)
+    if out.any():
+        notes.append(
+            f"{counted(int(out.sum()), 'option')} without price and attributes: opt-outs, term none."
+        )
     if (unpriced := int((rows["price"] <= 0).sum())) > 0:
         notes.append(
             f"{unpriced:,} options cost nothing: their trials are left out of the models in log price."
         )
-    rows = rows[[*SHOWN, *PRICES, *CONTROLS, "size", "block", "letter", "chain"]]
+    rows = rows[[*SHOWN, *PRICES, *CONTROLS, *more, "size", "block", "letter", "chain", OUT]]
     return ShownOptions(
         rows.sort_values(["agent", TRIAL_ID, "letter"], kind="stable", ignore_index=True),
-        tuple(name for name in CONTROLS if name not in empty),
+        controls,
         tuple(_BLOCKS.get(size, f"{size} options") for size in sizes),
         tuple(notes),
+        read.read,
+        currency,
     )
+
+
+def _currency(rows: pd.DataFrame, places: RowPlaces, given: str) -> str:
+    """The one currency of a table; empty where it is not known."""
+    known = sorted(set(rows["currency"]) - {""})
+    if len({*known, *filter(None, [given])}) > 1:
+        what = (
+            f"--currency {given}: {places} says {known[0]}"
+            if given
+            else f"{places}: currency: {' and '.join(known)}"
+        )
+        raise AnalysisError(f"{what}; prices of several currencies cannot be compared, keep one")
+    return given or next(iter(known), "")
+
+
+def _told(read: pd.DataFrame, *, hotels: bool) -> list[str]:
+    """What was inferred of attributes that are not hotels', and what is in no model; a sentence each."""
+    inferred = read[
+        ~read["declared"].astype(bool) & (read["terms"] != "") & read["read"].isin([NUMBERS, LEVELS])
+    ]
+    kinds = [
+        f"{row['attribute']} as {row['read']}" + (f" (base {row['base']})" if row["base"] else "")
+        for row in inferred.to_dict("records")
+    ]
+    notes = [f"Read from the values: {', '.join(kinds)}; --attribute NAME=KIND changes it."] if kinds else []
+    own = hotels & (
+        read["note"].isin(DESCRIBED.values()) | (read["attribute"].isin(OF_HOTELS) & (read["note"] == EMPTY))
+    )
+    lost = read[(read["terms"] == "") & ~own]
+    notes += [f"{row['attribute']} is in no model: {row['note']}." for row in lost.to_dict("records")]
+    lacking = read[(read["terms"] != "") & (read["note"] != "")]
+    return [*notes, *(f"{row['attribute']} is {row['note']}." for row in lacking.to_dict("records"))]
 
 
 def decile_edges(prices: npt.ArrayLike) -> Floats:
@@ -184,60 +242,16 @@ def decile(price: npt.ArrayLike, edges: Floats) -> Ints:
     return np.searchsorted(edges[1:-1], np.asarray(price, float), side="left") + 1
 
 
-def bed_rank(room: str) -> float:
-    """Return the rank of a room's bed: king 3, queen 2, double or full 1, twin or single 0, else 1."""
-    return next((rank for word, rank in BEDS if word in room.lower()), NO_BED)
-
-
 def chain_family(name: str) -> str:
     """Return the chain family that a hotel's name contains, else Independent."""
     text = name.lower()
     return next((family for family, words in FAMILIES.items() if any(w in text for w in words)), INDEPENDENT)
 
 
-def _distinct(rows: pd.DataFrame, name: str) -> tuple[Ints, pd.Series]:
-    """The texts of a column, stripped, and for each row which of them it has; "" is a missing one.
-
-    They are few where cards are shown many times, so each is read once.
-    """
-    if name not in rows:
-        return np.zeros(len(rows), int), pd.Series([""])
-    codes, texts = pd.factorize(rows[name], use_na_sentinel=False)
-    return codes, as_text(pd.Series(texts)).str.strip()
-
-
-def _mapped(rows: pd.DataFrame, name: str, encoding: Callable[[str], float]) -> Floats:
-    codes, texts = _distinct(rows, name)
-    return np.array([encoding(text) if text else np.nan for text in texts])[codes]
-
-
-def _numbers(rows: pd.DataFrame, name: str, places: RowPlaces) -> Floats:
-    codes, texts = _distinct(rows, name)
-    numbers = np.asarray(pd.to_numeric(texts.where(texts != ""), errors="coerce"), float)
-    _refuse(name, codes, texts, (numbers >= 0) & (numbers <= LARGEST), places, "a number from 0")
-    return numbers[codes]
-
-
-def _flags(rows: pd.DataFrame, name: str, places: RowPlaces) -> Floats:
-    codes, texts = _distinct(rows, name)
-    flags = np.asarray(texts.str.lower().map(_FLAGS), float)
-    _refuse(name, codes, texts, np.isfinite(flags), places, "1 or 0, yes or no")
-    return flags[codes]
-
-
-def _refuse(
-    name: str, codes: Ints, texts: pd.Series, valid: npt.NDArray[np.bool_], places: RowPlaces, expected: str
-) -> None:
-    wrong = (~valid & (texts != "").to_numpy())[codes]
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        value = quoted(texts[codes[row]])
-        raise AnalysisError(f"{places.of(row, name)}: {name}: {value} is not {expected}; correct it")
-
-
 def _chains(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
     """The given chain; without one the family by name; empty where there is neither."""
-    given, chains = _distinct(rows, "attr_chain")
-    named, names = _distinct(rows, "attr_name")
+    nothing = pd.Series("", rows.index)
+    given, chains = distinct(rows.get("attr_chain", nothing))
+    named, names = distinct(rows.get("attr_name", nothing))
     families = names.map(lambda name: chain_family(name) if name else "")
     return np.where((chains == "")[given], families.to_numpy(object)[named], chains.to_numpy(object)[given])

@@ -38,6 +38,9 @@ NAMES = {
 }
 """Short headings of the controls."""
 
+UNITS = "units of the price"
+"""The money of a table whose currency is not known."""
+
 LABELLED = 12
 """The most points that are labelled with the agent's name; with more, each has a number and a key."""
 
@@ -56,12 +59,12 @@ def triage_figure(triage: pd.DataFrame) -> Figure:
             intervals(axes, rows.index[own].to_list(), percent[own], color)
         _names(axes, rows["group"])
         axes.set_xlim(-3, 103)
-        axes.set_xlabel("Choices of the option shown first, of the first two alternatives (%)")
+        axes.set_xlabel("Choices of the option shown first (%)")
         _key(figure, [(BLUE, "o", "engaged"), (ORANGE, "o", "position-locked")], "shaded: 15 to 85 %")
     return figure
 
 
-def price_figure(deciles: pd.DataFrame) -> Figure:
+def price_figure(deciles: pd.DataFrame, unit: str = UNITS) -> Figure:
     """Draw utility by price decile for each agent, with the fitted log and linear curves."""
     agents = list(deciles["group"].unique())
     columns = min(4, max(1, len(agents)))
@@ -72,7 +75,7 @@ def price_figure(deciles: pd.DataFrame) -> Figure:
             rows = deciles[deciles["group"] == agent]
             axes.set_title(shorten(str(agent), 20), fontsize=letters(8))
             _curves(axes, rows)
-        figure.supxlabel("Median price of the decile (USD, logarithmic)", fontsize=letters(10))
+        figure.supxlabel(f"Median price of the decile ({unit}, logarithmic)", fontsize=letters(10))
         figure.supylabel("Utility against\nthe cheapest decile", fontsize=letters(10))
         lines_of = [(color, style, name) for color, style, name in CURVES.values()]
         _key(figure, [(INK, "o", "decile, 95 % interval"), *lines_of])
@@ -161,9 +164,9 @@ def brand_figure(brands: pd.DataFrame) -> Figure:
     return _heatmap(brands, headings, "Utility against the base", common=True)
 
 
-def money_figure(money: pd.DataFrame) -> Figure:
+def money_figure(money: pd.DataFrame, unit: str = UNITS) -> Figure:
     """Draw what the attributes are worth by agent; chains and the order are in the table."""
-    money = money[money["term"].isin(NAMES)]
+    money = money[~money["term"].str.startswith(("chain_", "shown_first"))]
     terms, agents = list(money["term"].unique()), list(money["group"].unique())
     if not terms:
         return _nothing("No attribute has a value")
@@ -182,11 +185,13 @@ def money_figure(money: pd.DataFrame) -> Figure:
             axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=letters(9))
             axes.tick_params(axis="x", labelsize=letters(8))
             axes.locator_params(axis="x", nbins=3)
-        figure.supxlabel("USD for one unit, at the median price", fontsize=letters(10))
+        figure.supxlabel(
+            f"{unit[:1].upper()}{unit[1:]} for one unit, at the median price", fontsize=letters(10)
+        )
     return figure
 
 
-def booked_figure(booked: pd.DataFrame) -> Figure:
+def booked_figure(booked: pd.DataFrame, unit: str = UNITS) -> Figure:
     """Draw the mean price of the booked options beside that of the offered ones."""
     rows = booked[booked["term"] == "mean_price"].sort_values("estimate")
     with in_style():
@@ -194,7 +199,7 @@ def booked_figure(booked: pd.DataFrame) -> Figure:
         intervals(axes, range(len(rows)), rows)
         axes.plot(rows["offered"], range(len(rows)), "|", color=ORANGE, markersize=11, markeredgewidth=2)
         _names(axes, rows["group"])
-        axes.set_xlabel("Price per night (USD)")
+        axes.set_xlabel(f"Price ({unit})")
         _key(figure, [(BLUE, "o", "booked, mean with 95 % interval"), (ORANGE, "|", "offered, mean")])
     return figure
 

@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, ShownOptions, decile, decile_edges
+from analysis.conjoint.cards import INDEPENDENT, OUT, POOLED, PRICES, ShownOptions, decile, decile_edges
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import INTERCEPT, CLogit, fit_clogit, fit_logit
 from analysis.estimators.leave_out import beside, moves
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats
 
-Form = Literal["log", "linear", "deciles"]
+Form = Literal["log", "linear", "deciles", "none"]
 FORMS: tuple[Form, ...] = ("log", "linear", "deciles")
+UNPRICED: Form = "none"
+"""The form of the price where options have none."""
 
 LEAST_SETS: Final = 100
 """Of fewer choice sets the usual errors, classical or clustered, are too small (docs/validity.md)."""
@@ -42,7 +44,7 @@ def fit_models(cards: ShownOptions, agents: list[str], *, cov: Covariance = "cla
     Decile edges come from the prices of all agents together, so that their coefficients can be compared.
     """
     blocks = [*cards.blocks, *([POOLED] if len(cards.blocks) > 1 else [])]
-    edges = {block: decile_edges(cards.prices(block)) for block in blocks}
+    edges = {block: decile_edges(cards.prices(block)) if cards.priced else np.zeros(2) for block in blocks}
     chains = brand_families(cards)
     # The matrices are small: several threads would wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
@@ -58,45 +60,67 @@ def _models_of(
 ) -> Fits:
     """Every model of one agent, in each of the blocks that have edges."""
     fits: Fits = {}
-    columns = [TRIAL_ID, "set", "block", "chosen", "chain", *PRICES, *cards.controls]
+    columns = list(
+        dict.fromkeys([TRIAL_ID, "set", "block", "chosen", "chain", OUT, *PRICES, *cards.controls])
+    )
+    forms, last = (FORMS, FORMS[-1]) if cards.priced else ((UNPRICED,), UNPRICED)
     own = cards.rows.loc[cards.rows["agent"] == agent, columns]
     for block, prices in edges.items():
         rows = own if block == POOLED else own[own["block"] == block]
         if rows.empty:
             continue
-        for form in FORMS:
+        pairs = block == "binary" and not rows[OUT].any()
+        for form in forms:
             terms = regressors(rows, cards.controls, form, prices)
-            if block == "binary":
+            if pairs:
                 fits[Spec(agent, "logit", block, form)] = logit_of_pairs(rows, terms, cov)
             fits[Spec(agent, "clogit", block, form)] = clogit_of_sets(rows, terms, cov)
         if block == cards.blocks[0] and chains:
-            terms = regressors(rows, cards.controls, "deciles", prices, chains)
-            fit = logit_of_pairs if block == "binary" else clogit_of_sets
-            model: Literal["logit", "clogit"] = "logit" if block == "binary" else "clogit"
-            fits[Spec(agent, model, block, "deciles", True)] = fit(rows, terms, cov)
+            terms = regressors(rows, cards.controls, last, prices, chains)
+            fit = logit_of_pairs if pairs else clogit_of_sets
+            model: Literal["logit", "clogit"] = "logit" if pairs else "clogit"
+            fits[Spec(agent, model, block, last, True)] = fit(rows, terms, cov)
     return fits
 
 
 def headline(fits: Fits, agent: str, price: Form, *, brand: bool = False) -> Spec | None:
-    """Return the model that represents an agent: the logit of pairs, without pairs the conditional logit."""
-    own = [spec for spec in fits if spec[0] == agent and spec.price == price and spec.brand == brand]
+    """Return the model that represents an agent: the logit of pairs, without pairs the conditional logit.
+
+    Without prices it is the one without a form of the price.
+    """
+    forms = (price, UNPRICED)
+    own = [spec for spec in fits if spec[0] == agent and spec.price in forms and spec.brand == brand]
     return min(own, key=lambda spec: (spec.model != "logit", spec.block == POOLED), default=None)
+
+
+def of_sets(fits: Fits, agent: str) -> Fits:
+    """Return the conditional logits of an agent, by block, in the log price or without prices."""
+    wanted = ("log", UNPRICED)
+    return {
+        spec: fit
+        for spec, fit in fits.items()
+        if spec.agent == agent and spec.model == "clogit" and spec.price in wanted and not spec.brand
+    }
 
 
 def regressors(
     rows: pd.DataFrame, controls: tuple[str, ...], form: Form, edges: Floats, chains: tuple[str, ...] = ()
 ) -> pd.DataFrame:
-    """Return the controls, chain families against the base, and the price in the given form."""
+    """Return the controls, chain families against the base, and the price in the given form.
+
+    Of an opt-out all but its constant are 0.
+    """
     terms = {name: rows[name].to_numpy(float) for name in controls}
     for chain in chains:
         terms[f"chain_{chain}"] = (rows["chain"] == chain).to_numpy(float)
+    out = rows[OUT].to_numpy() == 1
     if form == "deciles":
-        number, unknown = decile(rows["price"], edges), rows["price"].isna().to_numpy()
+        number, unknown = decile(rows["price"], edges), rows["price"].isna().to_numpy() & ~out
         for k in range(2, len(edges)):
-            terms[f"D{k}"] = np.where(unknown, np.nan, number == k)
-    else:
+            terms[f"D{k}"] = np.where(unknown, np.nan, (number == k) & ~out)
+    elif form != UNPRICED:
         name = PRICES[FORMS.index(form)]
-        terms[name] = rows[name].to_numpy(float)
+        terms[name] = np.where(out, 0.0, rows[name].to_numpy(float))
     return pd.DataFrame(terms, index=rows.index)
 
 

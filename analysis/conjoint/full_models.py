@@ -8,8 +8,8 @@ import pandas as pd
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from analysis.conjoint.cards import ShownOptions
-from analysis.conjoint.fits import brand_families, regressors
+from analysis.conjoint.cards import OUT, ShownOptions
+from analysis.conjoint.fits import UNPRICED, brand_families, regressors
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import moves, with_errors
@@ -45,7 +45,7 @@ class FullModels:
     @property
     def enough(self) -> list[PriceForm]:
         """The forms that are not refuted; without a test these are the logarithm and the linear form."""
-        return [form for form in ("log", "linear") if not self.p[form] < LEVEL]
+        return [form for form in self.fits if form != "curved" and not self.p[form] < LEVEL]
 
     @property
     def form(self) -> PriceForm:
@@ -66,7 +66,7 @@ def full_models(cards: ShownOptions, agents: list[str], cov: Covariance) -> list
     enough if the other adds nothing to it (Davidson and MacKinnon 1981): in the curve, the logarithm alone
     has no `price_curve`, the linear form as much of it as of `price`. cov: `clustered` errors are those of
     leaving out each choice set. Chains are left out where they separate the choices or leave the price
-    without an error, which a note says.
+    without an error, which a note says. Without prices the one model has no price (`log`).
     """
     chains = brand_families(cards)
     with threadpool_limits(limits=1, user_api="blas"):
@@ -74,15 +74,16 @@ def full_models(cards: ShownOptions, agents: list[str], cov: Covariance) -> list
 
 
 def _of_agent(agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Covariance) -> FullModels | None:
-    needed = [TRIAL_ID, "set", "block", "position", "chosen", "chain", "price", "log_price"]
-    own = cards.rows.loc[cards.rows["agent"] == agent, [*needed, *cards.controls]]
+    needed = [TRIAL_ID, "set", "block", "position", "chosen", "chain", "price", "log_price", OUT]
+    own = cards.rows.loc[cards.rows["agent"] == agent, list(dict.fromkeys([*needed, *cards.controls]))]
     block = next((block for block in cards.blocks if (own["block"] == block).any()), None)
     rows = own[own["block"] == block]
-    priced = (rows["price"] > 0).groupby(rows[TRIAL_ID]).transform("all")
+    known = (rows["price"] > 0) | (rows[OUT] == 1) | (not cards.priced)
+    priced = known.groupby(rows[TRIAL_ID]).transform("all")
     rows = rows[priced & rows["chosen"].notna()]
     if block is None or rows.empty:
         return None
-    at_price = float(np.median(cards.prices(block)))
+    at_price = float(np.median(cards.prices(block))) if cards.priced else np.nan
     found = _fitted(agent, block, rows, _columns(rows, cards.controls, chains, at_price), cov, at_price)
     if chains and (found.fit.notes or np.isnan(found.fit.of(PRICE)[1])):
         columns = _columns(rows, cards.controls, (), at_price)
@@ -94,14 +95,21 @@ def _of_agent(agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Cov
 def _columns(
     rows: pd.DataFrame, controls: tuple[str, ...], chains: tuple[str, ...], at_price: float
 ) -> dict[str, pd.DataFrame]:
-    """The regressors of each form; the price is the last term, or the last but one."""
-    held = regressors(rows, controls, "log", np.zeros(2), chains).drop(columns="log_price")
+    """The regressors of each form; the price is the last term, or the last but one.
+
+    That of an opt-out is the median: its constant is against an option at this price.
+    """
+    held = regressors(rows, controls, UNPRICED, np.zeros(2), chains)
     first = (rows["position"] == 0).astype(float)
-    if first.groupby(rows[TRIAL_ID]).sum().all():
+    # An opt-out that always stands beside one option, in the same place, says the same as its place.
+    told = len(set(zip(first, rows[OUT], strict=True))) > 2 or not rows[OUT].any()
+    if first.groupby(rows[TRIAL_ID]).sum().all() and told:
         held[FIRST] = first
     # A chain that an agent was never shown has no column of its own.
     held = held.drop(columns=[f"chain_{name}" for name in chains if not held[f"chain_{name}"].any()])
-    relative = rows["price"] / at_price
+    if np.isnan(at_price):
+        return {"log": held}
+    relative = rows["price"].mask(rows[OUT] == 1, at_price) / at_price
     log = held.assign(**{PRICE: np.log(relative)})
     return {
         "log": log,
@@ -126,18 +134,16 @@ def _fitted(
     )
     fits: dict[PriceForm, CLogit] = {}
     moved: dict[PriceForm, pd.DataFrame] = {}
-    for form in PRICE_FORMS:
+    for form in (form for form in PRICE_FORMS if form in columns):
         x = columns[form]
         fits[form] = fit_clogit(x, chosen, trial, cov="robust" if cov == "robust" else "classical")
         moved[form] = moves(fits[form], x, chosen, trial, sets)
         if cov == "clustered":
             fits[form] = with_errors(fits[form], moved[form])
-    curved = fits["curved"]
-    p: dict[PriceForm, float] = {
-        "log": _p_zero(curved, {CURVE: 1.0}),
-        "linear": _p_zero(curved, {PRICE: 1.0, CURVE: -1.0}),
-        "curved": np.nan,
-    }
+    p: dict[PriceForm, float] = dict.fromkeys(PRICE_FORMS, np.nan)
+    if curved := fits.get("curved"):
+        p["log"] = _p_zero(curved, {CURVE: 1.0})
+        p["linear"] = _p_zero(curved, {PRICE: 1.0, CURVE: -1.0})
     return FullModels(agent, block, rows, columns, fits, moved["log"], at_price, p, note)
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.frames import Row, tidy_frame, tidy_row
-from analysis.conjoint.full_models import FullModels
+from analysis.conjoint.full_models import PRICE, FullModels
 from analysis.estimators.clogit import fit_clogit
 from analysis.estimators.lpm import LEAST_CLUSTERS
 from analysis.tables.choice_table import TRIAL_ID
@@ -43,7 +43,7 @@ def held_out(every: list[FullModels]) -> pd.DataFrame:
 
 def _row(models: FullModels, trial: Ints, sets: Ints, chosen: Floats) -> Row:
     fit = models.fit
-    common = {"price_form": models.form, "pseudo_r2": fit.pseudo_r2}
+    common = {"price_form": models.form if PRICE in fit.terms else "", "pseudo_r2": fit.pseudo_r2}
     code, names = pd.factorize(sets, sort=True)
     if len(names) < LEAST_CLUSTERS[1]:
         reason = f"fewer than {LEAST_CLUSTERS[1]} choice sets"

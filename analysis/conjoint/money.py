@@ -17,7 +17,7 @@ NO_FORM_TEST: Final = "the forms cannot be told apart: too few different prices,
 
 
 def money(every: list[FullModels]) -> pd.DataFrame:
-    """Return what one unit of each attribute is worth: in USD at the median price, and in percent of it.
+    """Return what one unit of each attribute is worth: in money at the median price, and in percent of it.
 
     With the coefficients b of the attribute and b_price of the price (relative to its median m, see
     `full_models`) that is -m b / b_price, at the slope that the price form has at m. Interval: all ratios
@@ -30,7 +30,12 @@ def money(every: list[FullModels]) -> pd.DataFrame:
     the coefficient in the same model; `price_form`, `at_price`, `block`. All rows, of all agents, are
     one family of `p_adjusted`.
     """
-    rows = [_row(models, term) for models in every for term in models.fit.terms if term not in (PRICE, CURVE)]
+    rows = [
+        _row(models, term)
+        for models in every
+        for term in (models.fit.terms if PRICE in models.fit.terms else ())
+        if term not in (PRICE, CURVE)
+    ]
     frame = tidy_frame(rows, *PERCENT, "part_worth", "price_form", "at_price", "block")
     return adjusted(frame) if rows else frame
 
@@ -87,7 +92,7 @@ def price_forms(every: list[FullModels]) -> pd.DataFrame:
     """
     rows = []
     for models in every:
-        for form in PRICE_FORMS:
+        for form in PRICE_FORMS if PRICE in models.fit.terms else ():
             fit, p = models.fits[form], models.p[form]
             note = "no estimate; p of the test that the other form adds nothing"
             if form == "curved":

@@ -8,7 +8,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.cards import ShownOptions
-from analysis.conjoint.fits import Fits, Spec, regressors
+from analysis.conjoint.fits import UNPRICED, Fits, of_sets, regressors
 from analysis.conjoint.frames import ALL_AGENTS, tidy_frame, tidy_row
 from analysis.conjoint.full_models import FIRST
 from analysis.conjoint.tables import pooling
@@ -60,7 +60,10 @@ def _more(fits: Fits, cards: ShownOptions, parts: dict[str, list[_Part]]) -> Ite
         orders = _orders(cards, agent)
         if len(orders) > 1:
             yield _row(agent, "order", orders)
-    every = [own[0] for agent, own in parts.items() if Spec(agent, "clogit", cards.blocks[0], "log") in fits]
+    first = cards.blocks[0]
+    every = [
+        own[0] for agent, own in parts.items() if any(spec.block == first for spec in of_sets(fits, agent))
+    ]
     if len(every) > 1:
         yield _row(ALL_AGENTS, "agents", every)
 
@@ -91,9 +94,9 @@ def _sizes(fits: Fits, cards: ShownOptions, agent: str) -> list[_Part]:
     """The models of the sets of each size."""
     own = cards.rows[cards.rows["agent"] == agent]
     found = []
+    by_block = {spec.block: fit for spec, fit in of_sets(fits, agent).items()}
     for block in cards.blocks:
-        fit = fits.get(Spec(agent, "clogit", block, "log"))
-        if fit is not None:
+        if fit := by_block.get(block):
             found.append(_part(own[own["block"] == block], cards, fit=fit))
     return found
 
@@ -110,7 +113,7 @@ def _orders(cards: ShownOptions, agent: str) -> list[_Part]:
 def _part(
     rows: pd.DataFrame, cards: ShownOptions, *, fit: CLogit | None = None, first: bool = False
 ) -> _Part:
-    x = regressors(rows, cards.controls, "log", np.zeros(2))
+    x = regressors(rows, cards.controls, "log" if cards.priced else UNPRICED, np.zeros(2))
     if first:
         x[FIRST] = (rows["position"] == 0).astype(float)
     chosen, trial = rows["chosen"].to_numpy(float, na_value=np.nan), rows[TRIAL_ID].to_numpy()

@@ -127,5 +127,5 @@ def _shown(path: Path, agent: str, ordering: str, cards: pd.DataFrame) -> pd.Dat
     table["position"] = table["place"] if ordering == "forward" else table["size"] - 1 - table["place"]
     table["trial"] = table["task_id"].astype(str) + "-" + ordering
     return table.drop(columns=["task_id", "letter", "place", "size"]).assign(
-        run="pricebench", agent=agent, category="hotel", ordering=ordering
+        run="pricebench", agent=agent, category="hotel", currency="USD", ordering=ordering
     )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,11 @@ from analysis.conjoint import figures
 from analysis.conjoint.study import ERRORS, ConjointAnalysis
 from analysis.conjoint.tables import where_alike
 from analysis.conjoint.tastes_report import differing, taste_sections
+from analysis.conjoint.triage import takes
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 from analysis.tables.readings import CAPTION
+from analysis.tables.frame import counted, label
 
 TWO = 2
 """Decimals of an amount."""
@@ -26,11 +29,14 @@ WORDING = Wording(
         "review_count_100": "100 reviews",
         "stars": "a star",
         "bed_rank": "a better bed",
+        "none": "none of the options",
     },
-    first="{name} is worth {estimate} USD (95 %: {interval})",
+    first="{name} is worth {estimate}{unit} (95 %: {interval})",
     others="{name} {estimate} ({interval})",
     decimals=TWO,
 )
+WEIGHTS = Wording(WORDING.names, "{name} adds {estimate} to utility (95 %: {interval})", WORDING.others)
+"""Where nothing has a price."""
 DEARER = 1.1
 """The price whose effect on the odds is told: 10 % higher."""
 
@@ -40,7 +46,7 @@ FORMS = {
     "curved": "a curve between the logarithm of the price and the linear price",
 }
 
-TRIAGE, WORTH = "Position triage", "Willingness to pay"
+TRIAGE, WORTH, PARTS = "Position triage", "Willingness to pay", "Quality"
 """Titles of the sections that may come first."""
 
 
@@ -50,7 +56,7 @@ def report(found: ConjointAnalysis) -> Report:
     if found.coefficients.empty:
         first = [section for section in made if section.title == TRIAGE]
     else:
-        first = [section for section in made if section.title == WORTH]
+        first = [section for section in made if section.title == (PARTS if found.money.empty else WORTH)]
     return Report(
         sections=tuple([*first, *(section for section in made if section not in first)]),
         answer=(
@@ -71,26 +77,73 @@ def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
     if not verdict:
         yield f"nothing is estimated ({triaged['note']})"
         return
-    exact = not math.isnan(triaged["exact_low"])
-    ends = ("exact_low", "exact_high") if exact else ("conf_low", "conf_high")
-    share, low, high = (number_text(100 * triaged[name], 1) for name in ("estimate", *ends))
-    how = f"95 %{', exact' * exact}"
-    yield f"{verdict}, takes the option shown first in {share} % of its choices ({how}: {low} to {high})"
+    yield f"{verdict}, {_first_taken(found, triaged)}"
     price = found.personality[found.personality["group"] == agent]
     if price.empty:
-        yield "its choices say where options stood and little else, so it has no models"
+        little = "its choices say where options stood and little else, so it has no models"
+        yield little if verdict.startswith("locked") else "options have no price and no attribute: no models"
+        return
+    if found.money.empty:
+        parts = found.quality[found.quality["group"] == agent]
+        by_set = parts["p_by_set_adjusted"]
+        told = where_alike(parts).assign(p_adjusted=by_set.fillna(parts["p_adjusted"]))
+        yield from clauses(_ordered(told), _worded(WEIGHTS, "", told), _sample(found, told))
         return
     own = price[price["term"] == "price_sensitivity"]
     if by_set := bool(own["by_set_low"].notna().all()):
         own = where_alike(own).assign(p_adjusted=own["p_by_set_adjusted"])
     how = ", by leaving out each choice set" if by_set else ""
-    yield from _price(own.iloc[0], bool(claimed(own).iloc[0]), sample_text(own, "choice"), how)
+    yield from _price(own.iloc[0], bool(claimed(own).iloc[0]), _sample(found, own), how)
     worth = found.money[found.money["group"] == agent]
-    ordered = worth.set_index("term").reindex([term for term in WORDING.names if term in set(worth["term"])])
-    yield from clauses(ordered.reset_index(), WORDING, sample_text(worth, "choice"))
-    if ordered["estimate"].notna().any():
+    said = _ordered(worth[~worth["term"].str.startswith(("chain_", "shown_first", "none"))])
+    yield from clauses(said, _worded(WORDING, found.currency, said), _sample(found, worth))
+    if said["estimate"].notna().any():
         form, price = worth[["price_form", "at_price"]].iloc[0]
-        yield f"all at the median price, {number_text(price, TWO)} USD ({FORMS[form]} fits)"
+        at = f"{number_text(price, TWO)}{_unit(found.currency)}"
+        yield f"all at the median price, {at} ({FORMS[form]} fits)"
+
+
+def _first_taken(found: ConjointAnalysis, triaged: dict[Any, Any]) -> str:
+    """How often the agent takes the option shown first, with the interval, and chance where it is no half."""
+    agent = triaged["group"]
+    places = found.positions[(found.positions["group"] == agent) & (found.positions["options"] == "")]
+    if places.empty:
+        return str(triaged["note"])
+    first = places.iloc[0]
+    pairs = bool(first["chance"] == 0.5) and not math.isnan(triaged["exact_low"])
+    ends = triaged["exact_low"], triaged["exact_high"]
+    low, high = ends if pairs else (first["conf_low"], first["conf_high"])
+    how = f"95 %{', score interval' * pairs}: {number_text(100 * low, 1)} to {number_text(100 * high, 1)}"
+    chance = "" if first["chance"] == 0.5 else f"; by chance {number_text(100 * first['chance'], 1)} %"
+    return f"{takes(found.positions, agent, triaged['verdict'])} ({how}{chance})"
+
+
+def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one agent: hotels' attributes in the order of the names, then the others."""
+    place = {term: at for at, term in enumerate(WORDING.names)}
+    return rows.sort_values("term", key=lambda terms: terms.map(place).fillna(len(place)), kind="stable")
+
+
+def _sample(found: ConjointAnalysis, rows: pd.DataFrame) -> str:
+    """What the estimates of one agent rest on; where sets have several sizes, the smallest of them."""
+    own = found.fit_statistics[found.fit_statistics["group"].isin(rows["group"])]
+    every = int(own["n"].max())
+    n = sample_text(rows, "choice")
+    return (
+        n
+        if n == counted(every, "choice")
+        else f"{n.split()[0]} of {counted(every, 'choice')}, in the smallest sets"
+    )
+
+
+def _worded(wording: Wording, currency: str, rows: pd.DataFrame) -> Wording:
+    names = {term: label(term) for term in rows["term"]} | dict(wording.names)
+    return replace(wording, names=names, first=wording.first.replace("{unit}", _unit(currency)))
+
+
+def _unit(currency: str) -> str:
+    """The unit of money after a number; nothing where it is not known."""
+    return f" {currency}" if currency else ""
 
 
 def _price(row: Any, told: bool, sample: str, how: str) -> Iterator[str]:
@@ -126,6 +179,7 @@ def _verdicts(triage: pd.DataFrame) -> "pd.Series[int]":
 def _sections(analysis: ConjointAnalysis) -> list[Section]:
     """One section per question."""
     frames, notes = analysis.frames, analysis.notes
+    money = analysis.currency or figures.UNITS
 
     def table(name: str, caption: str) -> NamedTable:
         return NamedTable(name, caption, frames[name])
@@ -133,17 +187,18 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
     found = [
         Section(
             TRIAGE,
-            "Who looks at the options at all? The rate is the share of choices of the option that stood"
-            " first, of the first two alternatives of the set. With every set shown in both orders an agent"
-            " that weighs the attributes comes near 50 %. If the whole interval lies outside 15 to 85 % it is"
-            " position-locked: its choices say where options stood and little else, so the models below leave"
-            " it out. Undecided: the interval reaches over one of these limits. The exact interval is that of"
-            " the sets shown in both orders, whose answers need not be independent.",
+            "Who looks at the options at all? positions has the share of choices at each position. If the"
+            " whole interval of one lies above 85 %, the agent is position-locked: its choices say where"
+            " options stood and little else, so the models below leave it out. Undecided: an interval reaches"
+            " over this limit.\n\nThe rate in triage is the published one: in tables with pairs the share of"
+            " the option that stood first, of the first two alternatives of a set of any size. With every set"
+            " shown in both orders an agent that weighs the attributes comes near 50 %. The score interval is"
+            " that of the sets shown in both orders, whose answers need not be independent. Of larger sets"
+            " alone it is the share of the first position.",
             (
-                table(
-                    "triage",
-                    "First-shown rate (share), with both intervals, tests against a half, verdict.",
-                ),
+                table("triage", "First-shown rate (share), with both intervals, tests, verdict."),
+                table("positions", "Share of choices at each position, beside that of a chooser at random."),
+                table("attributes", "How each attribute of the table was read."),
                 *named_tables(
                     readings=(CAPTION, frames["readings"]),
                     attrition_by_factor=(
@@ -176,14 +231,14 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 table(
                     "functional_form", "AIC of the linear less the log price. Negative: linear fits better."
                 ),
-                table("price_response", "Coefficients of log price (log_price) and of USD (price) by model."),
+                table("price_response", f"Coefficients of log price (log_price) and of the price ({money})."),
                 table("price_deciles", "Utility against the first decile, and the two fitted curves."),
             ),
             (
                 NamedFigure(
                     "price_deciles",
                     "Utility by price decile with 95 % intervals, and the fitted log and linear curves.",
-                    partial(figures.price_figure, where_alike(frames["price_deciles"])),
+                    partial(figures.price_figure, where_alike(frames["price_deciles"]), money),
                 ),
                 NamedFigure(
                     "functional_form",
@@ -194,8 +249,8 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
         ),
         Section(
             "Quality",
-            "What do a star, a better bed, free cancellation, breakfast, a point of review score and a"
-            " hundred reviews weigh, the log price held? Colours compare agents within a column only.",
+            "What does one unit of each attribute weigh, or a level against its base, the log price held?"
+            " Of an opt-out, none is its constant. Colours compare agents within a column only.",
             (table("quality", "Coefficients of the log-price model, pairs where there are any."),),
             (
                 NamedFigure(
@@ -224,7 +279,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
         Section(
             WORTH,
             "What one unit of an attribute is worth: its part-worth over that of the price, sign turned, at"
-            " the median price, in USD and in percent of that price. The model also holds the chains and"
+            f" the median price, in {money} and in percent of that price. The model also holds the chains and"
             " which option was shown first. The price has the form that fits: a form is enough if the other"
             " one adds nothing to it, and if neither is, a curve holds both. The interval has all values that"
             " the data do not refute. Where the price coefficient is not clearly below 0, or two forms that"
@@ -232,11 +287,11 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             "willingness_to_pay is as published studies have it: without chains and order, and with the price"
             " form of the lower AIC.",
             (
-                NamedTable("money", "Worth of one unit in USD, and in percent.", frames["money"], TWO),
+                NamedTable("money", f"Worth of one unit in {money}, and in percent.", frames["money"], TWO),
                 table("price_forms", "Is the form of the price enough? A small p says no."),
                 NamedTable(
                     "willingness_to_pay",
-                    "USD for one unit, with delta-method and Krinsky-Robb intervals.",
+                    f"Worth of one unit ({money}), with delta-method and Krinsky-Robb intervals.",
                     frames["willingness_to_pay"],
                     TWO,
                     detail=True,
@@ -246,7 +301,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "money",
                     "Worth of one unit of each attribute by agent, with 95 % intervals.",
-                    partial(figures.money_figure, frames["money"]),
+                    partial(figures.money_figure, frames["money"], money),
                 ),
             ),
         ),
@@ -311,12 +366,12 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             "What was booked",
             "The options that were chosen in the smallest sets, beside everything that was offered there,"
             " which is what a chooser at random would book. Position-locked agents are included.",
-            (table("booked", "Mean and median price (USD), mean stars, share of each chain (%)."),),
+            (table("booked", f"Mean and median price ({money}), mean stars, share of each chain (%)."),),
             (
                 NamedFigure(
                     "booked",
                     "Mean price booked with its 95 % interval, and mean price offered.",
-                    partial(figures.booked_figure, frames["booked"]),
+                    partial(figures.booked_figure, frames["booked"], money),
                 ),
             ),
         ),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from analysis.conjoint.heterogeneity import heterogeneity
 from analysis.conjoint.money import money, price_forms
 from analysis.conjoint.poolable import robust_pooling
 from analysis.conjoint.tastes import tastes
-from analysis.conjoint.triage import PRIMACY, RECENCY, triage
+from analysis.conjoint.triage import positions, takes, triage
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
 from analysis.reporting.to_json import to_json
@@ -38,6 +38,8 @@ class ConjointAnalysis:
 
     triage: pd.DataFrame
     readings: pd.DataFrame
+    positions: pd.DataFrame
+    attributes: pd.DataFrame
     attrition_by_factor: pd.DataFrame
     price_response: pd.DataFrame
     price_deciles: pd.DataFrame
@@ -62,12 +64,13 @@ class ConjointAnalysis:
     classes: pd.DataFrame
     class_members: pd.DataFrame
     taste_models: pd.DataFrame
+    currency: str
     notes: tuple[str, ...]
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The frames by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "notes"}
+        return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame)}
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
@@ -83,20 +86,24 @@ def analyze_conjoint(
     locked: bool = False,
     mixed: bool = False,
     classes: int = 0,
+    attributes: Mapping[str, str] | None = None,
+    currency: str = "",
 ) -> ConjointAnalysis:
     """Analyse a tidy table of choices between cards (see `encode` for its columns).
 
     sizes: billions of parameters by agent, and providers: names by agent, where their labels do not tell.
     cov: standard errors; `clustered` is by choice set. By default they are so where an agent is shown a set
     more than once, in another order or with other prices: it may answer it alike each time. locked: fit the
-    models of position-locked agents too. mixed, classes: say how tastes differ, see `tastes`.
+    models of position-locked agents too. mixed, classes: say how tastes differ, see `tastes`. attributes: how
+    they are read, by name, where their values do not tell (`numbers`, `levels`, `none`). currency: of the
+    prices, where the table has no column of it.
 
     Raises AnalysisError for a table that `encode` refuses.
     """
-    cards = encode(table)
-    verdicts = triage(cards)
+    cards = encode(table, attributes, currency)
+    verdicts, places = triage(cards), positions(cards)
     fitted = verdicts["verdict"] != "" if locked else verdicts["verdict"].isin(["engaged", "undecided"])
-    engaged = [str(agent) for agent in verdicts.loc[fitted, "group"]]
+    engaged = [str(agent) for agent in verdicts.loc[fitted & (cards.priced or bool(cards.controls)), "group"]]
     cov = cov or ("clustered" if cards.repeated else "classical")
     fits = fit_models(cards, engaged, cov=cov)
     personality = across.personality(fits)
@@ -108,6 +115,8 @@ def analyze_conjoint(
     return ConjointAnalysis(
         triage=verdicts,
         readings=read,
+        positions=places,
+        attributes=cards.attributes,
         attrition_by_factor=_attrition(cards.rows),
         price_response=tables.price_response(fits),
         price_deciles=tables.price_deciles(fits, cards),
@@ -129,8 +138,9 @@ def analyze_conjoint(
         heterogeneity=common,
         shrunken=shrunken,
         **differing._asdict(),
+        currency=cards.currency,
         notes=(
-            *_triage_notes(verdicts, locked, invalid_text(read)),
+            *_triage_notes(verdicts, places, locked, invalid_text(read)),
             *cards.notes,
             *_fit_notes(fits),
             ERRORS[cov],
@@ -146,23 +156,23 @@ def _attrition(rows: pd.DataFrame) -> pd.DataFrame:
     return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), FACTORS, "set")
 
 
-def _triage_notes(verdicts: pd.DataFrame, locked: bool, invalid: str) -> list[str]:
+def _triage_notes(verdicts: pd.DataFrame, places: pd.DataFrame, locked: bool, invalid: str) -> list[str]:
     kept = "has models because they were asked for" if locked else "is left out of the models"
-    notes = [
-        f"{row['group']} {kept}: {row['verdict']}, it takes the option shown first in"
-        f" {100 * row['estimate']:.1f} % of its choices."
-        for row in verdicts.to_dict("records")
-        if row["verdict"] in (PRIMACY, RECENCY)
-    ]
-    notes += [
-        f"{row['group']} is undecided: it takes the option shown first in {100 * row['estimate']:.1f} % of"
-        f" its {row['n']:,} choices, and the 95 % interval reaches over a limit of 15 to 85 %; it stays in"
-        " the models."
-        for row in verdicts.to_dict("records")
-        if row["verdict"] == "undecided"
-    ]
-    empty = verdicts.loc[verdicts["verdict"] == "", "group"]
-    notes += [f"{agent} is left out of the models: it has no choice." for agent in empty]
+    notes = []
+    for row in verdicts.to_dict("records"):
+        agent, verdict = row["group"], row["verdict"]
+        said = takes(places, agent, verdict)
+        if verdict.startswith("locked"):
+            notes.append(f"{agent} {kept}: {verdict}, it {said}.")
+        elif verdict == "undecided":
+            why = (
+                f"it {said}, and the 95 % interval reaches over a limit of 15 to 85 %"
+                if said
+                else row["note"]
+            )
+            notes.append(f"{agent} is undecided: {why}; it stays in the models.")
+        elif not verdict:
+            notes.append(f"{agent} is left out of the models: {row['note']}.")
     if missing := int(verdicts["n_missing"].sum()):
         notes.append(
             f"{missing:,} trials have no choice; they are left out of every estimate and counted{invalid}."

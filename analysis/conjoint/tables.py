@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.conjoint.cards import POOLED, PRICES, ShownOptions, decile, decile_edges
-from analysis.conjoint.fits import LEAST_SETS, Fits, Form, Spec, few_sets, headline
+from analysis.conjoint.cards import OUT, POOLED, PRICES, ShownOptions, decile, decile_edges
+from analysis.conjoint.fits import LEAST_SETS, UNPRICED, Fits, Form, Spec, few_sets, headline, of_sets
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
 from analysis.estimators.wtp import wtp
@@ -78,7 +78,7 @@ def price_deciles(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     frames = []
     for agent in agents_of(fits):
         spec = headline(fits, agent, "deciles")
-        if spec is None:
+        if spec is None or spec.price == UNPRICED:
             continue
         prices = cards.prices(spec.block)
         edges = decile_edges(prices)
@@ -142,7 +142,7 @@ def brands(fits: Fits) -> pd.DataFrame:
 
 
 def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
-    """Return the USD for one unit of each attribute, from the model that represents each agent.
+    """Return the money for one unit of each attribute, from the model that represents each agent.
 
     The price is in the form that fits better by AIC, as in `functional_form`. The logarithm gives what a unit
     is worth at the median price (column `at_price`, empty for the linear form). Where the linear form fits
@@ -152,7 +152,7 @@ def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     frames = []
     for agent in agents_of(fits):
         linear, log = headline(fits, agent, "linear"), headline(fits, agent, "log")
-        if linear is None or log is None:
+        if linear is None or log is None or log.price == UNPRICED:
             continue
         difference = _linear_less_log(fits, linear)
         if difference > 0:
@@ -192,11 +192,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
     """
     rows = []
     for agent in agents_of(fits):
-        own = {
-            spec.block: fit
-            for spec, fit in fits.items()
-            if spec.agent == agent and spec.model == "clogit" and spec.price == "log" and not spec.brand
-        }
+        own = {spec.block: fit for spec, fit in of_sets(fits, agent).items()}
         pooled = own.pop(POOLED, None)
         if pooled is None or len(own) < 2:
             n = sum(fit.n_sets for fit in own.values())
@@ -236,7 +232,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
 def booked(cards: ShownOptions) -> pd.DataFrame:
     """Describe the chosen options of the smallest sets by agent, including locked agents.
 
-    Terms: mean_price, median_price, mean_stars, and the share of each chain in percent. Extra column
+    Terms: mean_price, median_price, mean_stars, shares of opt-outs and chains in percent. Extra column
     `offered`: the same of all the options shown, so of a chooser at random.
     """
     rows = []
@@ -257,10 +253,17 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
                          conf_low=mean - 1.96 * error, conf_high=mean + 1.96 * error, note=note,
                          offered=done[name].mean())
             )  # fmt: skip
+        note = "no standard error" if cards.priced else "no price in this table"
         rows.append(
             tidy_row("median_price", str(agent), len(taken), missing, estimate=taken["price"].median(),
-                     note="no standard error", offered=done["price"].median())
+                     note=note, offered=done["price"].median())
         )  # fmt: skip
+        if done[OUT].any():
+            error = 100 * _error(taken[OUT], taken["set"])
+            rows.append(
+                tidy_row(f"share_{OUT}", str(agent), len(taken), missing, estimate=100 * taken[OUT].mean(),
+                         std_error=error, offered=100 * done[OUT].mean())
+            )  # fmt: skip
         offered = done["chain"].value_counts(normalize=True)
         shares = taken["chain"].value_counts(normalize=True)
         for chain in offered.index[offered.index != ""]:

@@ -5,9 +5,10 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.conjoint.cards import ShownOptions
-from analysis.conjoint.frames import tidy_frame, tidy_row
+from analysis.conjoint.cards import OUT, ShownOptions
+from analysis.conjoint.frames import Row, tidy_frame, tidy_row
 from analysis.estimators.randomisation import exact_p, flipped, score_interval
+from analysis.estimators.shares import clustered_share
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import join_notes
 
@@ -17,42 +18,107 @@ LOCKED = 0.35
 So an agent is locked outside 15-85 %.
 """
 
-PRIMACY, RECENCY = "locked-primacy", "locked-recency"
-"""The verdicts of locked agents: they take what is shown first, or last."""
+PRIMACY, RECENCY, AT_PLACE = "locked-primacy", "locked-recency", "locked-position-"
+"""The verdicts of locked agents: they take what is shown first, or last, or at a place, which follows."""
 ORDERS = 2
+PAIR = 2
 UNCLEAR = "the interval reaches over a limit of 15 to 85 %"
+NO_PLACES = "no set has two options besides none: positions tell nothing"
+LAST = "last"
+"""The position of the last option in sets of any size, beside the numbers of others."""
+
+
+def placed(cards: ShownOptions) -> pd.DataFrame:
+    """Return the options that can be told apart by position: of sets of two or more, without opt-outs.
+
+    `place` is from 1 and `options` the number, both without opt-outs; `letter` likewise, from 0.
+    """
+    rows = cards.rows[cards.rows[OUT] != 1]
+    trials = rows.groupby(TRIAL_ID)
+    rows = rows.assign(
+        options=trials["option"].transform("size"),
+        place=trials["position"].rank().astype(int),
+        letter=trials["letter"].rank().astype(int) - 1,
+    )
+    return rows[rows["options"] > 1]
+
+
+def positions(cards: ShownOptions) -> pd.DataFrame:
+    """Return the share of choices at each position, in sets of all sizes together and of each size.
+
+    Terms: `position_1` ..., and `last`; `options`: the size of the sets without opt-outs, empty for all.
+    Shares (0 to 1) are of the choices of an option that is no opt-out. The interval takes choice sets as
+    draws (see `clustered_share`). Extra columns: `options`, `chance`, the share of a chooser at random.
+    """
+    rows: list[Row] = []
+    every = placed(cards)
+    for agent, own in every.groupby("agent", sort=True):
+        taken = own[own["chosen"] == 1]
+        sizes = sorted(own["options"].unique())
+        for size in ["", *(sizes if len(sizes) > 1 else [])]:
+            made = taken if size == "" else taken[taken["options"] == size]
+            for place in [*range(1, int(made["options"].max() if len(made) else 0) + 1), LAST]:
+                if made.empty or (place == LAST and size != ""):
+                    continue
+                at = made["place"] == (made["options"] if place == LAST else place)
+                sets = at.groupby(made["set"]).agg(["sum", "size"])
+                share = clustered_share(sets["sum"], sets["size"])
+                rows.append(
+                    tidy_row(
+                        LAST if place == LAST else f"position_{place}",
+                        str(agent),
+                        len(made),
+                        estimate=float(at.mean()),
+                        conf_low=share.low,
+                        conf_high=share.high,
+                        options=str(size),
+                        chance=float(
+                            ((made["options"] >= (1 if place == LAST else place)) / made["options"]).mean()
+                        ),
+                    )
+                )
+    return tidy_frame(rows, "options", "chance")
 
 
 def triage(cards: ShownOptions) -> pd.DataFrame:
-    """Return the first-shown rate of each agent, with an interval, a test against a half, and the verdict.
+    """Return the first-shown rate of each agent, with an interval, a test against chance, and the verdict.
 
-    The interval is Wilson's, the test a z test. Counted are the choices of A or B; first-shown is the one of
-    the two that stood before the other, so an agent that does not look at positions comes near a half when
-    every set is shown in both orders.
+    The interval is Wilson's, the test a z test. Where there are pairs, counted are the choices of A or B, as
+    published: first-shown is the one of the two that stood before the other, so an agent that does not look
+    at positions comes near a half when every set is shown in both orders. In larger sets alone, counted are
+    all choices, and first-shown is the one at the first position.
 
-    Extra columns: `p_exact`, `exact_low` and `exact_high`, of the sets that were shown in both orders: if
-    positions do nothing, the two orders of a set could have been exchanged. That is McNemar's exact test,
-    with Tango's interval. `verdict`: engaged, locked-primacy or locked-recency where the whole exact interval
-    (without such sets Wilson's) says so, undecided where it does not, or "" where nothing can be counted.
+    Extra columns: `p_exact`, `exact_low` and `exact_high`, of the sets with pairs that were shown in both
+    orders: if positions do nothing, the two orders of a set could have been exchanged. That is McNemar's
+    exact test, with Tango's score interval. `verdict`: locked-primacy, locked-recency or, at a place between,
+    locked-position-2 ..., where the whole interval of the share of a position is above 85 % (`positions`; of
+    pairs as above), undecided where one reaches over it, engaged where none does, or "" without a choice.
     """
     rows = []
+    every, places = placed(cards), positions(cards)
+    published = bool((every["options"] == PAIR).any())
+    larger = bool((every["options"] > PAIR).any())
     for agent, own in cards.rows.groupby("agent", sort=True):
-        trials = own[TRIAL_ID].nunique()
-        chosen = own[(own["chosen"] == 1)]
-        counted = chosen[chosen["letter"] < 2]
-        between = own[own["letter"] < 2]
-        front = between["position"] == between.groupby(TRIAL_ID)["position"].transform("min")
-        first, n, missing = int(front[counted.index].sum()), len(counted), trials - len(chosen)
+        trials, taken = own[TRIAL_ID].nunique(), own[own["chosen"] == 1]
+        missing = trials - len(taken)
+        shown = every[every["agent"] == agent]
+        between = shown[shown["letter"] < ORDERS] if published else shown
+        front = between["place"] == between.groupby(TRIAL_ID)["place"].transform("min")
+        counted = between[between["chosen"] == 1]
+        first, n = int(front[counted.index].sum()), len(counted)
         if n == 0:
-            rows.append(
-                tidy_row("first_shown", str(agent), 0, missing, note="no choice of A or B", verdict="")
-            )
+            verdict, note = ("undecided", NO_PLACES) if len(taken) and shown.empty else ("", _nothing(taken))
+            rows.append(tidy_row("first_shown", str(agent), 0, missing, note=note, verdict=verdict))
             continue
         rate = first / n
+        chance = 0.5 if published else float((1 / counted["options"]).mean())
         low, high = proportion_confint(first, n, method="wilson")
-        exact = _by_set(counted.assign(front=front[counted.index]))
-        verdict = _verdict(exact.get("exact_low", low), exact.get("exact_high", high))
-        z = (rate - 0.5) / np.sqrt(0.25 / n)
+        exact = _by_set(counted.assign(front=front[counted.index])) if published else {}
+        known = places[(places["group"] == agent) & (places["options"] == "")]
+        verdict = _of_places(known) if larger else ""
+        if published and verdict in ("", "engaged", "undecided"):
+            verdict = _verdict(exact.get("exact_low", low), exact.get("exact_high", high))
+        z = (rate - chance) / np.sqrt(chance * (1 - chance) / n)
         rows.append(
             tidy_row(
                 "first_shown",
@@ -65,12 +131,52 @@ def triage(cards: ShownOptions) -> pd.DataFrame:
                 p_value=2 * stats.norm.sf(abs(z)),
                 conf_low=low,
                 conf_high=high,
-                note=join_notes(_note(own), UNCLEAR if verdict == "undecided" else ""),
+                note=join_notes(
+                    _note(own),
+                    UNCLEAR if verdict == "undecided" else "",
+                    "" if published else f"of all positions; chance is {100 * chance:.1f} %",
+                ),
                 verdict=verdict,
                 **exact,
             )
         )
     return tidy_frame(rows, "p_exact", "exact_low", "exact_high", "verdict")
+
+
+def takes(places: pd.DataFrame, agent: str, verdict: str) -> str:
+    """Say how often an agent takes the option shown first, and before it the one where it is locked.
+
+    places: of `positions`. Empty where the agent has no choice.
+    """
+    own = places[(places["group"] == agent) & (places["options"] == "")].set_index("term")
+    if own.empty:
+        return ""
+    said = f"takes the option shown first in {100 * own['estimate']['position_1']:.1f} % of its choices"
+    if verdict.startswith(AT_PLACE) or verdict == RECENCY:
+        place = LAST if verdict == RECENCY else f"position_{verdict.removeprefix(AT_PLACE)}"
+        what = "the last option" if place == LAST else f"the option at {place.replace('_', ' ')}"
+        share = 100 * own["estimate"][place]
+        first = said.removeprefix("takes ").removesuffix(" of its choices")
+        return f"takes {what} in {share:.1f} % of its choices, {first}"
+    return said
+
+
+def _nothing(taken: pd.DataFrame) -> str:
+    """Why nothing can be counted."""
+    if taken.empty:
+        return "no choice of A or B"
+    return "it takes none of the options" if (taken[OUT] == 1).all() else "no choice of A or B"
+
+
+def _of_places(known: pd.DataFrame) -> str:
+    """The verdict by the shares of all positions."""
+    locked = known[known["conf_low"] > 0.5 + LOCKED]
+    if locked.empty:
+        return "undecided" if (known["conf_high"] > 0.5 + LOCKED).any() else "engaged"
+    terms = set(locked["term"])
+    if "position_1" in terms:
+        return PRIMACY
+    return RECENCY if LAST in terms else f"{AT_PLACE}{locked['term'].iloc[0].removeprefix('position_')}"
 
 
 def _by_set(counted: pd.DataFrame) -> dict[str, float]:

@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.reporting.plots import save_figure
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import INTERVALS, LABELS, P_VALUES, heading
+from analysis.tables.frame import INTERVALS, P_VALUES, heading, label
 
 FOLDED = 12
 """The most rows of a table that is shown at once; a longer table opens with a click."""
@@ -23,7 +23,7 @@ NOTE = "note"
 ENDS = tuple(chain(*INTERVALS.values()))
 BEFORE = {
     "95 % interval": ("estimate", "std_error", "share"),
-    "exact interval": ("p_value", "p_adjusted"),
+    "score interval": ("p_value", "p_adjusted"),
     "interval by block": ("blocked",),
     "clustered interval": ("estimate", "share", "95 % interval"),
     "interval of g": ("hedges_g",),
@@ -125,7 +125,7 @@ def cell(value: object, column: str = "", decimals: int | None = None) -> str:
     if value is None or (not isinstance(value, str) and pd.isna(value)):  # type: ignore[call-overload]
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return LABELS.get(str(value), str(value)) if column == "term" else str(value)
+        return label(value) if column == "term" else str(value)
     if math.isinf(value):
         return ""
     if column in P_VALUES:

@@ -30,7 +30,7 @@ NUMBERS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_
 
 INTERVALS = {
     "95 % interval": ("conf_low", "conf_high"),
-    "exact interval": ("exact_low", "exact_high"),
+    "score interval": ("exact_low", "exact_high"),
     "interval by block": ("blocked_low", "blocked_high"),
     "clustered interval": ("clustered_low", "clustered_high"),
     "interval of g": ("hedges_low", "hedges_high"),
@@ -68,10 +68,13 @@ LABELS = {
     "review_score": "A point of review score",
     "review_count_100": "100 reviews",
     "shown_first": "Shown first",
+    "none": "None of the options",
+    "price_advantage": "Price advantage",
+    "rating_advantage": "Rating advantage",
     "condition[high]": "High anchor",
     "condition[low]": "Low anchor",
 }
-"""The labels of terms in reports and figures; other terms are shown by their names in the frames."""
+"""The labels of terms in reports and figures; see `label` for others."""
 
 HEADINGS = {
     "group": "agent",
@@ -79,6 +82,7 @@ HEADINGS = {
     "p_adjusted": "adjusted p",
     "p_exact": "exact p",
     "p_equivalent": "equivalence p",
+    "blocked": "estimate by block",
     "p_blocked": "p by block",
     "p_blocked_adjusted": "adjusted p by block",
     "hedges_g": "g",
@@ -86,6 +90,15 @@ HEADINGS = {
     "n_missing": "missing",
 }
 """Columns as people read them; others are shown as they are called, with spaces."""
+
+
+def label(term: object) -> str:
+    """Return a term as people read it: `Hilton (chain)` for `chain_Hilton`, `a = b` for `a[b]`."""
+    text = LABELS.get(str(term), str(term))
+    if text.startswith("chain_"):
+        return f"{text.removeprefix('chain_')} (chain)"
+    name, bracket, level = text.removesuffix("]").partition("[")
+    return f"{name} = {level}" if bracket and text.endswith("]") else text
 
 
 def heading(column: str) -> str:

@@ -134,6 +134,17 @@ def conjoint(
         int | None,
         typer.Option(metavar="N", min=2, max=6, help="Fit latent classes, too: N kinds of tastes."),
     ] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attribute",
+            metavar="NAME=KIND",
+            help="How attr_NAME is read: numbers, levels or none; else as its values are; repeatable.",
+        ),
+    ] = None,
+    currency: Annotated[
+        str, typer.Option(metavar="CODE", help="The currency of the prices, where the table does not say it.")
+    ] = "",
     agent: Agents = None,
     exclude: Excluded = None,
     db: Db = DEFAULT_DB,
@@ -151,6 +162,8 @@ def conjoint(
       souk analyze conjoint hotels --mixed --classes 2
 
       souk analyze conjoint one-model.csv another.csv --size openai:small=8 --out report/
+
+      souk analyze conjoint shirts.csv --attribute size=levels --currency EUR
     """
     _analyze(
         "conjoint",
@@ -166,6 +179,8 @@ def conjoint(
         locked=locked,
         mixed=mixed,
         classes=classes or 0,
+        attributes=dict(pair("--attribute", text) for text in attribute or ()),
+        currency=currency,
     )
 
 

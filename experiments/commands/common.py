@@ -186,6 +186,11 @@ def formats_in(text: str, known: Sequence[str], example: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def files_of(stem: Path, suffixes: Sequence[str]) -> str:
+    """Return the names of the files that were written with this name, for a line of output."""
+    return ", ".join(f"{stem}.{suffix}" for suffix in suffixes)
+
+
 @contextmanager
 def estimating() -> Iterator[None]:
     """Show on a terminal, within the block, that an analysis is being computed."""

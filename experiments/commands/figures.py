@@ -14,6 +14,7 @@ from experiments.commands.common import (
     Out,
     Renamed,
     estimating,
+    files_of,
     formats_in,
     open_records,
     report_for_paper,
@@ -71,7 +72,7 @@ def figures(
                 drawn, fault = sized(each.draw, inches, PAPER_POINTS if style == "paper" else SCREEN_POINTS)
                 for suffix in suffixes:
                     save_sized(drawn, folder / f"{each.name}.{suffix}")
-                typer.echo(f"{folder / each.name}.{suffixes[0]}: {each.caption}")
+                typer.echo(f"{files_of(folder / each.name, suffixes)}: {each.caption}")
                 if fault:
                     typer.echo(f"{each.name} {fault}; a larger --width has room for it", err=True)
     except OSError as error:

@@ -12,6 +12,7 @@ from experiments.commands.common import (
     OneRun,
     Out,
     Renamed,
+    files_of,
     formats_in,
     open_records,
     report_for_paper,
@@ -51,7 +52,7 @@ def tables(
         for each in (table for section in report.sections for table in section.tables):
             for suffix in suffixes:
                 save_table(each, folder / f"{each.name}.{suffix}")
-            typer.echo(f"{folder / each.name}.{suffixes[0]}: {each.caption}")
+            typer.echo(f"{files_of(folder / each.name, suffixes)}: {each.caption}")
     except OSError as error:
         raise UserError(
             f"--out {folder}: cannot be written ({error.strerror}); choose another folder"

@@ -1,6 +1,7 @@
 """Make the tidy tables of a run, as `analysis` reads them and `souk export` writes them."""
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +36,10 @@ _TRIAL_COLUMNS: Final = (
     "match", "profile", "modality", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost",
     "seconds",
 )  # fmt: skip
+
+_MONEY: Final = re.compile(r"([A-Z]{0,3}[$€£]|\b[A-Z]{3}\b)\s?\d|\d\s?([$€£]|\b[A-Z]{3}\b)")
+_CODES: Final = {"$": "USD", "€": "EUR", "£": "GBP"}
+"""What stands beside an amount of money, and the codes of signs."""
 
 _PACKED: Final = 10_000
 """The number of rows that are packed at a time."""
@@ -79,7 +84,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     # Before the placebo was a condition of its own, its trials were stored as nudged.
     placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
-    frame["randomised"] = _randomised(records, run)
+    frame["randomised"], frame["currency"] = _randomised(records, run), _currency(records, run)
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
@@ -93,6 +98,17 @@ def _randomised(records: Records, run: str) -> str:
     with records.reading() as connection:
         drawn = (connection.scalar(experiment) or {}).get("attributes") or {}
     return "+".join(name for name in ATTRIBUTES if drawn.get(name))
+
+
+def _currency(records: Records, run: str) -> str:
+    """The currency of the prices on a run's choice cards; empty where there are none."""
+    inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
+    with records.reading() as connection:
+        card = next(iter((connection.scalar(inputs) or {}).get("cards") or [{}]))
+    shown = next(iter(card.get("alternatives") or [{}])) if isinstance(card, dict) else {}
+    found = next((found for _, text in shown.get("facts", []) if (found := _MONEY.search(text))), None)
+    sign = next(filter(None, found.groups()), "") if found else ""
+    return _CODES.get(sign, sign)
 
 
 def _placebos(records: Records, run: str) -> list[str]:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from analysis.reporting.answer import number_text
 from analysis.reporting.sections import NamedTable, Report, Section
-from analysis.tables.frame import COUNTS, INTERVALS, LABELS, counted, heading
+from analysis.tables.frame import COUNTS, INTERVALS, counted, heading, label
 from experiments.console.terminal import new_table
 from experiments.records.tidy_tables import write_table
 
@@ -31,6 +31,7 @@ RESULTS: Final = (
     "p_equivalent",
     EXACT_INTERVAL,
     "p_exact",
+    "blocked",
     BLOCKED_INTERVAL,
     "p_blocked",
     "p_blocked_adjusted",
@@ -299,7 +300,7 @@ def _cell(name: str, value: object, decimals: int | None) -> str:
         return number_text(float(value), None if whole else decimals)
     if value is None or value is pd.NA:
         return ""
-    return escape(LABELS.get(str(value), str(value)) if name == "term" else str(value))
+    return escape(label(value) if name == "term" else str(value))
 
 
 def is_number(value: object) -> bool:

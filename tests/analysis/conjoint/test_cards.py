@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.conjoint.cards import POOLED, bed_rank, chain_family, decile, decile_edges, encode
+from analysis.conjoint.attributes import bed_rank
+from analysis.conjoint.cards import POOLED, chain_family, decile, decile_edges, encode
 from analysis.conjoint.fits import brand_families
 from analysis.tables.errors import AnalysisError
 
@@ -53,7 +54,6 @@ def test_an_absent_attribute_is_left_out_and_said(simulate: Simulate) -> None:
     [
         ({"attr_stars": "many"}, "study.csv: row 1: attr_stars: 'many' is not a number from 0; correct it"),
         ({"attr_breakfast": "maybe"}, "attr_breakfast: 'maybe' is not 1 or 0, yes or no"),
-        ({"price": np.nan}, "column 'price' is missing or empty"),
     ],
 )
 def test_a_broken_value_is_one_line(simulate: Simulate, change: dict[str, object], message: str) -> None:

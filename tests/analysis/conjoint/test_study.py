@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ from tests.support import size
 
 Simulate = Callable[..., pd.DataFrame]
 WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}
-NOT_TIDY = ("fit_statistics", "class_members", "taste_models")
+NOT_TIDY = ("fit_statistics", "class_members", "taste_models", "attributes")
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +202,7 @@ def test_sizes_come_from_labels_or_are_given(analysis: ConjointAnalysis) -> None
 
 def test_json_has_null_for_what_is_undefined(analysis: ConjointAnalysis) -> None:
     document = json.loads(analysis.to_json())
-    assert set(document) == {*analysis.frames, "notes"}
+    assert set(document) == {*analysis.frames, "currency", "notes"}
     assert document["pooling"][0]["estimate"] is None
     assert document["coefficients"][0]["estimate"] == pytest.approx(analysis.coefficients["estimate"][0])
 
@@ -319,11 +318,6 @@ def test_rank_correlation_needs_agents() -> None:
     assert rank_correlation("r", first, first**3)["n_missing"] == 1
     assert "needs 4 or more" in rank_correlation("r", first[:3], first[:3])["note"]
     assert rank_correlation("r", first, 0 * first)["note"] == "all agents have the same value"
-
-
-def test_a_table_without_prices_is_refused(simulate: Simulate, tmp_path: Path) -> None:
-    with pytest.raises(AnalysisError, match="'price'"):
-        analyze_conjoint(simulate(sets=3).drop(columns="price"))
 
 
 @pytest.mark.slow

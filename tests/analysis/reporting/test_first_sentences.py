@@ -24,7 +24,7 @@ CLAIM = re.compile(
 )
 COLUMNS = {
     "95 %": ("estimate", "conf_low", "conf_high"),
-    "95 %, exact": ("estimate", "exact_low", "exact_high"),
+    "95 %, score interval": ("estimate", "exact_low", "exact_high"),
     "95 %, by leaving out each choice set": ("estimate", "by_set_low", "by_set_high"),
     "by the exact test": ("estimate", "exact_low", "exact_high"),
     "95 %, by block": ("blocked", "blocked_low", "blocked_high"),
