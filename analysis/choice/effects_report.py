@@ -147,6 +147,6 @@ def methods_section() -> Section:
         " choice sets counts besides the others, where its error is larger. A row without an interval has"
         " counts: in how many choice sets, or strata, choices went for it, against it, and of how many."
         "\n\nAdjusted p values control the false discovery rate (Benjamini and Hochberg 1995) over all"
-        " rows of a table, of all agents. A test has one adjusted p value: that of an exact test stands in the"
-        " table exact, and a sentence repeats it.",
+        " rows of a table, of all agents. A test has one adjusted p value: that of an exact test stands in"
+        " the table exact, and a sentence repeats it.",
     )
