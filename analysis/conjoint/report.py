@@ -16,8 +16,8 @@ from analysis.conjoint.tastes_report import differing, taste_sections
 from analysis.conjoint.triage import takes
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
-from analysis.tables.readings import CAPTION
 from analysis.tables.frame import counted, label
+from analysis.tables.readings import CAPTION
 
 TWO = 2
 """Decimals of an amount."""
