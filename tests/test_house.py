@@ -26,6 +26,25 @@ def test_files_that_the_recipes_name_are_there() -> None:
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 
+PARSERS: Final = {"interventions/html/tree.py", "interventions/yaml/notations.py"}
+"""The one place that parses and selects; and the check of a selector, which parses nothing."""
+
+
+def test_html_is_parsed_and_searched_in_one_place() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and (
+            (isinstance(node.func, ast.Attribute) and node.func.attr == "css")
+            or (isinstance(node.func, ast.Name) and node.func.id == "LexborHTMLParser")
+        )
+    }
+    assert found == PARSERS
+
+
 OF_OTHERS: Final = {"experiments/episodes/guest_trial.py"}
 """Where what begins so is a mark by which our own page reports, and no sentence."""
 BEGINNING: Final = re.compile(

@@ -15,6 +15,7 @@ from interventions.edits.set_price import SetPrice
 from interventions.errors import CannotEdit
 from interventions.html.numbers import figures
 from interventions.html.placement import lineage
+from interventions.html.tree import select
 from proxy.session import Session
 from proxy.shown_page import ShownPage
 
@@ -85,7 +86,7 @@ def parts_of(key: str, page: ShownPage, session: Session) -> Iterator[str]:
             text = part.text(separator="\n")
             if part.mem_id in outside or len(text) > LONGEST_PART:
                 break
-            if {*map(target, part.css("a[href]"))} - {key, ""}:
+            if {*map(target, select(part, "a[href]"))} - {key, ""}:
                 break
             if any(figure.is_price for figure in figures(text)):
                 yield text

@@ -13,6 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 from environments.browser import run_browsers
 from environments.settling import AWAITED
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
+from interventions.html.tree import select
 from interventions.proposal.cart import Purchase, Sent, shows_line
 from interventions.proposal.checkout import checkout_link, leads_elsewhere
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
@@ -158,7 +159,7 @@ async def cart_page(context: BrowserContext, done: Purchase, render: bool) -> tu
             found = await _look(page, url, done, "row", render)
             if found is not None and any(
                 product_key(a.attributes.get("href") or "", found[0].url) == product_key(done.url)
-                for a in Scan(found[0]).tree.css("a[href]")
+                for a in select(Scan(found[0]).tree, "a[href]")
             ):
                 await page.close()
                 return found
@@ -172,7 +173,7 @@ def _carts(after: Capture, product: str) -> list[str]:
     own = urlsplit(after.url)
     if product_key(after.url) != product_key(product):
         scored[after.url] = 1.0 + 2 * bool(_CART.search(own.path))
-    for node in scan.tree.css("a[href]"):
+    for node in select(scan.tree, "a[href]"):
         address = urljoin(after.url, (node.attributes.get("href") or "").strip()).partition("#")[0]
         parts = urlsplit(address)
         labels = (

@@ -18,6 +18,7 @@ from experiments.pages.download import LARGEST, download
 from interventions.errors import UserError
 from interventions.html import charset
 from interventions.html.content_type import is_json
+from interventions.html.tree import select
 from interventions.proposal.check import faults
 from interventions.proposal.data import FetchedAnswer
 from interventions.proposal.scan import Capture, Scan
@@ -250,7 +251,7 @@ def _likely_listings(product: Capture) -> list[str]:
     scan = Scan(product)
     own = urlsplit(product.url)
     scored: dict[str, float] = {}
-    for index, node in enumerate(scan.tree.css("a[href]")):
+    for index, node in enumerate(select(scan.tree, "a[href]")):
         address = urljoin(product.url, (node.attributes.get("href") or "").strip()).partition("#")[0]
         parts = urlsplit(address)
         if parts.netloc != own.netloc or product_key(address) in ("", scan.key):

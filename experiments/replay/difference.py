@@ -7,13 +7,12 @@ from itertools import zip_longest
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from selectolax.lexbor import LexborHTMLParser
-
 from agents.replay import OVER, origin
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.trajectory import without_screenshot
 from experiments.pages.html_diff import Hunk, html_diff
 from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
+from interventions.html.tree import parse
 
 _CUT_OFF: Final = ("agent_error", "agent_limit")
 """The outcomes of an episode whose agent gave no action for the page that it saw last."""
@@ -145,7 +144,7 @@ def _opened(steps: Iterable[Row]) -> Iterator[Row]:
 
 def _texts(page: str) -> str:
     """The texts of a page, each on a line."""
-    tree = LexborHTMLParser(page)
+    tree = parse(page)
     tree.strip_tags(["script", "style", "noscript", "template"])
     text = tree.body.text(separator="\n") if tree.body else ""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from experiments.traces.traced_trial import TracedStep, TracedTrial
 from experiments.viewer.recorded_page import STYLE, harmless
 from experiments.viewer.screens.trial_screen import acted_on
+from interventions.html.tree import parse
 
 _VERSION: Final = 7
 """Of the format: viewers bring older traces up to date, and refuse newer ones."""
@@ -113,7 +114,7 @@ def _snapshot(
     shown = f"<pre>{html.escape(step.page)}</pre>"
     if is_page:
         shown = harmless(step.page, edited, acted_on(step.span.row["action"]))
-    body = LexborHTMLParser(f"<body>{shown}</body>").body
+    body = parse(f"<body>{shown}</body>").body
     content: Node = ["BODY", {}, *(_nodes(body) if body is not None else [])]
     snapshot = {
         "snapshotName": name,

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
+
+from interventions.html.tree import parse
 
 FRAME_CSP: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -85,7 +87,7 @@ def harmless(page: str, edited: Sequence[str] = (), acted: str = "", start: int 
     """Return the body of a page with nothing in it that can run or ask for anything."""
     if page.count("<") > MOST_TAGS:
         return "<p>This page is too large to be rendered; its source is shown beside it.</p>"
-    body = LexborHTMLParser(page).body
+    body = parse(page).body
     if body is None:
         return ""
     marked = _pattern(edited)

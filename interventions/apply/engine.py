@@ -87,7 +87,7 @@ class EditFailed(Exception):
     """A planned edit could not be made: the page must not be shown."""
 
     def __init__(self, intervention: str, edit: str, role: str, url: str, reason: str) -> None:
-        super().__init__(f"{url}: {intervention}: {edit} {role}: {reason}")
+        super().__init__(": ".join(filter(None, (url, intervention, f"{edit} {role}".strip(), reason))))
         self.intervention, self.edit, self.role, self.url, self.reason = intervention, edit, role, url, reason
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from interventions.edits.place_values import LONGEST, figures_at, pattern_part, value_at, with_cents
 from interventions.errors import CannotEdit
@@ -24,6 +24,7 @@ from interventions.html.numbers import (
 from interventions.html.page import Page, Piece, Where
 from interventions.html.raised import has_raised_cents, with_decimal_signs
 from interventions.html.ranges import PriceSpan, prices
+from interventions.html.tree import parse
 from interventions.yaml.sitemap import Place, SiteMap
 
 _LEVELS, _BESIDE = 3, 80
@@ -272,7 +273,7 @@ class Showing:
         if bare or len(plain := target.node.html or "") > LONGEST:
             return raw
         signed = with_decimal_signs(plain, self.page.usage)
-        return LexborHTMLParser(signed, is_fragment=True).text() if signed != plain else raw
+        return parse(signed, is_fragment=True).text() if signed != plain else raw
 
     def _text(self, target: Target) -> str:
         """The text of a target as it was written, unless an edit has changed it."""

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from interventions.html.shadow import opened
+from interventions.html.tree import parse, select
 
 NUMBER: Final = "data-souk-number"
 """The attribute that numbers the elements of a page, as `drawn.js` writes it."""
@@ -37,8 +38,8 @@ def differences(before: bytes, after: bytes) -> list[dict[str, Any]]:
 def _numbered(page: bytes) -> Iterator[tuple[int, tuple[dict[str, str | None], list[Any]]]]:
     """The elements by their number: attributes and children."""
     # The nodes live only as long as the parser does.
-    tree = LexborHTMLParser(opened(page), scripting=True)
-    nodes = [(node, node.attributes) for node in tree.css(f"[{NUMBER}]")]
+    tree = parse(opened(page), scripting=True)
+    nodes = [(node, node.attributes) for node in select(tree, f"[{NUMBER}]")]
     numbers = {node.mem_id: _number(attributes) for node, attributes in nodes}
     for node, attributes in nodes:
         if (number := numbers[node.mem_id]) is not None:

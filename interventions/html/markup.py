@@ -21,13 +21,19 @@ RAW = frozenset([
 _WS = rb"[\t\n\f\r ]"
 _VALUE = rb"(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|(?P<bare>[^\t\n\f\r >\"'][^\t\n\f\r >]*+)|(?=>))"
 # `=` may start a name. Once a name is followed by `=` a value has to follow: an open quote swallows the rest.
-_ATTRIBUTE = rb"(?P<name>[^\t\n\f\r />][^\t\n\f\r />=]*+)(?:%b*+=%b*+%b|(?!%b*+=))" % (_WS, _WS, _VALUE, _WS)
-_ATTRIBUTES = re.compile(_ATTRIBUTE)
-_TAG = re.compile(
-    rb"<(/?)([a-zA-Z][^\t\n\f\r />]*+)((?:[\t\n\f\r /]++|%b)*+)>" % re.sub(rb"\?P<\w+>", rb"?:", _ATTRIBUTE)
+_NAMED_ATTRIBUTE = rb"(?P<name>[^\t\n\f\r />][^\t\n\f\r />=]*+)(?:%b*+=%b*+%b|(?!%b*+=))" % (
+    _WS,
+    _WS,
+    _VALUE,
+    _WS,
 )
+ATTRIBUTES = re.compile(_NAMED_ATTRIBUTE)
+ATTRIBUTE: Final = re.sub(rb"\?P<\w+>", rb"?:", _NAMED_ATTRIBUTE)
+TAG: Final = rb"<(/?)([a-zA-Z][^\t\n\f\r />]*+)((?:[\t\n\f\r /]++|%b)*+)>" % ATTRIBUTE
+_TAG = re.compile(TAG)
 _REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][0-9a-zA-Z]*);?")
-_COMMENT = re.compile(rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-zA-Z>])[^>]*(?:>|\Z)|</>", re.S)
+COMMENT: Final = rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-zA-Z>])[^>]*(?:>|\Z)|</>"
+_COMMENT = re.compile(COMMENT, re.S)
 
 
 class Tag(NamedTuple):
@@ -64,7 +70,7 @@ def attributes(source: bytes, tag: Tag) -> dict[str, tuple[int, int]]:
     """Return where each attribute's value stands, without quotes; of two with one name the first counts."""
     found: dict[str, tuple[int, int]] = {}
     begin = tag.start + len(tag.name.encode("latin-1")) + 1
-    for match in _ATTRIBUTES.finditer(source, begin, tag.end):
+    for match in ATTRIBUTES.finditer(source, begin, tag.end):
         group = next((g for g in ("double", "single", "bare") if match[g] is not None), None)
         name = match["name"].decode("latin-1").lower()
         found.setdefault(name, match.span(group) if group else (match.end(), match.end()))

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Literal, NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from interventions.errors import CannotEdit
 from interventions.html import charset
@@ -38,6 +38,7 @@ from interventions.html.placement import (
 from interventions.html.raised import missing_signs
 from interventions.html.source_page import ReadPage
 from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
+from interventions.html.tree import parse
 
 Where = Literal["before", "after", "prepend", "append"]
 
@@ -364,7 +365,7 @@ class Page(ReadPage):
             shown[marker] = shown.get(marker, b"") + splice.shown
         expected = unmark(self.tree.html or "")
         for marker, markup in shown.items():
-            expected = expected.replace(marker, LexborHTMLParser(markup, is_fragment=True).html or "")
+            expected = expected.replace(marker, parse(markup, is_fragment=True).html or "")
         if self._parse(apply(self.source, doubtful)).html != expected:
             raise CannotEdit(
                 "the markup around the target is too irregular for a safe edit", doubtful[0].owner

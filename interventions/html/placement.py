@@ -2,7 +2,7 @@
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -13,7 +13,7 @@ STRUCTURAL = frozenset(["html", "head", "table", "tbody", "thead", "tfoot", "tr"
 
 # Start tags that the parser does not put into a formatting element which was left open ...
 # fmt: off
-_BLOCKS = frozenset([
+BLOCKS: Final = frozenset([
     "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl",
     "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
     "hgroup", "li", "main", "menu", "nav", "ol", "p", "search", "section", "summary", "ul",
@@ -141,13 +141,13 @@ def is_settled(source: bytes, position: int, parent: LexborNode | None, followin
             return False
         name = token.tag.name
         if token.tag.closing:
-            if following is not None or name != parent.tag or not (name in _BLOCKS or name == "span"):
+            if following is not None or name != parent.tag or not (name in BLOCKS or name == "span"):
                 return False
             following, parent = parent.next, parent.parent
         else:
             if following is None or following.tag != name:
                 return False
-            if name not in _BLOCKS:
+            if name not in BLOCKS:
                 return name in _PHRASING
             following, parent = following.first_child, following
     return False

@@ -14,6 +14,7 @@ from interventions.html.markup import Tag, attributes, tag_at
 from interventions.html.numbers import NumberUsage, one_line
 from interventions.html.placement import End, element_end, lineage
 from interventions.html.shadow import closed, opened
+from interventions.html.tree import parse, select
 
 _SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
 # Chromium moves elements that are nested deeper than 512 levels.
@@ -155,14 +156,14 @@ class ReadPage:
     def _search(self, css: str, root: LexborNode | None) -> list[LexborNode]:
         # `div.main span.price` is looked for in the one `div.main`: every search walks over all elements.
         if root is None and css.startswith("head ") and self.tree.head and "," not in css:
-            return list(self.tree.head.css(css))
+            return select(self.tree.head, css)
         if root is None and css == "body":
             return [self.tree.body] if self.tree.body else []
         if root is None and "," not in css and (scope := _SCOPE.match(css)):
             around = self.find(scope[1])
             if len(around) <= 1:
-                return around and list(around[0].css(css))
-        return list((root or self.tree).css(css))
+                return around and select(around[0], css)
+        return select(root or self.tree, css)
 
     @property
     def _codec(self) -> str:
@@ -173,7 +174,7 @@ class ReadPage:
         # Before the first tag it would be a text, and open the body.
         source = source.removeprefix(codecs.BOM_UTF8)
         utf8 = self.decoded or self.codec == "utf-8"
-        return LexborHTMLParser(source if utf8 else source.decode(self.codec, "replace"), scripting=True)
+        return parse(source if utf8 else source.decode(self.codec, "replace"), scripting=True)
 
     def _restore(self, source: bytes) -> bytes:
         if self._has_shadows:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.tree import select
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button
 from interventions.proposal.ratings import is_drawn, shown_ratings
 from interventions.proposal.roles import Confidence, FoundRole, as_lasting, box_of, value_of, with_places
@@ -63,7 +64,7 @@ def kinds_of_cards(scan: Scan) -> list[ProposedCards]:
     kinds, taken = list[ProposedCards](), set[int]()
     for _, found in sorted(scored, key=lambda item: -item[0]):
         lineage = {a.mem_id for node in found.nodes for a in (node, *ancestors(node))}
-        held = {inner.mem_id for node in found.nodes for inner in node.css("*")}
+        held = {inner.mem_id for node in found.nodes for inner in select(node, "*")}
         if not taken & (lineage | held):
             taken.update(node.mem_id for node in found.nodes)
             kinds.append(found)
@@ -149,7 +150,7 @@ def _container(scan: Scan, cards: ProposedCards) -> tuple[str | None, list[Lexbo
 def _holds_several(scan: Scan, card: LexborNode) -> bool:
     """Return whether several products stand in it, each with its own price, as in the row of a table."""
     holders: dict[int, str] = {}
-    for link in card.css("a[href]"):
+    for link in select(card, "a[href]"):
         href = link.attributes.get("href") or ""
         if not scan.is_product_link(href) or is_cart_button(link):
             continue
@@ -175,7 +176,7 @@ def _leads_to(scan: Scan, card: LexborNode) -> str:
 
 
 def _link(scan: Scan, card: LexborNode) -> LexborNode | None:
-    links = [a for a in card.css("a[href]") if scan.is_product_link(a.attributes.get("href") or "")]
+    links = [a for a in select(card, "a[href]") if scan.is_product_link(a.attributes.get("href") or "")]
     by_key: dict[str, list[LexborNode]] = defaultdict(list)
     for link in links:
         key = scan.address(link.attributes.get("href") or "")
@@ -198,7 +199,7 @@ def _is_price(value: str) -> bool:
 
 
 def _name(scan: Scan, card: LexborNode) -> LexborNode | None:
-    headings = [n for n in card.css("h1, h2, h3, h4, h5, h6, [itemprop=name]") if text(n)]
+    headings = [n for n in select(card, "h1, h2, h3, h4, h5, h6, [itemprop=name]") if text(n)]
     link = _link(scan, card)
     node = next(iter(headings), None) or (link if link is not None and text(link) else None)
     if node is None or names_price(text(node)):
@@ -223,7 +224,7 @@ def _title(scan: Scan, card: LexborNode) -> LexborNode | None:
 
 
 def _rating(scan: Scan, card: LexborNode) -> LexborNode | None:
-    return next((node for node, _ in shown_ratings(card.css("*"))), None)
+    return next((node for node, _ in shown_ratings(select(card, "*"))), None)
 
 
 def _stars(rating: LexborNode | None) -> LexborNode | None:
@@ -245,7 +246,7 @@ def _stock(scan: Scan, card: LexborNode) -> LexborNode | None:
 
 
 def _button(scan: Scan, card: LexborNode) -> LexborNode | None:
-    return next((n for n in card.css("button, input, a") if is_cart_button(n)), None)
+    return next((n for n in select(card, "button, input, a") if is_cart_button(n)), None)
 
 
 def _attributes(found: Sequence[tuple[LexborNode, LexborNode | None]], part: str) -> Iterator[Place]:
@@ -253,7 +254,7 @@ def _attributes(found: Sequence[tuple[LexborNode, LexborNode | None]], part: str
     seen: dict[str, list[tuple[LexborNode, LexborNode | None]]] = {}
     for card, shown in found:
         value = text(shown) if shown is not None else ""
-        for node in card.css("*"):
+        for node in select(card, "*"):
             for name, attribute in node.attributes.items():
                 if value and attribute and _REPEATED[part](node, name) and _same(part, attribute, value):
                     seen.setdefault(f"{node.tag} {name}", []).append((card, node))
@@ -266,7 +267,7 @@ def _more_ratings(found: Sequence[tuple[LexborNode, LexborNode | None]]) -> Iter
     """The other elements and attributes that show a card's rating."""
     seen: dict[tuple[str | None, str | None], list[tuple[LexborNode, LexborNode | None, Place]]] = {}
     for card, first in found:
-        for node, place in shown_ratings(card.css("*")) if first is not None else ():
+        for node, place in shown_ratings(select(card, "*")) if first is not None else ():
             if node.mem_id != (first.mem_id if first is not None else 0):
                 seen.setdefault((node.tag, place.attribute), []).append((card, node, place))
     for places in seen.values():
@@ -286,7 +287,7 @@ def _loosely(found: Sequence[tuple[LexborNode, LexborNode | None]]) -> str | Non
 
 
 def _innermost(card: LexborNode, shows: Callable[[str], object]) -> Iterator[LexborNode]:
-    for node in card.css("*"):
+    for node in select(card, "*"):
         silent = node.tag in ("script", "style", "option")
         if not silent and shows(text(node)) and not any(shows(text(child)) for child in node.iter()):
             yield node

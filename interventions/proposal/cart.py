@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.tree import select
 from interventions.proposal.roles import FoundRole, with_places
 from interventions.proposal.scan import (
     Capture,
@@ -138,7 +139,7 @@ def _row(scan: Scan, purchase: Purchase, kind: str) -> LexborNode | None:
         for around in ancestors(link):
             if around.tag in ("main", "form", "table", "tbody") or len(text(around)) > 600:
                 break
-            prices = [node for node in around.css("*") if _innermost_price(node, purchase.price)]
+            prices = [node for node in select(around, "*") if _innermost_price(node, purchase.price)]
             if not prices or purchase.name not in text(around):
                 continue
             held = held or around
@@ -180,7 +181,7 @@ def _is_price(node: LexborNode, price: Decimal | None) -> bool:
 def _row_link(scan: Scan, row: LexborNode, purchase: Purchase) -> LexborNode | None:
     links = [
         a
-        for a in row.css("a[href]")
+        for a in select(row, "a[href]")
         if _address(scan, a.attributes.get("href") or "") == _address(scan, purchase.url)
     ]
     return next((a for a in links if text(a) == purchase.name), next(iter(links), None))
@@ -188,7 +189,7 @@ def _row_link(scan: Scan, row: LexborNode, purchase: Purchase) -> LexborNode | N
 
 def _row_name(row: LexborNode, name: str) -> LexborNode | None:
     return next(
-        (n for n in row.css("*") if text(n) == name and not any(text(c) == name for c in n.iter())), None
+        (n for n in select(row, "*") if text(n) == name and not any(text(c) == name for c in n.iter())), None
     )
 
 
@@ -196,7 +197,7 @@ def _row_prices(
     row: LexborNode, price: Decimal | None, pieces: int
 ) -> tuple[LexborNode | None, LexborNode | None]:
     """The elements that show the price of one piece, and the sum of the line."""
-    nodes = [n for n in row.css("*") if _innermost_price(n, price) and not is_former_price(n)]
+    nodes = [n for n in select(row, "*") if _innermost_price(n, price) and not is_former_price(n)]
     values = [number(text(n)) for n in nodes]
     one = (
         price
@@ -219,7 +220,7 @@ def _quantity(row: LexborNode, pieces: int | None) -> LexborNode | None:
     """
     fields = [
         node
-        for node in row.css("input")
+        for node in select(row, "input")
         if (node.attributes.get("type") or "text") in ("text", "number", "tel")
     ]
     for node in fields:
@@ -233,7 +234,7 @@ def _quantity(row: LexborNode, pieces: int | None) -> LexborNode | None:
             return node
     if pieces is not None and len(fields) == 1 and fields[0].attributes.get("value") == str(pieces):
         return fields[0]
-    for node in row.css("*"):
+    for node in select(row, "*"):
         value = text(node)
         says = pieces is not None and number(value) == pieces and re.fullmatch(r"\W*\d+\W*x?\W*", value)
         if says and not any(text(inner) for inner in node.iter()):
@@ -268,7 +269,7 @@ def totals_on(scan: Scan, purchase: Purchase, pieces: int) -> list[Place]:
 
 def _sums(scan: Scan, row: LexborNode | None, price: Decimal, pieces: int) -> Iterator[tuple[Place, str]]:
     root = scan.tree.root
-    inside = {row.mem_id, *(node.mem_id for node in row.css("*"))} if row is not None else set()
+    inside = {row.mem_id, *(node.mem_id for node in select(row, "*"))} if row is not None else set()
     for node, value in scan.innermost(lambda value: number(value) == price * pieces):
         if not _is_price(node, price) or node.mem_id in inside or is_aside(node) or is_former_price(node):
             continue
@@ -293,4 +294,4 @@ def own_page(scan: Scan, others: Sequence[Scan], row: LexborNode | None = None, 
     # A line of the cart may be on every page; then anything that is on this page only.
     rest = (css for node in scan.visible for css in names(node))
     candidates = chain(near, [own] if own else [], rest)
-    return next((css for css in candidates if not any(other.tree.css(css) for other in others)), "")
+    return next((css for css in candidates if not any(select(other.tree, css) for other in others)), "")

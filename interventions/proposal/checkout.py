@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.tree import select
 from interventions.proposal.cart import Purchase, cart_roles, own_page, totals_on
 from interventions.proposal.phrases import is_cart_button, opens_checkout, says_order
 from interventions.proposal.roles import FoundRole, with_places
@@ -85,7 +86,7 @@ def checkout_roles(
 
 def _there_only(place: Place, purchase: Purchase) -> Place:
     """A place that finds nothing on the other pages, where any price might be taken for the total."""
-    if not any(Scan(page).tree.css(place.css) for page in _others(purchase)):
+    if not any(select(Scan(page).tree, place.css) for page in _others(purchase)):
         return place
     page = checkout_page(purchase)
     return place.model_copy(update={"css": f"html:has({page}) {place.css}"}) if page else place
@@ -98,8 +99,8 @@ def _others(purchase: Purchase) -> list[Capture]:
 
 def _matches(scan: Scan, role: FoundRole, place: Place) -> bool:
     """Whether places of a role find already what another place finds."""
-    known = {node.mem_id for each in role.places for node in scan.tree.css(each.css)}
-    return all(node.mem_id in known for node in scan.tree.css(place.css))
+    known = {node.mem_id for each in role.places for node in select(scan.tree, each.css)}
+    return all(node.mem_id in known for node in select(scan.tree, place.css))
 
 
 def _joined(lines: dict[str, FoundRole], there: dict[str, FoundRole]) -> Iterator[tuple[str, FoundRole]]:

@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
+from interventions.html.tree import select
 from interventions.proposal.facts import JSON_LD, objects, products_in_json_ld
 from interventions.proposal.scan import Scan, number
 from interventions.proposal.selectors import unique_selector
@@ -47,7 +48,7 @@ def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator
     """
     if next(products_in_json_ld(scan), None) is not None:
         yield FoundData(_JSON_LD_RULE, "Product", "JSON-LD of the type Product")
-    for node in scan.tree.css("script"):
+    for node in select(scan.tree, "script"):
         kind = (node.attributes.get("type") or "").lower()
         if kind == "application/ld+json" or node.attributes.get("src"):
             continue
@@ -116,7 +117,7 @@ def _script_selector(scan: Scan, node: LexborNode) -> str | None:
         if found["name"]
         else None
     )
-    return css if css and len(root.css(css)) == 1 else None
+    return css if css and len(select(root, css)) == 1 else None
 
 
 def _document(node: LexborNode) -> Document | None:

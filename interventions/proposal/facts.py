@@ -6,6 +6,7 @@ from typing import Any
 
 from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
+from interventions.html.tree import select
 from interventions.proposal.scan import Scan, ancestors, number, squeezed, text
 
 JSON_LD = 'script[type="application/ld+json"]'
@@ -56,14 +57,14 @@ def stated_facts(scan: Scan) -> Facts:
     if (product := next(products_in_json_ld(scan), None)) is not None:
         _from_json_ld(facts, product)
     for part, name in _MICRODATA.items():
-        for node in scan.tree.css(f'[itemprop~="{name}"], [property="{name}"], [property$=":{name}"]'):
+        for node in select(scan.tree, f'[itemprop~="{name}"], [property="{name}"], [property$=":{name}"]'):
             if part != "name" or _of_product(node):
                 source = f"microdata (itemprop={name})" if "itemprop" in node.attributes else f"RDFa ({name})"
                 facts.add(part, node.attributes.get("content") or text(node), source)
                 break
     for part, properties in _META.items():
         for name in properties:
-            for node in scan.tree.css(f'meta[property="{name}"], meta[name="{name}"]'):
+            for node in select(scan.tree, f'meta[property="{name}"], meta[name="{name}"]'):
                 facts.add(part, node.attributes.get("content"), f"meta {name}")
     if "ratings" in facts.values:
         facts.add("reviews", facts.values["ratings"], facts.sources["ratings"])
@@ -72,7 +73,7 @@ def stated_facts(scan: Scan) -> Facts:
 
 def products_in_json_ld(scan: Scan) -> Iterator[dict[str, Any]]:
     """Yield the Product objects in a page's JSON-LD."""
-    for node in scan.tree.css(JSON_LD):
+    for node in select(scan.tree, JSON_LD):
         try:
             root = Document(node.text()).root
         except CannotEdit:

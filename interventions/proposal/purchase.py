@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.tree import select
 from interventions.proposal.cart import Purchase, Sent, cart_page, cart_roles
 from interventions.proposal.checkout import checkout_page, checkout_roles
 from interventions.proposal.phrases import says_add, says_cart, says_checkout
@@ -239,8 +240,9 @@ def _ids(purchase: Purchase) -> set[str]:
     parts = urlsplit(purchase.url)
     found = {value for _, value in parse_qsl(parts.query)} | set(filter(None, unquote(parts.path).split("/")))
     found |= set(re.findall(r"\d+", parts.path))
-    for node in Scan(purchase.before).tree.css(
-        "input[type=hidden][value], [data-id], [data-product-id], [data-sku], button[value]"
+    for node in select(
+        Scan(purchase.before).tree,
+        "input[type=hidden][value], [data-id], [data-product-id], [data-sku], button[value]",
     ):
         for name in ("value", "data-id", "data-product-id", "data-sku"):
             if (value := node.attributes.get(name)) and not _NO_IDS.search(node.attributes.get("name") or ""):
@@ -257,7 +259,7 @@ def _id_segment(path: str, ids: set[str]) -> str | None:
 def _id_role(purchase: Purchase, value: str) -> FoundRole | None:
     scan = Scan(purchase.before)
     root = scan.tree.root
-    for node in scan.tree.css("input[type=hidden][value], [data-product-id], [data-id], button[value]"):
+    for node in select(scan.tree, "input[type=hidden][value], [data-product-id], [data-id], button[value]"):
         if _NO_IDS.search(node.attributes.get("name") or ""):
             continue
         for name in ("value", "data-product-id", "data-id"):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from selectolax.lexbor import LexborNode
 
 from interventions.html.numbers import figures
+from interventions.html.tree import select
 from interventions.proposal.phrases import REVIEWS
 from interventions.proposal.scan import called, number, text
 from interventions.yaml.sitemap import Place
@@ -57,7 +58,7 @@ def _in_words(node: LexborNode) -> Place | None:
 def is_drawn(box: LexborNode, node: LexborNode | None) -> bool:
     """Tell whether `box` draws the rating of `node`: no text says it, or something is as wide as it."""
     in_words = node is not None and any(place.attribute is None for _, place in shown_ratings([node]))
-    styles = (each.attributes["style"] or "" for each in box.css("[style]"))
+    styles = (each.attributes["style"] or "" for each in select(box, "[style]"))
     return not in_words or any(_WIDTH.fullmatch(style) for style in styles)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.tree import select
 from interventions.proposal.facts import Facts
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button, says_add
 from interventions.proposal.ratings import ANY, is_drawn, rating_percent, rating_text, shown_ratings
@@ -146,7 +147,7 @@ class _Search:
     def _in_attributes(self, name: str) -> Iterator[Place]:
         """Where an attribute that readers are given says the name."""
         for attribute in ("alt", "aria-label", "title"):
-            for node in self.scan.tree.css(f"body [{attribute}]"):
+            for node in select(self.scan.tree, f"body [{attribute}]"):
                 says = name in (node.attributes.get(attribute) or "") and self.in_main(node)
                 if says and (css := self.selector(node)):
                     yield Place(css=css, attribute=attribute)
@@ -328,7 +329,7 @@ class _Search:
             ".product-description",
             ".product__description",
         ):
-            for node in self.scan.tree.css(css):
+            for node in select(self.scan.tree, css):
                 if node.tag != "meta" and self.in_main(node):
                     return self.found("product.description", node, "medium", f"matches {css}")
         return None

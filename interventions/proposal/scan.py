@@ -8,12 +8,14 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
+from interventions.errors import CannotEdit, UserError
 from interventions.html.numbers import Figure
 from interventions.html.raised import with_decimal_signs
 from interventions.html.ranges import prices
 from interventions.html.shadow import SHADOW, opened
+from interventions.html.tree import parse, select
 from interventions.yaml.sitemap import product_key
 
 _SILENT = frozenset(["script", "style", "template", "noscript", "svg", "head", "title", "option"])
@@ -49,7 +51,10 @@ class Scan:
         self.url, self.key = capture.url, product_key(capture.url)
         source = with_decimal_signs(opened(capture.html.encode(errors="replace")).decode())
         source = _BREAK.sub(" ", source)  # `Lamp 10<br>9.50` is not 109.50
-        self.tree = LexborHTMLParser(source, scripting=True)
+        try:
+            self.tree = parse(source, scripting=True)
+        except CannotEdit as error:
+            raise UserError(f"{self.url}: {error}; map another page") from None
         self.order: dict[int, int] = {}
         self.nodes: list[LexborNode] = []
         for index, node in enumerate(self.tree.root.traverse() if self.tree.root else ()):
@@ -60,7 +65,7 @@ class Scan:
     def by_query(self) -> frozenset[str]:
         """The keys of addresses whose query says which product is meant, as in `/item?id=1`."""
         queries: dict[str, set[str]] = {}
-        for node in self.tree.css("a[href]"):
+        for node in select(self.tree, "a[href]"):
             href = (node.attributes.get("href") or "").strip()
             if "?" in href and (query := _query(href, self.url)):
                 queries.setdefault(product_key(href, self.url), set()).add(query)

@@ -6,6 +6,7 @@ from itertools import combinations, islice, product, takewhile
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.tree import select
 from interventions.proposal.scan import ancestors, label
 
 _MOST_PARTS = 2
@@ -104,7 +105,7 @@ def unique_selector(
         if part is None:
             return None
         parts.append(part)
-        left = [(root, node) for root, node in left if not root.css(part)]
+        left = [(root, node) for root, node in left if not select(root, part)]
     return ", ".join(parts) if parts and not left else None
 
 
@@ -122,13 +123,13 @@ def _right_everywhere(
     """The first selector that finds in no root a wrong element; best one that finds something in all."""
     second_best = None
     for selector in candidates:
-        found = [([n.mem_id for n in root.css(selector)], wanted) for root, wanted in roots]
+        found = [([n.mem_id for n in select(root, selector)], wanted) for root, wanted in roots]
         if any(ids and (wanted is None or ids != [wanted.mem_id]) for ids, wanted in found):
             continue
         complete = all(ids or wanted is None for ids, wanted in found)
-        if complete and (elsewhere is None or not elsewhere.css(selector)):
+        if complete and (elsewhere is None or not select(elsewhere, selector)):
             return selector
-        if second_best is None and root.css(selector):
+        if second_best is None and select(root, selector):
             second_best = selector
     return second_best
 
@@ -139,7 +140,7 @@ def _right_in_all(
     """The selectors that find the given element in each root, and nothing else."""
     for selector in candidates:
         wanted = [[node.mem_id] if node is not None else [] for _, node in roots]
-        if [[found.mem_id for found in root.css(selector)] for root, _ in roots] == wanted:
+        if [[found.mem_id for found in select(root, selector)] for root, _ in roots] == wanted:
             yield selector
 
 
@@ -153,12 +154,12 @@ def common_selector(
     wanted = {node.mem_id for node in nodes}
     candidates = _by_place(nodes[0], root, slug) if by_place else _named(nodes[0], root, slug)
     for selector in candidates:
-        found = {node.mem_id for node in root.css(selector)}
+        found = {node.mem_id for node in select(root, selector)}
         if not wanted <= found or len(found) > len(wanted) * _TOO_MANY:
             continue
         # Tags alone are on every page; what stands in a card is on few.
         for held in ("",) if _NAME.search(selector) else (*_CONTENTS, ""):
-            if {node.mem_id for node in root.css(f"{selector}{held}")} == wanted:
+            if {node.mem_id for node in select(root, f"{selector}{held}")} == wanted:
                 return f"{selector}{held}"
     return None
 
@@ -172,7 +173,7 @@ def column(row: LexborNode, node: LexborNode) -> str | None:
         for own in (*(f"{outer.tag}.{name}" for name in classes), f"{outer.tag}:nth-child({_number(outer)})"):
             inner = next(iter(names(node)), node.tag or "*")
             for selector in (own, f"{own} {inner}", f"{own} {node.tag}"):
-                if [found.mem_id for found in row.css(selector)] == [node.mem_id]:
+                if [found.mem_id for found in select(row, selector)] == [node.mem_id]:
                     return selector
     return None
 

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from interventions.html.tree import parse, select
 from interventions.proposal.cards import ProposedCards, card_roles, find_cards, kinds_of_cards
 from interventions.proposal.data import FetchedAnswer, fetched_data
 from interventions.proposal.embedded import FoundData, embedded_data
@@ -121,7 +122,7 @@ def propose(
     facts = stated_facts(page)
     found = list(product_roles(page, facts, frozenset(own_cards), other))
     found += _cards(page, other)
-    sources = {product_key(capture.url): LexborHTMLParser(capture.html) for capture in raw}
+    sources = {product_key(capture.url): parse(capture.html) for capture in raw}
     roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
     data = (*_data(page, other, roles), *fetched_data(answers, _all_shown(page, other, roles)))
     pages = _page_types(page, other, roles)
@@ -142,7 +143,7 @@ def first_product(capture: Capture) -> str | None:
     cards = find_cards(scan)
     if cards is None:
         return None
-    inside = {inner.mem_id for card in cards.nodes for inner in (card, *card.css("*"))}
+    inside = {inner.mem_id for card in cards.nodes for inner in (card, *select(card, "*"))}
     sells = any(is_cart_button(n) and n.mem_id not in inside and not is_aside(n) for n in scan.visible)
     # A product's price stands after its heading, and leads nowhere; the sum of a header's basket does.
     below = {n.mem_id for n in dropwhile(lambda n: n.tag != "h1", scan.visible)} - inside
@@ -164,7 +165,7 @@ def _cards(page: Scan, other: Scan | None) -> Iterator[FoundRole]:
     seen: dict[str, str] = {}
     for scan in filter(None, (other, page)):
         for cards in kinds_of_cards(scan):
-            known = {node.mem_id for css in seen.values() for node in scan.tree.css(css)}
+            known = {node.mem_id for css in seen.values() for node in select(scan.tree, css)}
             if all(node.mem_id in known for node in cards.nodes):
                 continue
             kind = _kind(cards, seen) if seen else "item"
@@ -187,8 +188,8 @@ def _kind(cards: ProposedCards, taken: Container[str]) -> str:
 
 def _overlaps(css: str, others: Collection[str], scans: Iterable[Scan | None]) -> bool:
     for scan in filter(None, scans):
-        own = [node for node in scan.tree.css(css)]
-        rest = [node for other in others for node in scan.tree.css(other)]
+        own = select(scan.tree, css)
+        rest = [node for other in others for node in select(scan.tree, other)]
         for these, those in ((own, rest), (rest, own)):
             ids = {node.mem_id for node in these}
             if any(a.mem_id in ids for node in those for a in (node, *ancestors(node))):
@@ -229,7 +230,7 @@ def _shown(scan: Scan, page: Scan, roles: dict[str, FoundRole]) -> dict[str, tup
     item = [roles.get(f"item{part}") for part in ("", ".link", ".name", ".price")]
     card, link, name, price = item
     if scan is not page and card and link and name and price:
-        for node in scan.tree.css(card.places[0].css):
+        for node in select(scan.tree, card.places[0].css):
             found = [node.css_first(role.places[0].css) for role in (link, name, price)]
             if all(found):
                 a, title, cost = (n for n in found if n is not None)

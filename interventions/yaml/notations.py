@@ -13,7 +13,7 @@ _NOTHING = LexborHTMLParser("")
 def check_css(selector: str) -> str:
     """Return the selector if it is valid. Raises ValueError."""
     try:
-        _NOTHING.css(selector)
+        _NOTHING.css_first(selector)
     except SelectolaxError:
         raise ValueError(f'"{selector}" is not a CSS selector; check brackets and quotes') from None
     return selector

@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
+
+from interventions.html.tree import parse, select
 
 _LETTER: Final = re.compile(r"([A-Z])(?::|$)")
 _COUNT: Final = re.compile(
@@ -47,11 +49,11 @@ def read_card_page(html: str) -> CardPage | None:
     Returns None where the HTML shows neither a way to answer a card nor the number of its options. Of a card
     within another page (its heading is no part of the form) the text is the heading and the form.
     """
-    tree = LexborHTMLParser(html)
+    tree = parse(html)
     control = tree.css_first('[bid][name="answer"]')
     if control is None and not _COUNT.search(_text(tree.body)):
         return None
-    alerts = tree.css('[role="alert"]')
+    alerts = select(tree, '[role="alert"]')
     for alert in alerts:
         alert.decompose()
     form, heading = _form_of(control), tree.css_first("h1")
@@ -61,7 +63,7 @@ def read_card_page(html: str) -> CardPage | None:
     count = _COUNT.search(text)
     page = CardPage(text, problem=bool(alerts), count=_WORDS.index(count[1].lower()) + 2 if count else 0)
     if scope is not None:
-        _read_parts(page, scope.css("h2, dt, dd, input, button"))
+        _read_parts(page, select(scope, "h2, dt, dd, input, button"))
     return page
 
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from urllib.parse import urldefrag
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from agents.simulated.readers.product_page import add_to_cart_button, read_facts, text_of
+from interventions.html.tree import parse, select
 
 _SEARCH_NAMES = ("q", "s", "search")
 
@@ -36,7 +37,7 @@ def read_cards(html: str) -> tuple[ListedProduct, ...]:
     cards: list[ListedProduct] = []
     around: set[int] = set()
     # Backwards, so that what is inside comes before what is around it: a list of cards is no card.
-    for node in reversed(LexborHTMLParser(html).css("li, article")):
+    for node in reversed(select(parse(html), "li, article")):
         if node.mem_id not in around and (card := _read_card(node)):
             cards.append(card)
             parent = node.parent
@@ -48,7 +49,7 @@ def read_cards(html: str) -> tuple[ListedProduct, ...]:
 
 def search_field(html: str) -> str | None:
     """Return the bid of the first field that looks like the shop's search; None without one."""
-    for node in LexborHTMLParser(html).css("input[bid]"):
+    for node in select(parse(html), "input[bid]"):
         attributes = {name: (value or "").lower() for name, value in node.attributes.items()}
         named = f"{attributes.get('placeholder', '')} {attributes.get('aria-label', '')}"
         if (
@@ -61,7 +62,7 @@ def search_field(html: str) -> str | None:
 
 
 def _read_card(node: LexborNode) -> ListedProduct | None:
-    link = next((link for link in node.css("a[bid][href]") if text_of(link)), None)
+    link = next((link for link in select(node, "a[bid][href]") if text_of(link)), None)
     if link is None:
         return None
     title = text_of(link)

@@ -7,6 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from agents.simulated.readers.facts import price_in, rating_in, reviews_in
 from environments.shown_product import ShownProduct
+from interventions.html.tree import parse, select
 from interventions.proposal.phrases import is_cart_button
 
 _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a document
@@ -37,7 +38,7 @@ def read_product_page(html: str, told: ShownProduct | None = None) -> ProductPag
 
     `told`: what stands at the site map's roles, where there is a map. It comes before what the text says.
     """
-    tree, told = LexborHTMLParser(html), told or NOT_TOLD
+    tree, told = parse(html), told or NOT_TOLD
     button, options = _controls(tree, told.add_to_cart or add_to_cart_button(tree))
     title, text = "", text_of(tree.body)
     after = text  # header, menu and title tell no facts
@@ -60,7 +61,7 @@ def read_product_page(html: str, told: ShownProduct | None = None) -> ProductPag
 def _controls(tree: LexborHTMLParser, button: str | None) -> tuple[str | None, tuple[tuple[str, ...], ...]]:
     """The bid of the button, and the radio buttons before it: those after it belong to other forms."""
     groups: dict[str, list[str]] = {}
-    for node in tree.css("[bid]"):
+    for node in select(tree, "[bid]"):
         bid = node.attributes["bid"] or ""
         if bid == button:
             return bid, tuple(map(tuple, groups.values()))
@@ -79,7 +80,7 @@ def add_to_cart_button(scope: LexborHTMLParser | LexborNode) -> str | None:
 
     Labels are told as `souk interventions map` tells them, in its languages.
     """
-    return next((node.attributes["bid"] for node in scope.css("[bid]") if is_cart_button(node)), None)
+    return next((node.attributes["bid"] for node in select(scope, "[bid]") if is_cart_button(node)), None)
 
 
 def text_of(node: LexborNode | None) -> str:

@@ -25,6 +25,7 @@ from tests.interventions.shop_pages import (
     product_page,
     shop_page,
 )
+from tests.support import size
 
 SITE = load_site_map("onestopmarket")
 NUDGE = {"insert_text": {"after": "product.title", "text": "This product is a best seller!"}}
@@ -55,6 +56,25 @@ def inserted(before: bytes, after: bytes) -> bytes:
     while before[start:] != after[end:]:
         start, end = start - 1, end - 1
     return after[start:end]
+
+
+LISTS: st.SearchStrategy[list[str]] = st.lists(
+    st.sampled_from(["h1", "body > h1", ".name", "div *", "h1, .name", ":is(h1, .name)"]),
+    min_size=1,
+)
+
+
+@given(LISTS)
+@settings(max_examples=size(20, 200))
+def test_a_selector_of_several_finds_each_element_once(selectors: list[str]) -> None:
+    css = ", ".join(selectors)
+    site = SiteMap.model_validate({"name": "t", "pages": {"product": "h1"}, "roles": {"product.title": css}})
+    body = b"<body><p class=name>X</p><h1 class=name>Lamp</h1><div id=top><b class=name>Y</b></div>"
+    tree = LexborHTMLParser(body)
+    found = {node.mem_id for each in selectors for node in tree.css(each)}
+    nudge = {"insert_text": {"after": "product.title", "text": "Best seller"}}
+    (receipt,) = run(body, treatment(nudge, product=None), site=site).receipts
+    assert receipt.matches == len(found)
 
 
 # What only the parser makes
