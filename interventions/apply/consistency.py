@@ -300,7 +300,8 @@ def _on_page(view: MappedPage) -> Iterator[Sighting]:
             role = f"{showing.group}.{part}"
             for target in showing.all(f"product.{part}"):
                 if (value := showing.number(target, role)) is not None:
-                    yield Sighting(key, part, value, role, view.page.url, tolerance_at(target.place))
+                    tolerance = max(tolerance_at(target.place), showing.rounding(target, role))
+                    yield Sighting(key, part, value, role, view.page.url, tolerance)
     for embedded in view.documents():
         for data in embedded.rules:
             yield from _in_data(embedded.document, data, view.site, view.page.url, view.product)

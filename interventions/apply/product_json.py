@@ -204,7 +204,7 @@ def _written(
         return machine.write(_multiplied(change(machine.value / factor), factor))
     source, written = _read(old)
     found = prices(written.text)
-    if len(found) != 1:
+    if len(found) != 1 or not found[0].is_clear:
         raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
     figure, new = found[0], change(found[0].signed)
     parts = figure.changes(new) if isinstance(figure, PriceSpan) else [figure.put(new)]

@@ -1,6 +1,8 @@
 """Read the figure that a text at a place of the site map shows."""
 
+import re
 from decimal import Decimal
+from typing import Final
 
 from interventions.html.numbers import (
     UNKNOWN,
@@ -15,6 +17,12 @@ from interventions.html.ranges import prices, prices_within
 from interventions.yaml.limited import search
 from interventions.yaml.sitemap import Place
 
+_REVIEWS: Final = re.compile(
+    r"""[\s)]*(?:\w{1,12}\s+)?(?:reviews?|ratings?|bewertung|rezension|avis\b|reseñ|opini|valoraci|recension|avalia
+    |beoordel|отзыв|відгук|recenz|değerlend|レビュー|件|评价|評價|리뷰)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What follows the number of reviews where a text has another number, as of questions."""
 LONGEST = 2000
 """The longest text, in characters, in which a figure is looked for."""
 
@@ -39,12 +47,16 @@ def figures_at(
         return [machine]
     can_be_range = not (place.scale or place.part or usage.whole or usage.per_unit)
     found = (prices if can_be_range else figures)(text, usage, spaced=spaced)
+    if not (spaced or all(each.is_clear for each in found)):
+        return []
     if usage.per_unit:  # the others say how much a unit is
         return [each for each in found if each.is_price] or found
     rating = rating_out_of(found, place.scale) if place.scale else None
     if len(found) > 1 and not rating:
         per_unit, rest = prices_per_unit(found, text)
         found = rest if per_unit and len(rest) == 1 else found
+        counts = [each for each in found if _REVIEWS.match(text, each.end)]
+        found = counts if len(counts) == 1 and counts[0].is_whole else found
     return [rating] if rating else found
 
 

@@ -247,6 +247,11 @@ class Showing:
             return figures_at(target.place, text, usage)[0].signed
         return value
 
+    def rounding(self, target: Target, role: str) -> Decimal:
+        """Return how far a word for thousands rounds the figure that a target shows; else 0."""
+        found = figures_at(target.place, self._text(target)[:LONGEST], self.usage(role, target))
+        return max((each.rounding for each in found), default=Decimal(0))
+
     def _joined(self, target: Target, role: str) -> str | None:
         """The text of a price in two elements; None where it stands in one."""
         cents = self._cents_beside(target, role)

@@ -86,7 +86,7 @@ def sign_before(text: str, known: Mapping[str, str]) -> str:
         if (
             sign in known
             and sign not in _NEVER_BEFORE
-            and not (start and _are_one_word(text[start - 1], sign[0]))
+            and not (start and are_one_word(text[start - 1], sign[0]))
         ):
             return sign
     return text[-1:] if text and unicodedata.category(text[-1]) == "Sc" else ""
@@ -96,7 +96,7 @@ def sign_after(text: str, known: Mapping[str, str]) -> str:
     """Return the longest sign at the start of a text; empty where there is none."""
     for end in range(len(text), 0, -1):
         sign = text[:end]
-        if sign in known and not (end < len(text) and _are_one_word(sign[-1], text[end])):
+        if sign in known and not (end < len(text) and are_one_word(sign[-1], text[end])):
             return sign
     return text[:1] if text and unicodedata.category(text[0]) == "Sc" else ""
 
@@ -116,6 +116,6 @@ def locale_of(name: str) -> Locale | None:
         return locale_of(language) if language and rest and language != "und" else None
 
 
-def _are_one_word(left: str, right: str) -> bool:
-    """Whether two neighbours belong to one word; Chinese and Japanese put no spaces between words."""
+def are_one_word(left: str, right: str) -> bool:
+    """Return whether two neighbours belong to one word; Chinese and Japanese put no spaces between words."""
     return left.isalnum() and right.isalnum() and max(left, right) < "\u2e80"

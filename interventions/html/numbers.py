@@ -8,13 +8,14 @@ else by the habit of shops. Languages and currencies are CLDR's, through Babel.
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from babel import Locale
 
 from interventions.html.currencies import UNSEEN, locale_of, minor_units, sign_after, sign_before, signs
+from interventions.html.magnitudes import Magnitude, is_short, largest, magnitude_after, stands_before
 
 _NO_BREAK: Final = "\u00a0\u2007\u2009\u202f"
 _REACH: Final = 12
@@ -24,6 +25,8 @@ _PARTNERS: Final = {".": ",", ",": ".", "٫": "٬", "٬": "٫", "،": ".", "，"
 _SCRIPTS: Final = {0x660: "ar", 0x6F0: "fa"}
 """Digit zero -> a language that writes it, for scripts with separators of their own."""
 _ASCII_ZERO: Final = 0x30
+_FROM_FIVE: Final = frozenset("be bg es et hu hy it ka lv pl sl sq".split())  # noqa: SIM905
+"""Languages that group digits from five on (CLDR's minimumGroupingDigits, which Babel does not have)."""
 
 
 class NumberUsage(NamedTuple):
@@ -72,7 +75,11 @@ class Figure:
     def __init__(self, match: re.Match[str], usage: NumberUsage = UNKNOWN, sign: str = "") -> None:
         self._match, self._usage, self._other_sign = match, usage, sign
         self.start, self.end = match.span()
-        self.text = match[0]
+        self._magnitude = magnitude_after(match.string, self.end, usage.language, count=usage.whole)
+        if self._magnitude:
+            plus = self._magnitude.factor > 0 and match.string.startswith("+", self._magnitude.end)
+            self.end = self._magnitude.end + plus
+        self.text = match.string[self.start : self.end]
 
     def __repr__(self) -> str:
         return f"<Figure {self.text}>"
@@ -81,7 +88,26 @@ class Figure:
     def value(self) -> Decimal:
         """The number."""
         whole, fraction = self._parts
-        return Decimal(f"{_digits(whole) or 0}.{_digits(fraction)}" if fraction else _digits(whole))
+        number = Decimal(f"{_digits(whole) or 0}.{_digits(fraction)}" if fraction else _digits(whole))
+        return number * (self._magnitude.factor or 1) if self._magnitude else number
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the text tells how many thousands a word beside the figure means."""
+        if self._magnitude:
+            return self._magnitude.factor > 0
+        return not stands_before(self._match.string[: self.start], self._usage.language)
+
+    @property
+    def rounding(self) -> Decimal:
+        """How far the number may be rounded: half of the last digit before a word for thousands, else 0.
+
+        In `10K+` it is the whole of it.
+        """
+        if not self._magnitude:
+            return Decimal(0)
+        unit = Decimal(self._magnitude.factor).scaleb(-self.decimals)
+        return unit if self.text.endswith("+") else unit / 2
 
     @cached_property
     def sign(self) -> str:
@@ -128,8 +154,31 @@ class Figure:
 
         A figure without decimals gets those of its currency where the value is not whole: two of euros, none
         of yen. `padded=False`: it gets as many as the value needs, as ratings do.
+
+        A word for thousands stays where a value is a thousand or more, and a price loses nothing by it.
         """
-        whole, fraction = self._parts
+        compact = self._compact(value, self._magnitude) if self._magnitude else ""
+        return compact or self._plain(value, padded=padded)
+
+    def _compact(self, value: Decimal, magnitude: Magnitude) -> str:
+        """A value with this figure's word for thousands; empty where it is written out."""
+        word, _, factor = magnitude
+        number, plus = value / (factor or 1), self.text.endswith("+")
+        if not factor or number < 1 or not is_short(word, self._usage.language):
+            return ""
+        places = self.decimals or (1 if number < 10 else 0)
+        rounded = number.quantize(Decimal(1).scaleb(-places), ROUND_FLOOR if plus else ROUND_HALF_UP)
+        is_lossy = rounded != number and not self._usage.whole
+        if is_lossy or rounded >= largest(factor, self._usage.language):
+            return ""
+        left, _, right = f"{rounded:f}".partition(".")
+        right = right.rstrip("0")
+        point = self._match["point"] or self._match["group"] or self._separators("", "")[2]
+        text = left + (point + right if right else "") + word + ("+" if plus else "")
+        return text if self._zero == _ASCII_ZERO else text.translate(_to_script(self._zero))
+
+    def _plain(self, value: Decimal, *, padded: bool) -> str:
+        whole, fraction = self._parts if not self._magnitude else ("", "")
         units = minor_units(self.currency) if padded else 2
         cents = value.quantize(Decimal(1).scaleb(-max(units, 2)), ROUND_HALF_UP)
         if fraction:
@@ -139,10 +188,12 @@ class Figure:
         else:
             places = 0 if cents == cents.to_integral() else units
         left, _, right = f"{value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}".partition(".")
-        point = self._match["point"] or (self._match["group"] if fraction else "")
+        point = self._match["point"] or (self._match["group"] if self._parts[1] else "")
         if len(left) > 3 or (right and not point):
             group, sizes, point = self._separators(whole, point or "")
-            left = _grouped(left, group, sizes)
+            early = self._match["group"] and len(_digits(whole)) == 4
+            if len(left) > 4 or early or not self._groups_late:
+                left = _grouped(left, group, sizes)
         text = left + (f"{point}{right}" if right else self._match["dash"] or "")
         return text if self._zero == _ASCII_ZERO else text.translate(_to_script(self._zero))
 
@@ -220,6 +271,8 @@ class Figure:
 
     def _is_decimal(self, sign: str) -> bool:
         """Whether a point or comma before exactly three digits is the decimal sign."""
+        if self._magnitude:
+            return True
         if self._usage.whole:
             return False
         units = minor_units(self.currency) if self.sign or self._usage.currency else None
@@ -227,6 +280,14 @@ class Figure:
             return False
         known = _separators_of(_locale(self._usage.language, self.currency), self._zero)
         return sign == known[1] != known[0]
+
+    @cached_property
+    def _groups_late(self) -> bool:
+        """Whether the page's language groups digits from five on."""
+        locale = _locale(self._usage.language, self.currency)
+        if locale is None or (locale.language == "es" and locale.territory not in (None, "ES")):
+            return False
+        return locale.language in _FROM_FIVE or str(locale) == "pt_PT"
 
     def _separators(self, whole: str, point: str) -> tuple[str, tuple[int, int], str]:
         """The sign of groups (empty: none), the sizes of the last and the other groups, the decimal sign."""
@@ -241,10 +302,12 @@ class Figure:
         language = self._usage.language or _SCRIPTS.get(self._zero, "")
         locale = _locale(language, self.currency)
         usual_group, usual_point = _separators_of(locale, self._zero)
+        if point and point != usual_point:  # a page may write prices as other numbers
+            usual_group, usual_point = _separators_of(locale, self._zero, money=False)
         if not point:
             agrees = usual_point and usual_point != group and group in ("", usual_group)
             point = usual_point if agrees else _PARTNERS.get(group, "," if group else ".")
-        if not group and len(whole) < 4:
+        if not group and len(whole) < (5 if self._groups_late else 4):
             group = usual_group if usual_point == point else _PARTNERS.get(point, ",")
         if not sizes:
             sizes = _sizes(locale) if locale and usual_group == group else (3, 3)
@@ -378,15 +441,21 @@ def _locale(language: str, currency: str) -> Locale | None:
 
 
 @lru_cache(maxsize=256)
-def _separators_of(locale: Locale | None, zero: int) -> tuple[str, str]:
-    """The signs of groups and of decimals that a language uses with these digits; empty when not known."""
+def _separators_of(locale: Locale | None, zero: int, *, money: bool = True) -> tuple[str, str]:
+    """The signs of groups and of decimals that a language uses with these digits; empty when not known.
+
+    Some languages have others in prices, as French has in Switzerland.
+    """
     if locale is None:
         return "", ""
     system = "latn" if zero == _ASCII_ZERO else str(locale.default_numbering_system)
     if system == "latn" and zero != _ASCII_ZERO:
         system = str(locale.other_numbering_systems.get("native", "latn"))
     symbols = {**locale.number_symbols["latn"], **locale.number_symbols.get(system, {})}
-    return symbols.get("currencyGroup") or symbols["group"], symbols["decimal"]
+    group, point = symbols["group"], symbols["decimal"]
+    if money:
+        return symbols.get("currencyGroup") or group, symbols.get("currencyDecimal") or point
+    return group, point
 
 
 def _sizes(locale: Locale) -> tuple[int, int]:

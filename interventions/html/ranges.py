@@ -75,6 +75,14 @@ class PriceSpan(Figure):
         return self.low.currency
 
     @property
+    def is_clear(self) -> bool:
+        return self.low.is_clear and self.high.is_clear
+
+    @property
+    def rounding(self) -> Decimal:
+        return max(self.low.rounding, self.high.rounding)
+
+    @property
     def is_price(self) -> bool:
         return True
 

@@ -6,10 +6,11 @@ from decimal import Decimal
 
 import pytest
 from babel import Locale, localedata
-from babel.numbers import format_currency, get_currency_precision
+from babel.numbers import format_compact_decimal, format_currency, get_currency_precision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interventions.edits.place_values import figures_at, value_at
 from interventions.html.numbers import (
     UNKNOWN,
     NumberUsage,
@@ -19,6 +20,7 @@ from interventions.html.numbers import (
     read_figure,
 )
 from interventions.html.raised import with_decimal_signs
+from interventions.yaml.sitemap import Place
 from tests.support import size
 
 
@@ -183,7 +185,12 @@ def test_writing(old: str, value: str, new: str) -> None:
         ("19", "de", "1.234,50"),
         ("CHF 19.99", "de", "CHF 1’234.50"),
         ("€ 19,99", "de-AT", "€ 1.234,50"),
-        ("19 €", "pl", "1\u00a0234,50 €"),
+        ("19 €", "pl", "1234,50 €"),
+        ("99.50 CHF", "fr-CH", "1\u202f234.50 CHF"),
+        ("99,50 CHF", "fr-CH", "1\u202f234,50 CHF"),
+        ("12.999 €", "es", "1234,50 €"),
+        ("1.299 €", "es", "1.234,50 €"),
+        ("99 €", "es-MX", "1,234.50 €"),
     ],
 )
 def test_separators_that_are_not_to_be_seen_are_the_language_s(old: str, language: str, new: str) -> None:
@@ -344,3 +351,85 @@ def test_cents_are_read_in_any_digits_whatever_the_page_says_of_its_language(
 )
 def test_raised_cents_are_decimals(html: str, text: str) -> None:
     assert with_decimal_signs(html) == (text or html)
+
+
+LOCALES = (
+    "en de fr es pt-BR pt-PT it nl pl ru uk tr ar he hi bn ta ja zh zh-Hant ko vi th id sv da fi nb cs sk "
+    "hu ro bg el hr lt lv et sl en-IN fa ca sr"
+)
+
+
+@pytest.mark.parametrize("language", LOCALES.split())
+@pytest.mark.parametrize("digits", [0, 1])
+def test_words_for_thousands_are_read_and_written_as_babel_writes_them(language: str, digits: int) -> None:
+    """What Babel writes is read within its rounding; what is written is Babel's, or has no such word."""
+    usage, locale = NumberUsage(language, whole=True), language.replace("-", "_")
+
+    def compact(value: int, places: int) -> str:
+        return format_compact_decimal(value, format_type="short", locale=locale, fraction_digits=places)
+
+    for value in (999, 1000, 1234, 12_345, 123_456, 1_234_567, 98_765_432):
+        text = compact(value, digits)
+        (shown,) = figures(text, usage)
+        assert shown.is_clear
+        assert abs(shown.value - value) <= shown.rounding, text
+        for new in (340, 1234, 4321, 56_789, 1_234_567):
+            again = text[: shown.start] + shown.write(Decimal(new)) + text[shown.end :]
+            (back,) = figures(again, usage)
+            assert abs(back.value - new) <= back.rounding, (text, again)
+            assert not back.rounding or again in {compact(new, places) for places in (0, 1)}, (text, again)
+
+
+@pytest.mark.parametrize(
+    ("old", "language", "value", "new"),
+    [
+        ("1.2k reviews", "en", 340, "340 reviews"),
+        ("1.2k reviews", "en", 1234, "1.2k reviews"),
+        ("10K+", "en", 340, "340"),
+        ("10K+", "en", 12_999, "12K+"),
+        ("1,2 Tsd.", "de", 340, "340"),
+        ("1,2 Mio.", "de", 340_000, "340.000"),
+        ("3.4 lakh", "en-IN", 120_000, "1.2 lakh"),
+        ("3.4 lakh", "en-IN", 1_234_567, "12.3 lakh"),
+        ("1 crore", "", 340, "340"),
+        ("1.2w", "zh", 34_000, "3.4w"),
+        ("1.2 thousand", "en", 2_000, "2,000"),
+    ],
+)
+def test_a_count_with_a_word_for_thousands_keeps_the_page_s_manner(
+    old: str, language: str, value: int, new: str
+) -> None:
+    (figure,) = figures(old, NumberUsage(language, whole=True))
+    assert old[: figure.start] + figure.write(Decimal(value)) + old[figure.end :] == new
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "new"),
+    [
+        ("$1.2M", "2500000", "$2.5M"),
+        ("$1.2M", "1234567.89", "$1,234,567.89"),
+        ("1,2 Mio. €", "999.5", "999,50 €"),
+        ("Size 5 M, $10", "12", "Size 12 M, $10"),
+    ],
+)
+def test_a_price_with_a_word_for_thousands_loses_nothing(old: str, value: str, new: str) -> None:
+    figure = figures(old)[0]
+    assert old[: figure.start] + figure.write(Decimal(value)) + old[figure.end :] == new
+
+
+@pytest.mark.parametrize(("text", "language"), [("1,2 mil", ""), ("elfu 1.2", "sw"), ("$10 K", "en")])
+def test_a_word_that_may_mean_several_numbers_is_refused(text: str, language: str) -> None:
+    assert figures_at(Place(css="x"), text, NumberUsage(language)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12 reviews and 3 questions",
+        "4.5 (12 reviews)",
+        "3 Fragen, 12 Bewertungen",
+        "3 colours, 12 customer reviews",
+    ],
+)
+def test_the_number_of_reviews_is_told_from_other_numbers(text: str) -> None:
+    assert value_at(Place(css="x"), text, NumberUsage(whole=True)) == 12
