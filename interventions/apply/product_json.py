@@ -179,7 +179,15 @@ class ProductObject:
         for value in self.data.roles.get(part, ()):
             for match in _matches(value.path, self.object):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
-                    yield match, value.scale, value.factor or usual
+                    stated = _best(match.parent.obj) if value.scale and match.parent else None
+                    scale = stated or value.scale
+                    yield match, scale, value.factor or usual
+
+
+def _best(rating: object) -> int | None:
+    """The highest rating that an object states beside its rating, in the terms of schema.org."""
+    best = str(rating.get("bestRating")) if isinstance(rating, dict) else ""
+    return int(best) if best.isascii() and best.isdigit() and int(best) else None
 
 
 @lru_cache(maxsize=256)

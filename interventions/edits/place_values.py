@@ -23,6 +23,9 @@ _REVIEWS: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What follows the number of reviews where a text has another number, as of questions."""
+_OUT_OF: Final = re.compile(
+    r"\d\s*(?:/|(?:out of|of|von|sur|su|de|van|av|af|из|z)\b)\s*(\d{1,3})(?![\d.,]\d)", re.IGNORECASE
+)
 LONGEST = 2000
 """The longest text, in characters, in which a figure is looked for."""
 
@@ -31,6 +34,12 @@ def pattern_part(place: Place, text: str) -> str | None:
     """Return what the place's pattern takes of a text; None where it finds nothing."""
     match = search(place.pattern, text) if place.pattern and len(text) <= LONGEST else None
     return match[1] if match else None
+
+
+def stated_scale(text: str) -> int | None:
+    """Return the scale that a rating's text states, as `7.6 / 10` and `4.3 out of 5` do; else None."""
+    found = _OUT_OF.search(text[:LONGEST])
+    return int(found[1]) if found else None
 
 
 def figures_at(
@@ -73,7 +82,10 @@ def value_at(
     shown = figures_at(place, text[:LONGEST], usage, spaced=spaced)
     if len(shown) != 1:
         return None
-    return shown[0].value * 100 / place.scale if place.scale else shown[0].value
+    scale = (stated_scale(text) or place.scale) if place.scale else None
+    if scale and shown[0].value > scale and not spaced:
+        return None
+    return shown[0].value * 100 / scale if scale else shown[0].value
 
 
 def with_cents(place: Place, whole: str, cents: str, usage: NumberUsage = UNKNOWN) -> Decimal | None:

@@ -10,7 +10,14 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
-from interventions.edits.place_values import LONGEST, figures_at, pattern_part, value_at, with_cents
+from interventions.edits.place_values import (
+    LONGEST,
+    figures_at,
+    pattern_part,
+    stated_scale,
+    value_at,
+    with_cents,
+)
 from interventions.errors import CannotEdit
 from interventions.html.numbers import (
     Figure,
@@ -22,6 +29,7 @@ from interventions.html.numbers import (
     tells_unit,
 )
 from interventions.html.page import Page, Piece, Where
+from interventions.html.placement import lineage
 from interventions.html.raised import has_raised_cents, with_decimal_signs
 from interventions.html.ranges import PriceSpan, prices
 from interventions.html.tree import parse
@@ -57,6 +65,7 @@ class Target:
         return self.place.attribute
 
 
+_BEST: Final = "[itemprop=bestRating], [property=bestRating], [property$=':bestRating']"
 _CELLS: Final = frozenset(["td", "th"])
 _IN_CELLS: Final[Mapping[Where, Where]] = {"before": "prepend", "after": "append"}
 
@@ -100,7 +109,7 @@ class Showing:
         """Yield every element of a role, those of its first place first."""
         for place in self.site.role(self.role(role)):
             for node in self.page.find(place.css, self.root):
-                yield Target(node, place)
+                yield Target(node, self._scaled(node, place))
 
     def main(self, role: str) -> list[Target]:
         """Return the elements of a role's first place. Raises CannotEdit when there are none."""
@@ -110,7 +119,19 @@ class Showing:
         found = self.page.find(places[0].css, self.root)
         if not found:
             raise CannotEdit(f'nothing on the page matches "{places[0].css}"')
-        return [Target(node, places[0]) for node in found]
+        return [Target(node, self._scaled(node, places[0])) for node in found]
+
+    def _scaled(self, node: LexborNode, place: Place) -> Place:
+        """The place with the scale that the page states for a rating: in its text, or as `bestRating`."""
+        if place.scale is None:
+            return place
+        stated = stated_scale(self.page.value(node, place.attribute))
+        box = next((each for each in lineage(node) if _tells_rating(each)), None)
+        if box is not None and stated is None:
+            best = next(iter(self.page.find(_BEST, box)), None)
+            text = best and (best.attributes.get("content") or best.text()).strip()
+            stated = int(text) if text and text.isascii() and text.isdigit() else None
+        return place.model_copy(update={"scale": stated}) if stated and stated != place.scale else place
 
     def has(self, role: str) -> bool:
         """Return whether the page shows the role here."""
@@ -213,6 +234,8 @@ class Showing:
                 f'"{one_line(text)}" shows several prices, and the edit has one; '
                 "say with pattern which it is, or leave the product out"
             )
+        if place.scale and any(each.value > place.scale for each in found):
+            raise CannotEdit(f'the rating in "{one_line(text)}" is above its scale, which is {place.scale}')
         written, padded = on_scale(value, place.scale), place.scale is None
         if place.part == "whole":
             written = value.to_integral(ROUND_FLOOR)
@@ -317,6 +340,14 @@ class Showing:
         self.page.styles |= {style} - {""}
         self.page.scripts |= {script} - {""}
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
+
+
+def _tells_rating(node: LexborNode) -> bool:
+    """Whether an element holds the parts of a rating, in the terms of schema.org."""
+    said = node.attributes
+    return any(
+        (said.get(name) or "").endswith("Rating") for name in ("itemtype", "typeof", "itemprop", "property")
+    )
 
 
 def _rounded(value: Decimal, factor: Decimal) -> Decimal:

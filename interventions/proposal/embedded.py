@@ -50,7 +50,7 @@ def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator
         yield FoundData(_JSON_LD_RULE, "Product", "JSON-LD of the type Product")
     for node in select(scan.tree, "script"):
         kind = (node.attributes.get("type") or "").lower()
-        if kind == "application/ld+json" or node.attributes.get("src"):
+        if "application/ld+json" in kind or node.attributes.get("src"):
             continue
         if (css := _script_selector(scan, node)) and (document := _document(node)) is not None:
             yield from _rules(scan, css, document.root, shown)

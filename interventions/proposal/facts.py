@@ -9,7 +9,7 @@ from interventions.errors import CannotEdit
 from interventions.html.tree import select
 from interventions.proposal.scan import Scan, ancestors, number, squeezed, text
 
-JSON_LD = 'script[type="application/ld+json"]'
+JSON_LD = 'script[type*="application/ld+json"]'
 _META = {
     "name": ("og:title",),
     "price": ("product:price:amount", "og:price:amount", "product:sale_price:amount"),

@@ -1,9 +1,11 @@
 """The site map `schema-org` on shops that it was not made for."""
 
+import json
 import re
 
 import pytest
 
+from interventions.apply.consistency import sightings
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
@@ -140,3 +142,46 @@ def test_a_page_without_products_is_left_alone() -> None:
     page = rewrite(body, content_type=HTML, url=f"{HOST}/about", plan=plan, site=SITE)
     assert page.body is body
     assert page.page_type == "other"
+
+
+def rated(shown: str, best: str, stated: str, kind: str = "application/ld+json") -> str:
+    rating = {"ratingValue": float(stated)} | ({"bestRating": best} if best else {})
+    data = json.dumps({"@type": "Product", "aggregateRating": rating})
+    box = f'<meta itemprop=bestRating content="{best}">' if best else ""
+    return f"""<body id=product><div itemscope itemtype="https://schema.org/Product"><h1>Tin Whistle</h1>
+        <div itemprop=aggregateRating itemscope itemtype="https://schema.org/AggregateRating">{box}
+        <span itemprop=ratingValue>{shown}</span></div></div><script type="{kind}">{data}</script>"""
+
+
+@pytest.mark.parametrize("best", [5, 10, 20, 100])
+@pytest.mark.parametrize("percent", [20, 60, 76])
+def test_a_rating_stands_on_the_scale_that_the_page_states(best: int, percent: int) -> None:
+    page, url = rated(f"{best * 0.9:.1f}", str(best), f"{best * 0.9}"), f"{HOST}/p"
+    after = treated(page, url, "p", {"set_rating": percent}).body
+    shown, stated = (
+        re.search(rb"ratingValue>([\d.]+)<", after),
+        re.search(rb'"ratingValue": ?([\d.]+)', after),
+    )
+    assert shown and stated
+    assert float(shown[1]) == pytest.approx(best * percent / 100, abs=0.051)
+    assert float(stated[1]) == pytest.approx(best * percent / 100)
+    seen = {each.role: each.value for each in sightings(after, content_type=HTML, url=url, site=SITE)}
+    assert seen["product.rating"] == pytest.approx(percent, abs=5.1 / best)
+    assert seen["data.rating"] == percent
+
+
+def test_a_text_states_its_scale() -> None:
+    after = treated(rated("7.6 / 10", "", "3.8"), f"{HOST}/p", "p", {"set_rating": 60}).body
+    assert b"6.0 / 10" in after
+    assert b'"ratingValue":3' in after
+
+
+def test_a_rating_above_the_only_known_scale_is_refused() -> None:
+    with pytest.raises(EditFailed, match="above its scale, which is 5"):
+        treated(rated("7.6", "", "3.8"), f"{HOST}/p", "p", {"set_rating": 60})
+
+
+@pytest.mark.parametrize("kind", ["application/ld+json; charset=utf-8", " application/ld+json"])
+def test_data_are_found_by_a_type_with_parameters_or_blanks(kind: str) -> None:
+    after = treated(rated("3.8", "", "3.8", kind), f"{HOST}/p", "p", {"set_rating": 60}).body
+    assert b'"ratingValue":3' in after
