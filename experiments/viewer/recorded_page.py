@@ -129,7 +129,7 @@ def _nodes(root: LexborNode) -> Iterator[LexborNode | str]:
 
 
 def _texts(page: str) -> list[str]:
-    body = LexborHTMLParser(page).body if page.count("<") <= MOST_TAGS else None
+    body = parse(page).body if page.count("<") <= MOST_TAGS else None
     nodes = _nodes(body) if body else ()
     return [node.text_content or "" for node in nodes if not isinstance(node, str) and node.tag == "-text"]
 
