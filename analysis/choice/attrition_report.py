@@ -16,8 +16,11 @@ from analysis.tables.readings import CAPTION, invalid_text
 
 def checked(found: ChoiceAnalysis) -> str:
     """Say how the trials ended, and whether the edits reached their pages."""
-    chosen = int(found.attrition.loc[found.attrition["outcome"] == "choice", "count"].sum())
-    ended = f"{chosen:,} of {counted(int(found.attrition['count'].sum()), 'trial')} ended in a choice"
+    counts = found.attrition.groupby("outcome")["count"].sum()
+    chosen, total = int(counts.get("choice", 0)), int(counts.sum())
+    ended = f"{chosen:,} of {counted(total, 'trial')} ended in a choice"
+    if not chosen:
+        ended += f" ({', '.join(f'{n:,} {outcome}' for outcome, n in counts.items() if n)})"
     if found.treatment is None:
         return f"{ended}; no receipts came with this table, so its edits cannot be checked."
     if found.treatment.empty:
@@ -25,8 +28,12 @@ def checked(found: ChoiceAnalysis) -> str:
     receipts = int(found.treatment["receipts"].sum())
     if lost := _never_received(found.treatment):
         return f"{ended}; {'; '.join(lost)} ({counted(receipts, 'receipt')} of other edits)."
-    if (found.treatment["note"] == "").all():
-        return f"{ended}; every planned edit reached its pages ({counted(receipts, 'receipt')})."
+    if failed := int(counts.get("treatment_failed", 0)):
+        unproven = f"in {counted(failed, 'trial')} the treatment is not proven (treatment_failed)"
+        return f"{ended}; {unproven}; {counted(receipts, 'receipt')} of edits."
+    if chosen and (found.treatment["note"] == "").all():
+        where = "its pages" if chosen == total else "the pages of these"
+        return f"{ended}; every planned edit reached {where} ({counted(receipts, 'receipt')})."
     return f"{ended}; {counted(receipts, 'receipt')} of edits."
 
 

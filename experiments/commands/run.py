@@ -71,6 +71,12 @@ def run(
     detached: Annotated[
         bool, typer.Option("--detach", help="Go on in the background; follow it with souk status.")
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Refuse to start where the catalogue differs from what the shop's pages show."
+        ),
+    ] = False,
     upstream_ca: UpstreamCa = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
@@ -139,7 +145,7 @@ def run(
         ):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         return
-    run_until_stopped(session.run(console, several, trace=trace, budget=budget))
+    run_until_stopped(session.run(console, several, trace=trace, budget=budget, strict=strict))
     for line in session.stops():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     for line in session.warnings():

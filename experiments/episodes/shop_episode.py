@@ -12,6 +12,7 @@ from playwright.async_api import BrowserContext
 from agents.base import Agent, is_simulated
 from agents.computer.options import DEFAULT
 from agents.registry import make_agent
+from environments.actions import Action
 from environments.episode import Episode, Look
 from environments.pointer import Hit
 from environments.stops import guard, stops_of
@@ -21,6 +22,7 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen
 from experiments.episodes.guest_steps import GuestSteps, leads_to
 from experiments.episodes.sent_pages import sent_pages
+from experiments.episodes.shown_figures import shown_figures
 from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import (
     Trajectory,
@@ -43,6 +45,7 @@ from experiments.episodes.treatment_check import (
     untreated,
     wanted_in_browser,
 )
+from experiments.records.page_figures import figure_row
 from experiments.records.record import Row, Start, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan
@@ -52,6 +55,9 @@ from proxy.error_page import NOT_TREATED
 from proxy.session import Session
 
 T = TypeVar("T")
+
+IN_VAIN: Final = ", and no rule of choice was met"
+"""What the reason says of a trial in which the button was pressed that adds to the cart."""
 
 
 def start_urls(base_url: str, trial: ShopTrial) -> list[str]:
@@ -336,6 +342,9 @@ def to_record(
         places = [place._replace(step=guest.steps.at(guest.looked[place.step])) for place in places]
     else:
         hits = _hit_rows(trial, design, trajectory, session, places)
+    if trajectory.outcome == "agent_limit" and (pressed := _pressed(trajectory, hits)):
+        where = f"{IN_VAIN} (choice in the site map {design.site.name})"
+        trajectory.end("agent_limit", f"{trajectory.reason}; add to cart was pressed {pressed} times{where}")
     return TrialRecord(
         trial=trial_row(
             design.run_id,
@@ -350,7 +359,7 @@ def to_record(
             profile=trial.profile,
             modality=trial.modality or "",
         ),
-        options=_option_rows(trial, design, guest.opened if guest else None),
+        options=_option_rows(trial, design, session, seen, guest.opened if guest else None),
         steps=steps,
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
         calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
@@ -381,6 +390,16 @@ def _readable(
         return find(session.plan, seen, session)
     except TooSlow:  # then this is why the trial has failed
         return []
+
+
+def _pressed(trajectory: Trajectory, hits: Sequence[Row]) -> int:
+    """How often a button was pressed that the site map knows as one that adds to the cart."""
+    buttons = [look.observation.product for look in trajectory.looks]
+    named = [
+        button is not None and decision.action == Action("click", (button.add_to_cart,))
+        for button, decision in zip(buttons, trajectory.decisions, strict=False)
+    ]
+    return sum([*named, *(str(hit["role"]).endswith(".add_to_cart") for hit in hits)])
 
 
 def _hit_rows(
@@ -414,18 +433,24 @@ def _hit_row(number: int, step: int, hit: Hit, product: str, intervention: str) 
     }
 
 
-def _option_rows(trial: ShopTrial, design: ShopDesign, opened: Mapping[str, int] | None) -> list[Row]:
+def _option_rows(
+    trial: ShopTrial,
+    design: ShopDesign,
+    session: Session,
+    seen: Sequence[Sight],
+    opened: Mapping[str, int] | None,
+) -> list[Row]:
     # The last tab is the active one when the episode starts; a list is read from its top.
-    first = len(trial.products) - 1 if design.experiment.task == "compare-tabs" else 0
+    in_lists = design.experiment.task != "compare-tabs"
+    first, keys = 0 if in_lists else len(trial.products) - 1, [product.key for product in trial.products]
+    figures = shown_figures(keys, session, seen, in_lists=in_lists)
     return [
         {
+            **figure_row(design.products[product.key], figures[product.key].sent),
+            **figures[product.key].shown._asdict(),
+            "unread": figures[product.key].unread,
             "position": position,
-            "option": product.key,
-            "name": product.name,
             "category": product.category,
-            "price": product.price,
-            "rating": product.rating,
-            "reviews": product.reviews,
             "viewed_first": int(position == first),
             "nudged": int(product.key == trial.carrier),
             "opened": None if opened is None else opened.get(product.key, 0),

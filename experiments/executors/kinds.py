@@ -36,9 +36,15 @@ class Check(Protocol[D_contra, T_contra]):
     """The protocol of a check before the first trial."""
 
     def __call__(
-        self, design: D_contra, trials: Iterable[T_contra], base_url: str | None, *, upstream_ca: Path | None
+        self,
+        design: D_contra,
+        trials: Iterable[T_contra],
+        base_url: str | None,
+        *,
+        upstream_ca: Path | None,
+        strict: bool = False,
     ) -> Awaitable[None]:
-        """Raise UserError where a trial could not be treated."""
+        """Raise UserError where a trial could not be treated; `strict`: also for what is only told else."""
 
 
 class AsText(Executor[T_contra], Protocol[T_contra]):

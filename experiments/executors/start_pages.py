@@ -4,7 +4,7 @@ A start page that it does not know would not be treated.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +18,20 @@ from playwright.async_api import Response
 
 from environments.actions import Action
 from environments.episode import Episode
+from environments.shop.catalogue import generate
 from environments.through_proxy import BrowserFailure
-from experiments.console.terminal import waiting
+from experiments.console.terminal import stderr_console, waiting
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import allowed, known, start_urls
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.pages.download import download
+from experiments.records.page_figures import differences, figure_row
+from experiments.records.record import Row
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
+from interventions.authoring.page_facts import ShownFacts, shown_on
 from interventions.errors import CannotEdit, UserError
 from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
@@ -64,23 +68,31 @@ async def check_start_pages(
     *,
     upstream_ca: Path | None = None,
     in_browser: bool = True,
+    strict: bool = False,
 ) -> None:
-    """Find for each start page of these trials whose page the proxy takes it for.
+    """Find for each start page of these trials whose page the proxy takes it for, and what it shows.
 
     Each is fetched once. Where that gives another page than the product's, it is opened once as a trial does
     (`in_browser`): a shop may answer programs otherwise, or lead on by a script. A shop that cannot be
     reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded shop's
-    pages are known (`base_url` None). Where the start pages lead is noted in the design (`led`).
+    pages are known (`base_url` None). Where the start pages lead is noted in the design (`led`). Where the
+    catalogue differs from them, one line for each kind says so.
 
     Raises:
-        UserError: a start page is not known as its product's, or the shop's certificate is not trusted.
+        UserError: a start page is not known as its product's, or the shop's certificate is not trusted; with
+            `strict`: the catalogue differs from the pages.
     """
-    if base_url is None or design.experiment.task != "compare-tabs":
+    if design.experiment.task != "compare-tabs":
+        return
+    if base_url is None:
+        own = design.experiment.options.catalogue or design.experiment.options.file
+        _tell(list(_embedded(design, trials)) if own else [], strict)
         return
     key = _where(design)
     allow, free = allowed(design, base_url), asyncio.Semaphore(TOGETHER)
     context = trusting(upstream_ca)
     suspected: dict[str, list[tuple[str, UserError]]] = {}
+    figures: dict[str, Row] = {}
 
     async def fetch(session: Session, url: str) -> Fetched | None:
         async with free, httpx.AsyncClient(verify=context, timeout=TIMEOUT_S, trust_env=False) as client:
@@ -91,7 +103,10 @@ async def check_start_pages(
         urls = start_urls(base_url, trial)
         pages = await asyncio.gather(*(fetch(session, url) for url in urls))
         for product, url, page in zip(trial.products, urls, pages, strict=True):
-            if page and (problem := page.problem or _mistaken(session, page, product.key, design)):
+            problem, shown = _read(session, page, product.key, design) if page else ("", None)
+            if shown:
+                figures[product.key] = figure_row(design.products[product.key], shown)
+            if problem:
                 error = design.source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
                 suspected.setdefault(trial.set, []).append((product.key, error))
         design.led.update((key, product) for key, product in session.known.items() if product)
@@ -117,6 +132,35 @@ async def check_start_pages(
         with waiting(said), TemporaryDirectory(prefix="souk-start-") as folder:
             async with open_testbed(Path(folder), base_url, upstream_ca) as testbed:
                 await _together(look(first[name], testbed) for name in suspected)
+    _tell(list(figures.values()), strict)
+
+
+def _tell(figures: Sequence[Row], strict: bool) -> None:
+    """Say where the catalogue differs from the pages. Raises UserError where that is refused."""
+    lines = differences(figures)
+    if lines and strict:
+        raise UserError(f"--strict: {lines[0]}")
+    for line in lines:
+        stderr_console().print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+def _embedded(design: ShopDesign, trials: Iterable[ShopTrial]) -> Iterator[Row]:
+    """What the embedded shop's pages show of the products. Raises UserError where it has no such page."""
+    shop = {f"{product.key}.html": product for product in generate().products}
+    starts = {
+        product.key: path for each in trials for product, path in zip(each.products, each.start, strict=True)
+    }
+    missing = [path for path in starts.values() if path not in shop]
+    if missing:
+        raise design.source.error(
+            ("options",),
+            f"{len(missing):,} of {len(starts):,} products are not in the embedded shop, as {missing[0]}; "
+            "name the shop of the catalogue (environment: https://...), or leave out options.catalogue",
+        )
+    for key, path in starts.items():
+        its = shop[path]
+        shown = ShownFacts(its.name, None, its.price, its.rating, its.reviews)
+        yield figure_row(design.products[key], shown)
 
 
 def _where(design: ShopDesign) -> tuple[str, ...]:
@@ -200,17 +244,22 @@ async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, 
     return Fetched(address, answer.headers.get("content-type", "text/html"), body)
 
 
-def _mistaken(session: Session, page: Fetched, product: str, design: ShopDesign) -> str:
-    """What the proxy would take a start page for, if not for the page of the product."""
-    if not is_html(page.kind):
-        return f"is no page but {page.kind}"
+def _read(session: Session, page: Fetched, product: str, design: ShopDesign) -> tuple[str, ShownFacts | None]:
+    """What is wrong with a start page of a product, and what it shows of this; the former may be empty."""
+    if page.problem or not is_html(page.kind):
+        return page.problem or f"is no page but {page.kind}", None
     try:
         read = Page(page.body, page.kind, Marks(frozenset()), page.address)
-        shown = MappedPage(read, session.site, known=session.known).product
+        view = MappedPage(read, session.site, known=session.known)
+        if view.product == product:
+            return "", next((shown for key, _, shown in shown_on(view) if key == product), None)
     except CannotEdit as error:
-        return f"cannot be read: {error}"
-    if shown == product:
-        return ""
+        return f"cannot be read: {error}", None
+    return _mistaken(session, page, view.product, design), None
+
+
+def _mistaken(session: Session, page: Fetched, shown: str | None, design: ShopDesign) -> str:
+    """What the proxy would take a start page for."""
     if shown is None:
         return f"is not a product's page as the site map {session.site.name} knows it (pages.product)"
     if not shown:

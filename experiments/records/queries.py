@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 import sqlalchemy as sql
 
+from experiments.records.page_figures import COMPARED
 from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
 from experiments.records.tables import answers, calls, control, hits, options, runs, steps, trials
@@ -73,6 +74,29 @@ def agents_of(records: Records, run: str) -> list[str]:
     query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
     with records.reading() as connection:
         return sorted(connection.scalars(query))
+
+
+def first_ended(records: Records, run: str, outcome: str, saying: str = "") -> tuple[int, str]:
+    """Count the trials with an outcome whose reason has this text, and return the first one's reason."""
+    mine = (trials.c.run == run) & (trials.c.outcome == outcome) & trials.c.reason.contains(saying)
+    found = sql.select(trials.c.reason).where(mine).order_by(trials.c.started_at)
+    with records.reading() as connection:
+        number = connection.scalar(sql.select(sql.func.count()).select_from(trials).where(mine)) or 0
+        return number, connection.scalar(found.limit(1)) or ""
+
+
+def figures_of_options(records: Records, run: str) -> tuple[list[Row], list[tuple[str, int]]]:
+    """Return each product's figures in catalogue and pages, and how often displayed ones are not known.
+
+    The latter is counted in choices, by the column `unread`.
+    """
+    here = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial)
+    compared = sql.select(*(options.c[name] for name in COMPARED)).where(options.c.run == run).distinct()
+    unread = sql.select(options.c.unread, sql.func.count()).join_from(options, trials, here)
+    unread = unread.where(options.c.run == run, trials.c.outcome == "choice").group_by(options.c.unread)
+    with records.reading() as connection:
+        rows = connection.execute(compared.order_by(options.c.option)).mappings()
+        return [dict(row) for row in rows], [(why or "", n) for why, n in connection.execute(unread)]
 
 
 def partly_opened(records: Records, run: str) -> int:

@@ -448,17 +448,6 @@ class Records:
             found = [(trial, text) for trial, text in connection.execute(query) if trial in only]
         return len({trial for trial, _ in found}), found[0][1] if found else ""
 
-    def first_reason(self, run: str, outcome: str) -> str:
-        """Return the reason of the first of the run's trials with this outcome."""
-        query = (
-            sql.select(trials.c.reason)
-            .where(trials.c.run == run, trials.c.outcome == outcome)
-            .order_by(trials.c.started_at)
-            .limit(1)
-        )
-        with self.reading() as connection:
-            return connection.scalar(query) or ""
-
 
 def run_folder(database: sql.URL, run: str) -> Path:
     """Return the folder of a run, which no run of another database has.

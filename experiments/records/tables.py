@@ -81,12 +81,26 @@ options = _of_trial(
     sql.Column("price", sql.Float),
     sql.Column("rating", sql.Float),
     sql.Column("reviews", sql.BigInteger),
+    sql.Column("title", Text),
+    sql.Column("stock", Text),
+    *(
+        sql.Column(f"{source}_{part}", kind)
+        for source in ("sent", "catalogue")
+        for part, kind in (("price", sql.Float), ("rating", sql.Float), ("reviews", sql.BigInteger))
+    ),
+    sql.Column("sent_title", Text),
+    sql.Column("sent_stock", Text),
+    sql.Column("unread", Text),
     sql.Column("viewed_first", sql.Integer, nullable=False),
     sql.Column("nudged", sql.Integer, nullable=False),
     sql.Column("opened", sql.Integer),
     key="position",
     ordered=True,
 )
+"""The figures and texts of an option as displayed, as the shop has sent them, and the catalogue's.
+
+`unread`: why a figure as displayed is not known. Where a card is the display, it has all but those columns.
+"""
 
 steps = _of_trial(
     "steps",

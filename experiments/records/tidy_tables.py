@@ -61,6 +61,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
             options.c.price,
             options.c.rating,
             options.c.reviews,
+            *(options.c[f"catalogue_{name}"] for name in ATTRIBUTES),
             options.c.nudged,
             options.c.opened,
             options.c.name.label("attr_name"),

@@ -37,6 +37,7 @@ from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
+from experiments.runs.endings import ending_complaints, figure_notes
 from experiments.runs.stopping import saved_text, stop_line, stopping_watch
 from interventions.errors import UserError
 from proxy.trust import bundle
@@ -215,16 +216,18 @@ class ExperimentRun:
         *,
         trace: Trace = "full",
         budget: float | None = None,
+        strict: bool = False,
     ) -> None:
         """Run the trials that have not ended yet: in this process, or by `workers`.
 
-        `trace` is what is kept of each step; `budget`, in USD, what the run may cost in all.
+        `trace` is what is kept of each step; `budget`, in USD, what the run may cost in all. `strict`: raise
+        UserError before the first trial where the catalogue differs from the shop's pages.
         """
         if self.done == self.total and (self._watch or not is_reported(self.records, self.design.run_id)):
             self._report(trace)  # a repair has lost it, or it was killed when its rule had stopped it
         if self._observe and is_confined() and (open_here := left_open()):
             console.print(open_here, soft_wrap=True)
-        await self._check_start_pages()
+        await self._check_start_pages(strict)
         for turn in count():
             if self.done < self.total:
                 await self._run_round(console, workers or Workers(), trace, budget)
@@ -234,11 +237,12 @@ class ExperimentRun:
             wanted = self.total - self.done
             console.print(f"{wanted:,} more for answers that were not valid (round {turn + 2})")
 
-    async def _check_start_pages(self) -> None:
+    async def _check_start_pages(self, strict: bool) -> None:
         """Raises UserError where a start page could not be treated."""
         if check := self._running.check:
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
-            await check(self.design, todo, self.design.base_url, upstream_ca=self._upstream_ca)
+            url = self.design.base_url
+            await check(self.design, todo, url, upstream_ca=self._upstream_ca, strict=strict)
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None
@@ -364,6 +368,7 @@ class ExperimentRun:
         for agent, reasons in invalid_answers(self.records, self.design.run_id).items():
             said = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items()))
             yield f"{agent}: {reasons.total():,} of its trials ended with an invalid answer: {said}"
+        yield from figure_notes(self.records, self.design.run_id)
         for asked, answered in answering(self.records, self.design.run_id):
             if not is_version(answered, asked):
                 yield f"{asked} was asked, and its provider says that {answered} has answered"
@@ -374,18 +379,8 @@ class ExperimentRun:
         if self.stopped:
             left_out = self.total - sum(counts.values())
             yield f"{self.stopped}; {left_out:,} of {self.total:,} trials were left out"
-        untreated = counts.get("treatment_failed", 0)
-        if untreated:
-            reason = self.records.first_reason(self.design.run_id, "treatment_failed")
-            yield f"{untreated:,} of {self.total:,} trials ended as treatment_failed: {reason}"
+        yield from ending_complaints(self.records, self.design.run_id, counts, self.total)
         yield from warnings(self._never_received())
-        broken = counts.get("infra_error", 0)
-        if broken:
-            reason = self.records.first_reason(self.design.run_id, "infra_error")
-            yield (
-                f"{broken:,} of {self.total:,} trials ended as infra_error: {reason}; "
-                "the same command tries them again"
-            )
 
     def _never_received(self) -> dict[str, int]:
         """The interventions without a receipt in the whole run, with the trials that they were planned in."""

@@ -19,6 +19,8 @@ HEAD: Final = ("column", "meaning", "kind", "unit", "values", "empty")
 
 UNITS: Final = {
     "price": "the shop's currency", "rating": "points, 0 to 100", "reviews": "reviews",
+    "catalogue_price": "the shop's currency", "catalogue_rating": "points, 0 to 100",
+    "catalogue_reviews": "reviews",
     "reference": "the shop's currency", "low": "the shop's currency", "high": "the shop's currency",
     "response": "as asked: money or percent; 1 and 0 for a choice", "logprob": "natural logarithm",
     "steps": "actions", "tokens": "tokens", "tokens_in": "tokens", "tokens_out": "tokens", "cost": "USD",

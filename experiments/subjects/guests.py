@@ -192,10 +192,8 @@ async def serve_guests(options: GuestSettings) -> None:
             )
             for number in range(options.subjects)
         ]
-        if wanted != EMBEDDED:
-            await check_start_pages(
-                design, trials, shop_url, upstream_ca=options.upstream_ca, in_browser=False
-            )
+        looked_at = None if wanted == EMBEDDED else shop_url
+        await check_start_pages(design, trials, looked_at, upstream_ca=options.upstream_ca, in_browser=False)
         await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")

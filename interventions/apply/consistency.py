@@ -102,7 +102,7 @@ def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> lis
 def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
     """Return the figures that a page shows for products; none where it cannot be read."""
     try:
-        return list(_on_page(MappedPage(page, site)))
+        return list(figures_of(MappedPage(page, site)))
     except CannotEdit:
         return []
 
@@ -116,12 +116,12 @@ def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None =
     """
     view, found = MappedPage(page, site), list[Sighting]()
     try:
-        found = list(_on_page(view))
+        found = list(figures_of(view))
         sums = sums_on_page(view)
         if sent is None or sent is page:
             return _together(found, sums, found if sent else [], sums if sent else None, page.url, state)
         view_before = MappedPage(sent, site)
-        before = list(_on_page(view_before))
+        before = list(figures_of(view_before))
         found = _together(found, sums, before, sums_on_page(view_before), page.url, state)
         if any(each.part == "price" and each.sent not in (None, each.value) for each in found):
             found += _unit_prices(view, view_before)
@@ -292,7 +292,8 @@ def _written(value: Decimal) -> str:
     return f"{value:f}" if int(value.as_tuple().exponent) >= -4 else f"{value:.4f}"
 
 
-def _on_page(view: MappedPage) -> Iterator[Sighting]:
+def figures_of(view: MappedPage) -> Iterator[Sighting]:
+    """Yield the figures that a page shows for products, each with its role. Raises CannotEdit."""
     for key, showing in view.showings():
         if not key or showing.group == "page":
             continue

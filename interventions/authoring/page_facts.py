@@ -1,16 +1,33 @@
 """Read what a page says of the products that it shows, through a site map."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from interventions.apply.consistency import Sighting, sightings_on
+from interventions.apply.consistency import figures_of
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import ProductFacts
 from interventions.apply.product_json import Document
 from interventions.edits.showing import Showing
 from interventions.html.marking import Marks
 from interventions.html.page import Page
+from interventions.yaml.limited import one_page
 from interventions.yaml.sitemap import SiteMap
+
+
+class ShownFacts(NamedTuple):
+    """What a place shows of a product: price in currency units, rating in percent; None: not shown."""
+
+    title: str | None = None
+    stock: str | None = None
+    price: float | None = None
+    rating: float | None = None
+    reviews: int | None = None
+
+    def or_else(self, other: "ShownFacts") -> "ShownFacts":
+        """Return these facts, and those of another place where nothing is shown here."""
+        return self._replace(
+            **{name: its for name, its in other._asdict().items() if getattr(self, name) is None}
+        )
 
 
 @dataclass(frozen=True)
@@ -31,33 +48,55 @@ def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> Pa
 
     Categories are known where the site map has a role for them.
     """
-    page = Page(body, content_type, Marks(frozenset()), url)
-    view, seen = MappedPage(page, site), sightings_on(page, site)
-    products: dict[str, ProductFacts] = {}
-    links: dict[str, str] = {}
-    for key, showing in view.showings():
-        if key and showing.group != "page" and key == (view.product or key):
-            products.setdefault(key, _facts(key, showing, [s for s in seen if s.product == key]))
-            link = next(showing.all(f"{showing.group}.link"), None)
-            links.setdefault(key, showing.value(link) if link else "")
+    view = MappedPage(Page(body, content_type, Marks(frozenset()), url), site)
+    found: dict[str, ShownFacts] = {}
+    first: dict[str, Showing] = {}
+    for key, showing, shown in shown_on(view, from_data=True):
+        if key == (view.product or key):
+            found[key] = found.get(key, shown).or_else(shown)
+            first.setdefault(key, showing)
+    products, links = {}, {}
+    for key, showing in first.items():
+        products[key] = _facts(key, showing, found[key])
+        link = next(showing.all(f"{showing.group}.link"), None)
+        links[key] = showing.value(link) if link else ""
     return PageFacts(view.page_type, products, links)
 
 
-def _facts(key: str, showing: Showing, seen: Iterable[Sighting]) -> ProductFacts:
-    def text(part: str) -> str:
-        return next((showing.value(target) for target in showing.all(f"product.{part}")), "")
+@one_page()
+def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, Showing, ShownFacts]]:
+    """Return what each place of a page shows of a product, the product's own page first.
 
-    def value(part: str) -> float | None:
-        return next((float(sighting.value) for sighting in seen if sighting.part == part), None)
+    A figure for which the site map has no role is that of the page's data; with `from_data` also one that the
+    place does not show. Raises CannotEdit.
+    """
+    seen, places = list(figures_of(view)), []
+    for key, showing in view.showings():
+        if not key or showing.group == "page":
+            continue
+        found: dict[str, Any] = {"title": _text(showing, "name"), "stock": _text(showing, "stock")}
+        for each in seen:
+            part, group = each.part, each.role.partition(".")[0]
+            is_data = group == "data" and (from_data or not showing.role(f"product.{part}"))
+            if view.known.get(each.product, each.product) == key and (group == showing.group or is_data):
+                found.setdefault(part, round(each.value) if part == "reviews" else float(each.value))
+        places.append((key, showing, ShownFacts(**found)))
+    return places
 
-    rating, reviews = value("rating"), value("reviews")
+
+def _text(showing: Showing, part: str) -> str | None:
+    """The text of a role's first element."""
+    return next((showing.value(target) for target in showing.all(f"product.{part}")), None)
+
+
+def _facts(key: str, showing: Showing, shown: ShownFacts) -> ProductFacts:
     return ProductFacts(
         key=key,
-        category=text("category"),
-        name=text("name"),
-        price=value("price"),
-        rating=None if rating is None else round(rating),
-        reviews=None if reviews is None else round(reviews),
+        category=_text(showing, "category") or "",
+        name=shown.title or "",
+        price=shown.price,
+        rating=None if shown.rating is None else round(shown.rating),
+        reviews=shown.reviews,
     )
 
 

@@ -72,7 +72,7 @@ class ShopDesign(Design[ShopTrial]):
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""
         formed, self._notes, addresses = formed_sets(experiment, self.site, source)
-        self._products = {product.key: product for products in formed for product in products}
+        self.products = {product.key: product for products in formed for product in products}
         self.sets: dict[str, ChoiceSet] = {
             set_id(products): tuple(displayed(products, experiment.match)) for products in formed
         }
@@ -105,7 +105,7 @@ class ShopDesign(Design[ShopTrial]):
     def list_facts(self, product: ProductFacts) -> dict[str, float | None]:
         """Return the own values of what is drawn for a product as displayed; empty where nothing is."""
         attributes = self.experiment.attributes
-        return list_facts(attributes, self._products[product.key], product) if attributes else {}
+        return list_facts(attributes, self.products[product.key], product) if attributes else {}
 
     @property
     def asked_again(self) -> tuple[str, int]:
@@ -148,7 +148,7 @@ class ShopDesign(Design[ShopTrial]):
             "interventions": [
                 [item.model_dump(mode="json"), item.tables] for item in self._treatments.inputs
             ],
-            "products": {key: asdict(product) for key, product in self._products.items()},
+            "products": {key: asdict(product) for key, product in self.products.items()},
             "sets": {name: [product.key for product in products] for name, products in self.sets.items()},
             "prompt": {
                 "name": self.prompt.name,

@@ -1,0 +1,53 @@
+"""Say at the end of a run what its trials lack: choices, with the most likely cause, and figures."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from experiments.episodes.shop_episode import IN_VAIN
+from experiments.records.page_figures import differences, unread_notes
+from experiments.records.queries import cells, figures_of_options, first_ended
+from experiments.records.store import Records
+
+_ADVICE: Final = {
+    "treatment_failed": "",
+    "infra_error": "; the same command tries them again",
+    "agent_limit": "; see whether the agent can act on these pages, and whether choice in the site map says "
+    "what puts a product into the cart",
+}
+
+
+def ending_complaints(records: Records, run: str, counts: Mapping[str, int], total: int) -> Iterator[str]:
+    """Yield a line for each kind of ending that keeps trials from the results; `counts`: by outcome.
+
+    Trials that end as `agent_limit` are an agent's own, unless none has ended otherwise, or the button was
+    pressed that adds to the cart and no choice was seen.
+    """
+    vain, reason = first_ended(records, run, "agent_limit", IN_VAIN)
+    if vain:
+        yield f"{vain:,} of {total:,} trials ended as agent_limit: {reason}; no choice can be seen there"
+    elif counts.get("agent_limit") and counts.keys() <= {"agent_limit", "treatment_failed", "infra_error"}:
+        yield _line(records, run, "agent_limit", counts["agent_limit"], total)
+    for outcome in ("treatment_failed", "infra_error"):
+        if broken := counts.get(outcome, 0):
+            yield _line(records, run, outcome, broken, total)
+
+
+def figure_notes(records: Records, run: str) -> list[str]:
+    """Say where a run's catalogue differs from the pages, and which displayed figures are not known."""
+    rows, unread = figures_of_options(records, run)
+    return differences(rows) + unread_notes(unread)
+
+
+def _line(records: Records, run: str, outcome: str, number: int, total: int) -> str:
+    _, reason = first_ended(records, run, outcome)
+    of_all, ended = Counter[str](), Counter[str]()
+    for cell in cells(records, run):
+        of_all[cell.condition] += cell.trials
+        ended[cell.condition] += cell.trials * (cell.outcome == outcome)
+    shares = {ended[each] / of_all[each] for each in of_all}
+    uneven = ""
+    if outcome == "treatment_failed" and len(shares) > 1:
+        by = ", ".join(f"{each} {ended[each]:,} of {of_all[each]:,}" for each in sorted(of_all))
+        uneven = f" ({by}: choices go missing by condition, so that effects may be biased)"
+    return f"{number:,} of {total:,} trials ended as {outcome}{uneven}: {reason}{_ADVICE[outcome]}"
