@@ -60,10 +60,11 @@ def import_(
       souk catalogue import https://shop.example/ --out lamps.csv --site shop.yaml --category Lamps=/lamps
     """
     from experiments.console.terminal import stdout_console
-    from experiments.designs.catalogue.importer import Importer
+    from experiments.designs.catalogue.importer import Importer, import_notes
     from interventions.yaml.sitemap import load_site_map
 
-    importer = Importer(url if url.endswith("/") else f"{url}/", out, load_site_map(site), limit, upstream_ca)
+    mapped = load_site_map(site)
+    importer = Importer(url if url.endswith("/") else f"{url}/", out, mapped, limit, upstream_ca)
     try:
         run_until_stopped(_show(importer, category or []))
     except KeyboardInterrupt:
@@ -75,6 +76,8 @@ def import_(
         f"{done.out_of_stock:,} out of stock left out",
         highlight=False,
     )
+    for line in import_notes(out, mapped) if done.products else ():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not done.complete:
         console.print(f"stopped after {limit} pages (--limit); the same command goes on", highlight=False)
     console.print(str(out), highlight=False, markup=False, soft_wrap=True)

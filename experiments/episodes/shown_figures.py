@@ -55,9 +55,6 @@ def shown_figures(
             sent[key] = before[key][1].or_else(sent[key]) if key in before else sent[key]
     for key in {*own} & {*looks}:
         shown[key] = shown[key]._replace(**_redrawn(looks[key], own[key]))
-    for key, facts in shown.items():
-        if (facts.rating or 0) > 100:
-            shown[key] = facts._replace(rating=None)
     unread = {key: _unread(shown[key], own.get(key), session) for key in keys}
     return {key: PageFigures(shown[key], sent[key], unread[key]) for key in keys}
 

@@ -68,7 +68,7 @@ def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, Sh
     """Return what each place of a page shows of a product, the product's own page first.
 
     A figure for which the site map has no role is that of the page's data; with `from_data` also one that the
-    place does not show. Raises CannotEdit.
+    place does not show. A rating above its scale is none. Raises CannotEdit.
     """
     seen, places = list(figures_of(view)), []
     for key, showing in view.showings():
@@ -78,6 +78,8 @@ def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, Sh
         for each in seen:
             part, group = each.part, each.role.partition(".")[0]
             is_data = group == "data" and (from_data or not showing.role(f"product.{part}"))
+            if part == "rating" and each.value > 100:
+                continue
             if view.known.get(each.product, each.product) == key and (group == showing.group or is_data):
                 found.setdefault(part, round(each.value) if part == "reviews" else float(each.value))
         places.append((key, showing, ShownFacts(**found)))

@@ -1,6 +1,6 @@
 """Read a running shop's listing pages, one after the other, into a catalogue."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from math import ceil
@@ -13,9 +13,11 @@ from bs4 import BeautifulSoup, Tag
 
 from experiments.designs.catalogue.menu import LeafCategory, chosen, listed, menu_of
 from experiments.designs.catalogue.partial_file import PartialFile
+from experiments.designs.inputs.csv_rows import read_rows
 from experiments.pages.download import download
 from interventions.apply.plan import ProductFacts
 from interventions.authoring.page_facts import page_facts
+from interventions.edits.place_values import best_at
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap
@@ -220,6 +222,20 @@ class Importer:
             raise UserError(f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; {again}")
         self.progress.fetched += 1
         return body, answer.headers.get("content-type", "text/html")
+
+
+def import_notes(out: Path, site: SiteMap) -> Iterator[str]:
+    """Say which of price and rating no imported product has, and what ratings were read as."""
+    _, rows = read_rows(str(out))
+    for part in ("price", "rating"):
+        known = sum(part in row.cells for row in rows)
+        if rows and not known:
+            finds = f"the site map {site.name} finds none (item.{part}, product.{part})"
+            yield f"no product has a {part}: {finds}, and without it none enters a choice set"
+        elif part == "rating" and rows:
+            places = [place for role in ("item.rating", "product.rating") for place in site.role(role)]
+            scales = ", ".join(sorted({f"out of {best_at(place) or 100}" for place in places}))
+            yield f"{known:,} ratings, in percent; read as {scales or 'the data say'}"
 
 
 def _soup(body: bytes, content_type: str) -> BeautifulSoup:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from experiments.designs.catalogue.table import check_scale
 from experiments.designs.inputs.csv_rows import read_rows
 from interventions.apply.plan import ProductFacts
 from interventions.errors import UserError
@@ -21,19 +22,21 @@ class _Product(BaseModel):
     name: str = ""
     price: Annotated[float, Field(ge=0)] | None = None
     rating: Annotated[float, Field(ge=0, le=100)] | None = None
+    rating_scale: Annotated[float, Field(gt=0)] = 100
     reviews: Annotated[float, Field(ge=0)] | None = None
 
 
 def read_products(path: Path) -> list[ProductFacts]:
     """Read products from a CSV file with a column `category`.
 
-    Optional columns are `key`, `name`, `price`, `rating` (percent) and `reviews`. Raises UserError with file,
-    line and column.
+    Optional columns are `key`, `name`, `price`, `rating` (out of `rating_scale`, else of 100) and `reviews`.
+    Raises UserError with file, line and column.
     """
     columns, rows = read_rows(str(path))
     if "category" not in columns:
         hint = did_you_mean("category", columns, noun="its columns are")
         raise UserError(f'{path}:1: no column "category"; {hint}')
+    check_scale(str(path), (row.cells for row in rows))
     products = []
     for row in rows:
         told = row.read(_Product)
@@ -43,7 +46,7 @@ def read_products(path: Path) -> list[ProductFacts]:
                 category=told.category,
                 name=told.name,
                 price=told.price,
-                rating=None if told.rating is None else round(told.rating),
+                rating=None if told.rating is None else round(told.rating * 100 / told.rating_scale),
                 reviews=None if told.reviews is None else round(told.reviews),
             )
         )

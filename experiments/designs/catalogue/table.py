@@ -3,7 +3,8 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,9 @@ _NAMES: Final = {"product_name": "name", "product_url": "url"}
 """The columns of the consumer-choice study's catalogue."""
 _NEEDED: Final = ("category", "name", "price", "rating")
 _FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+_OUT_OF: Final = re.compile(r"(?:/|\bout of|\bof)\s*(\d+)\s*$", re.ASCII)
+_LOW: Final = 10.0
+"""Where no rating of a file is higher, it is not known what the ratings are out of."""
 _MACHINE: Final = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _PLACEHOLDER: Final = re.compile(r"^\$\{[^}]*\}/?")
 
@@ -52,11 +56,13 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
     """Read the products of a CSV file that have a price, a rating above 0 and no options, each once.
 
     Columns: `key` or `url` (or `product_url`), `category`, `name` (or `product_name`), `price` ("$66.99" or
-    66.99), `rating` in percent ("80%" or 80), and if there `reviews` and `has_options`. Others are ignored.
-    `query`: the parts of an address's query that tell which product it shows.
+    66.99), `rating` ("80%", "4 / 5", or a number out of 100), and if there `rating_scale` (what a number is
+    out of), `reviews` and `has_options`. Others are ignored. `query`: the parts of an address's query that
+    tell which product it shows.
 
     Raises:
-        UserError: the file cannot be read, a column is missing, or only their queries tell addresses apart.
+        UserError: the file cannot be read, a column is missing, it is not told what ratings are out of, or
+            only their queries tell addresses apart.
     """
     columns, rows = read_rows(str(path))
     known = {_NAMES.get(column, column) for column in columns}
@@ -65,6 +71,7 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
             raise UserError(f'{path}:1: no column "{name}"; {did_you_mean(name, columns, noun="it has")}')
     if not known & {"key", "url"}:
         raise UserError(f'{path}:1: no column "url" or "key"; add one that says which page is the product\'s')
+    check_scale(str(path), (row.cells for row in rows))
     products: dict[str, ProductFacts] = {}
     refused: list[tuple[str, str]] = []
     addresses: dict[str, str] = {}
@@ -89,30 +96,60 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
     """Read the facts in the cells of a row. Raises Unusable when one is missing or no figure."""
-    price, rating = _figure(cells, "price"), _figure(cells, "rating")
+    price, (rating, scale) = _figure(cells, "price"), _rating(cells)
     if not key or not cells.get("name"):
         raise Unusable("without an address" if not key else "without a name")
     if not price:
         raise Unusable("without a price")
     if not rating:
         raise Unusable("without a rating")
-    if rating > 100:
-        raise Unusable("with a rating above 100")
+    if rating > (scale or 100):
+        raise Unusable(f"with a rating above {scale or 100:g}")
     return ProductFacts(
         key=key,
         category=cells.get("category", ""),
         name=cells["name"],
         price=price,
-        rating=max(1, round(rating)),
+        rating=max(1, round(rating * 100 / (scale or 100))),
         reviews=round(_figure(cells, "reviews") or 0),
     )
 
 
+def check_scale(file: str, rows: Iterable[Mapping[str, str]], prefixes: Sequence[str] = ("",)) -> None:
+    """Raise UserError where ratings may be out of 5 or 10 and the file does not tell.
+
+    Such a rating in percent is nearly none. `prefixes`: of the columns, where a row has several products.
+    """
+    highest = 0.0
+    for cells in rows:
+        for prefix in prefixes:
+            with suppress(Unusable):
+                rating, scale = _rating(_without(prefix, cells))
+                highest = max(highest, math.inf if scale else rating or 0.0)
+    if 0 < highest <= _LOW:
+        raise UserError(
+            f"{file}:1: no rating is above {highest:g}, and it is not said what it is out of; add a column "
+            f"{prefixes[0]}rating_scale with the highest rating that there can be: 5, 10 or 100"
+        )
+
+
+def _rating(cells: Mapping[str, str]) -> tuple[float | None, float | None]:
+    """A rating, and what it is out of; None: it is not said."""
+    text, scale = cells.get("rating", ""), _figure(cells, "rating_scale")
+    if "%" in text:
+        return _figure(cells, "rating"), 100
+    if out_of := _OUT_OF.search(text):
+        text, scale = text[: out_of.start()].strip(), float(out_of[1])
+    return _figure({"rating": text}, "rating"), scale
+
+
+def _without(prefix: str, cells: Mapping[str, str]) -> dict[str, str]:
+    return {name.removeprefix(prefix): text for name, text in cells.items() if name.startswith(prefix)}
+
+
 def facts_in(row: Row, prefix: str, category: str, query: Sequence[str] = ()) -> ProductFacts:
     """Read the product in the columns that begin with `prefix`. Raises UserError with file and line."""
-    cells = {
-        column.removeprefix(prefix): text for column, text in row.cells.items() if column.startswith(prefix)
-    }
+    cells = _without(prefix, row.cells)
     try:
         return facts(key_of(cells.get("url", ""), query), {**cells, "category": category})
     except Unusable as reason:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from experiments.designs.catalogue.table import facts_in, key_of
+from experiments.designs.catalogue.table import check_scale, facts_in, key_of
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.csv_rows import Row, read_rows
 from interventions.apply.plan import ProductFacts
@@ -41,6 +41,7 @@ def read_sets(
     columns, rows = read_rows(str(path))
     if "product1_url" in columns:
         prefixes = [prefix for n in range(1, LARGEST + 1) if f"{(prefix := f'product{n}_')}url" in columns]
+        check_scale(str(path), (row.cells for row in rows), prefixes)
         read: Iterable[tuple[Row, ChoiceSet]] = (
             (row, tuple(facts_in(row, prefix, row.cells.get("category", ""), query) for prefix in prefixes))
             for row in rows
