@@ -218,7 +218,14 @@ def test_what_went_wrong_is_said(simulate: Simulate) -> None:
     )
     made = choice_report(analyze_choice(table, receipts))
     count, trials = table.loc[lost, "trial"].nunique(), table["trial"].nunique()
-    assert made.checked == f"{trials - count} of {trials} trials ended in a choice; 8 receipts of edits."
+    ended = f"{trials - count} of {trials} trials ended in a choice"
+    unproven = f"in {count} trials the treatment is not proven (treatment_failed)"
+    assert made.checked == f"{ended}; {unproven}; 8 receipts of edits."
+    beside = choice_report(analyze_choice(table, receipts[:1]))
+    assert beside.checked == made.checked, "receipts alone prove nothing of trials that failed"
+    limited = table.assign(outcome=table["outcome"].replace("treatment_failed", "agent_limit"))
+    some = choice_report(analyze_choice(limited, receipts[:1])).checked
+    assert some == f"{ended}; every planned edit reached the pages of these (8 receipts)."
     left_out, uneven, unseen = made.problems
     assert left_out == f"{count} trials without a choice, left out of the effects: {count} treatment_failed."
     assert uneven.startswith("balanced: choices go missing unevenly, by up to ") and "(p <.001)" in uneven

@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import re
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import pandas as pd
 import pytest
 import yaml
 from rich.console import Console
@@ -316,3 +318,94 @@ async def test_a_terminal_says_what_is_waited_for(tmp_path: Path) -> None:
         assert await process.wait() == 2
     os.close(terminal)
     os.close(theirs)
+
+
+class PricedShop(ForeignShop):
+    """A shop with a price for each product."""
+
+    prices: ClassVar = dict(zip(KEYS, ("$52.40", "$49.90"), strict=True))
+
+    def page(self, key: str, *, plain: bool = False, added: bool = False) -> str:
+        self.price = self.prices[key]
+        return super().page(key, plain=plain, added=added)
+
+
+REVERSED = """key,category,name,price,rating,reviews
+harbour-desk-lamp,Lamps,Harbour Desk Lamp,19.90,60,12
+cedar-reading-lamp,Lamps,Cedar Reading Lamp,22.40,60,12
+"""
+
+
+@pytest.mark.browser
+async def test_a_catalogue_that_the_pages_contradict_is_told_and_the_table_has_what_they_showed(
+    tmp_path: Path,
+) -> None:
+    shop = PricedShop()
+    async with serve(shop.app()) as address:
+        edits = [{"insert_text": {"after": "product.title", "text": NUDGE}}, {"set_price": 33.33}]
+        file = experiment(tmp_path, shop, address, edits)
+        (tmp_path / "products.csv").write_text(REVERSED)
+        arguments = (
+            "run",
+            str(file),
+            "--limit",
+            "3",
+            "--db",
+            "sqlite:///t.db",
+            "--out",
+            str(tmp_path / "out"),
+        )
+        refused = await run_in_threadpool(forked_souk, *arguments, "--strict", cwd=tmp_path)
+        assert query(tmp_path, "SELECT count(*) FROM trials") == [(0,)]
+        ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
+    price = "price: 2 of 2 products are otherwise in the catalogue than on the shop's page: "
+    example = "harbour-desk-lamp has 19.9 there and 52.4 on its page"
+    assert refused.status == 2 and f"--strict: {price}" in refused.err
+    assert ended.status == 0, ended.err
+    lines = ended.err.splitlines()
+    told = [number for number, line in enumerate(lines) if line.startswith(price) and example in line]
+    assert len(told) == 2, ended.err
+    assert sum(line.startswith("rating: 2 of 2 products") for line in lines) == 2
+    assert not any(line.startswith(("reviews:", "title:")) for line in lines)
+    forked_souk("export", "--db", "sqlite:///t.db", "--out", "table.csv", cwd=tmp_path)
+    table = pd.read_csv(tmp_path / "table.csv")
+    for _, row in table.iterrows():
+        own = float(shop.prices[row["option"]][1:])
+        nudged = row["nudged"] == 1
+        assert row["price"] == (33.33 if nudged else own)
+        some_nudged = row["condition"] == "nudged"
+        assert row["cheaper"] == int(nudged if some_nudged else row["option"] == KEYS[1])
+        assert (row["rating"], row["reviews"], row["catalogue_rating"]) == (80, 12, 60)
+        assert row["catalogue_price"] == (19.9 if row["option"] == KEYS[0] else 22.4)
+    sent = query(
+        tmp_path, "SELECT DISTINCT option, sent_price, sent_rating, stock FROM options ORDER BY 1 DESC"
+    )
+    assert sent == [(KEYS[0], 52.4, 80, "In stock"), (KEYS[1], 49.9, 80, "In stock")]
+
+
+@pytest.mark.browser
+async def test_a_choice_rule_that_never_matches_is_told_with_its_cause(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "name: own\nextends: onestopmarket\nchoice: {request: {path: /never}}\n"
+    )
+    shop = ForeignShop(press="fetch('/cart', {method: 'POST'})")
+    ended = await run(tmp_path, shop, limit=3, site="own.yaml", limits={"steps": 4})
+    assert ended.status == 1, ended.err
+    cause = (
+        r"3 of 3 trials ended as agent_limit: 4 actions without a choice; add to cart was pressed \d times"
+    )
+    assert re.search(f"{cause}, and no rule of choice was met \\(choice in the site map own\\)", ended.err)
+    assert "0 of 3 trials ended in a choice (3 agent_limit); " in " ".join(ended.out.split())
+    assert "every planned edit" not in ended.out
+
+
+def test_a_catalogue_of_another_shop_is_refused_in_the_embedded_one(tmp_path: Path) -> None:
+    file = experiment(tmp_path, ForeignShop(), "http://127.0.0.1:9/")
+    data = yaml.safe_load(file.read_text())
+    del data["environment"], data["live"]
+    file.write_text(yaml.safe_dump(data))
+    ended = forked_souk("run", str(file), cwd=tmp_path)
+    assert ended.status == 2, ended.err
+    assert "options: 2 of 2 products are not in the embedded shop, as " in ended.err
+    assert "name the shop of the catalogue (environment: https://...)" in ended.err
+    assert ended.err.count("\n") < 12 and "agent_limit" not in ended.err

@@ -115,3 +115,24 @@ def test_whatever_the_cells_hold_every_row_is_kept_or_counted(
 )
 def test_every_way_to_write_a_product_s_key(text: str) -> None:
     assert key_of(text) == "ash"
+
+
+@given(
+    scale=st.sampled_from([5, 10, 100]),
+    way=st.sampled_from(["column", "slash", "words"]),
+    tenths=st.lists(st.integers(1, 50), min_size=2, max_size=5),
+)
+def test_what_ratings_are_out_of_is_told_by_the_file(
+    tmp_path_factory: pytest.TempPathFactory, scale: int, way: str, tenths: list[int]
+) -> None:
+    """Ratings of at most 5: in a file that says so they are read, in one that does not refused."""
+    folder = tmp_path_factory.mktemp("scales")
+    said = {"column": "", "slash": f" / {scale}", "words": f" out of {scale}"}[way]
+    rows = [f"k{n},Wine,N{n},5,{each / 10}{said},{scale}" for n, each in enumerate(tenths)]
+    head = "key,category,name,price,rating,"
+    found = read(folder, "\n".join([f"{head}{'rating_scale' if way == 'column' else 'x'}", *rows]))
+    assert [each.rating for each in found.products] == [max(1, round(each * 10 / scale)) for each in tenths]
+    bare = [row.rpartition(",")[0].removesuffix(said) for row in rows]
+    with pytest.raises(UserError, match=r"csv:1: no rating is above \S+, and it is not said .* rating_scale"):
+        read(folder, "\n".join([head.rstrip(","), *bare]))
+    assert len(read(folder, "\n".join([head.rstrip(","), *bare, "last,Wine,L,5,61"])).products) > len(bare)
