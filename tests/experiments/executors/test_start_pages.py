@@ -359,7 +359,7 @@ async def test_a_catalogue_that_the_pages_contradict_is_told_and_the_table_has_w
         assert query(tmp_path, "SELECT count(*) FROM trials") == [(0,)]
         ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
     price = "price: 2 of 2 products are otherwise in the catalogue than on the shop's page: "
-    example = "harbour-desk-lamp has 19.9 there and 52.4 on its page"
+    example = "cedar-reading-lamp has 22.4 there and 49.9 on its page"
     assert refused.status == 2 and f"--strict: {price}" in refused.err
     assert ended.status == 0, ended.err
     lines = ended.err.splitlines()

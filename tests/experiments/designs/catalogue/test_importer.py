@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from environments.shop.catalogue import generate
 from environments.shop.server import shop as run_shop
 from experiments.commands.catalogue import app
-from experiments.designs.catalogue.importer import Importer, Progress
+from experiments.designs.catalogue.importer import Importer, Progress, import_notes
 from experiments.designs.catalogue.table import read_catalogue
 from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.errors import UserError
@@ -213,6 +213,14 @@ async def test_any_shop_is_read_from_the_addresses_of_its_listings(tmp_path: Pat
         found = [(row["key"], row["category"], row["price"], row["rating"]) for row in rows(out)]
         assert found == [("a/7-one", "Lamps", "1049.95", "90"), ("a/8-two", "Lamps", "59.00", "80")]
         assert [row["url"] for row in rows(out)] == [f"{base}{row['key']}" for row in rows(out)]
+        assert [*import_notes(out, site)] == ["2 ratings, in percent; read as out of 5"]
+        bare = tmp_path / "bare.yaml"
+        bare.write_text((tmp_path / "map.yaml").read_text().partition("  item.price")[0])
+        address, bare_out = f"Lamps={base}/k/lamps", tmp_path / "bare.csv"
+        arguments = ["import", base, "--out", str(bare_out), "--site", str(bare), "--category", address]
+        told = " ".join((await asyncio.to_thread(CliRunner().invoke, app, arguments)).output.split())
+        for part in ("price", "rating"):
+            assert f"no product has a {part}: the site map lamps finds none (item.{part}" in told
     async with pages({"/k/lamps": "<p>Nothing here"}) as base:
         with pytest.raises(UserError, match="finds no products listed there"):
             _ = [done async for done in Importer(f"{base}/", tmp_path / "new.csv", site).run(wanted)]
