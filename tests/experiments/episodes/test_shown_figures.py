@@ -91,7 +91,7 @@ def wares(rng: random.Random, number: int) -> list[Ware]:
             f"Ware {n} {rng.choice(['of oak', 'in blue', '& co'])}".replace("&", "and"),
             rng.randint(1, 200_000),
             rng.randint(10, 100),
-            rng.randint(1, 20_000),
+            rng.randint(1, 20_000) | 1,
             rng.randint(1, 9),
         )
         for n in range(number)
