@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from interventions.apply.following import following_on
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document
 from interventions.apply.sums import ROW, CartSums, Total, sums_in_answer, sums_on_page
-from interventions.apply.unit_prices import unit_prices_on
 from interventions.edits.place_values import tolerance_at
 from interventions.errors import CannotEdit
 from interventions.html import charset
@@ -124,22 +124,22 @@ def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None =
         before = list(figures_of(view_before))
         found = _together(found, sums, before, sums_on_page(view_before), page.url, state)
         if any(each.part == "price" and each.sent not in (None, each.value) for each in found):
-            found += _unit_prices(view, view_before)
+            found += _following(view, view_before)
         return found
     except CannotEdit:
         return found
 
 
-def _unit_prices(view: MappedPage, sent: MappedPage) -> Iterator[Sighting]:
-    """What a unit costs on a page, and what it should cost there, where a price was edited."""
-    now, before = unit_prices_on(view), unit_prices_on(sent)
-    if [each[:2] for each in now] != [each[:2] for each in before]:
+def _following(view: MappedPage, sent: MappedPage) -> Iterator[Sighting]:
+    """The amounts that follow a price, and what they should be there, where a price was edited."""
+    now, before = following_on(view), following_on(sent)
+    if [each[:3] for each in now] != [each[:3] for each in before]:
         return
     for each, old in zip(now, before, strict=True):
         if each.price != old.price and old.price:
             value, tolerance = each.should_be(old)
             # On another page, or beside it, the unit may be another one.
-            part, url = f"price per unit, {old.value} before,", view.page.url
+            part, url = f"{each.what}, {old.value} before,", view.page.url
             yield Sighting(each.product, part, value, "product.price", url)
             yield Sighting(each.product, part, each.value, each.role, url, tolerance)
 

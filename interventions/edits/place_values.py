@@ -58,8 +58,8 @@ def figures_at(
     found = (prices if can_be_range else figures)(text, usage, spaced=spaced)
     if not (spaced or all(each.is_clear for each in found)):
         return []
-    if usage.per_unit:  # the others say how much a unit is
-        return [each for each in found if each.is_price] or found
+    if usage.per_unit:  # the others say how much a unit is, or how many instalments there are
+        return [each for each in found if each.is_price] or [each for each in found if each.decimals] or found
     rating = rating_out_of(found, place.scale) if place.scale else None
     if len(found) > 1 and not rating:
         per_unit, rest = prices_per_unit(found, text)

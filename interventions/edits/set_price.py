@@ -65,9 +65,9 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
         change = showing.write(role, worth)
         if old != worth and (old or any(map(showing.has, FOLLOWERS))):
             if not old:
-                raise CannotEdit(f'what a unit costs, or the dearest, cannot be told from "{change.before}"')
+                raise CannotEdit(f'what follows the price cannot be told from "{change.before}"')
             highest = _highest(showing)
-            showing.scale_followers(role, worth / old)
+            showing.follow(role, old, worth)
             main = showing.main(role)[0]
             if main.place.part is None:
                 change = replace(change, after=showing.value(main))

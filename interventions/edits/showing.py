@@ -19,6 +19,7 @@ from interventions.edits.place_values import (
     with_cents,
 )
 from interventions.errors import CannotEdit
+from interventions.html.amounts import follower_roles, is_percent
 from interventions.html.numbers import (
     Figure,
     NumberUsage,
@@ -37,9 +38,12 @@ from interventions.yaml.sitemap import Place, SiteMap
 
 _LEVELS, _BESIDE = 3, 80
 """How many elements around a figure are searched for its currency, and how long their texts may be."""
-FOLLOWERS = ("product.unit_price", "product.high_price")
-"""The roles of prices that change by the same factor as the product's price."""
-_PRICES = (".price", ".unit_price", ".high_price", ".subtotal", ".total")
+SAVING: Final = "product.saving"
+"""The role of what a price saves: it follows by the difference, and in percent."""
+FOLLOWERS = ("product.high_price", *(f"product.{role}" for role in follower_roles()))
+"""The roles of amounts that follow the product's price: but for the saving, by the same factor."""
+_AMOUNTS = tuple(f".{role}" for role in follower_roles())
+_PRICES = (".price", ".high_price", ".subtotal", ".total", *_AMOUNTS)
 _SUMS = (".subtotal", ".total")
 
 
@@ -177,18 +181,40 @@ class Showing:
             return Change(len(done), before, self._joined(main, role) or "")
         return Change(len(done), *done[0])
 
-    def scale_followers(self, role: str, factor: Decimal) -> None:
-        """Multiply what follows a price: the upper end of its range, and the prices of a unit.
+    def follow(self, role: str, old: Decimal, new: Decimal) -> None:
+        """Keep in step what follows a price: the upper end of its range, instalments, savings and the like.
 
         Those have roles of their own; prices of a unit may also stand in the texts of the price's role.
         """
+        factor = new / old
         for target in self.all(role):
             if target.attribute is None and tells_unit(self.value(target)):
                 self._scale(target, self.usage(role, target), factor, _per_unit_at)
+        self._save(old, new)
         for follower in FOLLOWERS:
-            for target in self.all(follower):
+            for target in self.all(follower) if follower != SAVING else ():
                 if not self._scale(target, self.usage(follower, target), factor, figures_at):
                     raise CannotEdit(f'no figure in "{self.value(target)}"')
+
+    def _save(self, old: Decimal, new: Decimal) -> None:
+        """Write what the new price saves against the shop's former one, which stays."""
+        targets = list(self.all(SAVING))
+        told = [(target, *_savings(self.value(target), self.usage(SAVING, target))) for target in targets]
+        amounts = [each.value for _, sums, _ in told for each in sums]
+        shares = [each.value for _, _, percents in told for each in percents]
+        if not targets:
+            return
+        if not amounts and not (shares and shares[0] < 100):
+            raise CannotEdit(f'no figure in "{self.value(targets[0])}"')
+        former = old + amounts[0] if amounts else old / (1 - shares[0] / 100)
+        if new >= former:
+            said = one_line(self.value(targets[0]))
+            raise CannotEdit(
+                f'{new} saves nothing, and the page says "{said}"; set a price below {former:.2f}'
+            )
+        for target, _, _ in told:
+            usage = self.usage(SAVING, target)
+            self.page.replace(target.node, target.attribute, partial(_saved, usage, former, new))
 
     def _scale(
         self,
@@ -251,7 +277,7 @@ class Showing:
         said, place = self.page.usage, target.place
         if not said.currency and role.endswith(_PRICES) and not place.attribute:
             said = said._replace(currency=_currency_beside(target.node, said))
-        said = said._replace(per_unit=role.endswith(".unit_price"))
+        said = said._replace(per_unit=role.endswith(_AMOUNTS))
         return said._replace(whole=role.endswith((".reviews", ".quantity")) or place.part == "whole")
 
     def number(self, target: Target, role: str) -> Decimal | None:
@@ -348,6 +374,29 @@ def _tells_rating(node: LexborNode) -> bool:
     return any(
         (said.get(name) or "").endswith("Rating") for name in ("itemtype", "typeof", "itemprop", "property")
     )
+
+
+def _savings(text: str, usage: NumberUsage) -> tuple[list[Figure], list[Figure]]:
+    """The amounts of a text that says what a price saves, and the percentages."""
+    found = figures(text[:LONGEST], usage)
+    percents = [each for each in found if is_percent(each, text)]
+    others = [each for each in found if each not in percents]
+    return [each for each in others if each.is_price] or [each for each in others if each.decimals], percents
+
+
+def _saved(usage: NumberUsage, former: Decimal, new: Decimal, text: str) -> list[Piece]:
+    """The piece of a text that says what a price saves, from its first figure to its last."""
+    sums, percents = _savings(text, usage)
+    parts = [(each.start, each.end, each.write(_rounded(former - new, Decimal(1)))) for each in sums]
+    for each in percents:
+        share = (1 - new / former) * 100
+        share = share.quantize(Decimal(1), ROUND_HALF_UP) if each.is_whole else share
+        parts.append((each.start, each.end, each.write(share, padded=False)))
+    parts.sort()
+    written, end = "", parts[0][0]
+    for start, until, part in parts:
+        written, end = f"{written}{text[end:start]}{part}", until
+    return [Piece(parts[0][0], end, written, tuple(parts))]
 
 
 def _rounded(value: Decimal, factor: Decimal) -> Decimal:

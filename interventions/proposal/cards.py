@@ -4,9 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.amounts import PRICE, follower_roles
 from interventions.html.tree import select
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button
 from interventions.proposal.ratings import is_drawn, shown_ratings
@@ -15,8 +18,6 @@ from interventions.proposal.scan import (
     Scan,
     ancestors,
     called,
-    is_former_price,
-    is_unit_price,
     names_price,
     number,
     text,
@@ -53,7 +54,7 @@ def kinds_of_cards(scan: Scan) -> list[ProposedCards]:
         if len(group) < 2:
             continue
         cards = [(node, _leads_to(scan, node)) for node in group]
-        cards = [(node, link) for node, link in cards if link and _price(node) is not None]
+        cards = [(node, link) for node, link in cards if link and _price(scan, node) is not None]
         links = {scan.address(link) for _, link in cards}
         if len(links) < 2 or len(cards) * 2 < len(group) or len(links) < len(cards) * 0.8:
             continue
@@ -97,7 +98,9 @@ def card_roles(scan: Scan, cards: ProposedCards, kind: str = "item") -> Iterator
         if part == "rating":
             place = next(shape for _, shape in shown_ratings([first]))
             place = place.model_copy(update={"css": selector})
-        reason = _REASONS[part] + (f"; in {len(found) - missing} of {len(found)} cards" if missing else "")
+        reason = _REASONS.get(part, "by the words around it") + (
+            f"; in {len(found) - missing} of {len(found)} cards" if missing else ""
+        )
         sure: Confidence = "medium" if missing else "high"
         role = as_lasting(FoundRole(f"{kind}.{part}", (place,), value_of(first, place), sure, reason))
         more = (
@@ -108,6 +111,16 @@ def card_roles(scan: Scan, cards: ProposedCards, kind: str = "item") -> Iterator
             else ()
         )
         yield with_places(role, more)
+
+
+def card_prices(scan: Scan, key: str) -> dict[str, Decimal]:
+    """Return the price that a page's card shows for a product, by a name for the card; empty: none."""
+    for cards in kinds_of_cards(scan):
+        for card, link in zip(cards.nodes, cards.links, strict=True):
+            price = _own_price(scan, card) if scan.address(link) == key else None
+            if price is not None and (value := number(text(price))) is not None:
+                return {"its card": value}
+    return {}
 
 
 def _first_link(scan: Scan, cards: Sequence[LexborNode]) -> str | None:
@@ -135,13 +148,14 @@ def _container(scan: Scan, cards: ProposedCards) -> tuple[str | None, list[Lexbo
             alike = [
                 n
                 for n in alike
-                if _leads_to(scan, n) and _price(n) is not None and not _holds_several(scan, n)
+                if _leads_to(scan, n) and _price(scan, n) is not None and not _holds_several(scan, n)
             ]
             for wanted in (alike, nodes):
                 if wanted and (css := common_selector(root, wanted, scan.key, by_place=by_place)):
                     return css, wanted
             inner = [
-                [c for c in node.iter() if _leads_to(scan, c) and _price(c) is not None] for node in nodes
+                [c for c in node.iter() if _leads_to(scan, c) and _price(scan, c) is not None]
+                for node in nodes
             ]
             nodes = [found[0] for found in inner] if all(len(found) == 1 for found in inner) else []
     return None, []
@@ -157,7 +171,7 @@ def _holds_several(scan: Scan, card: LexborNode) -> bool:
         for around in (link, *ancestors(link)):
             if around.mem_id == card.mem_id:
                 break
-            if _price(around) is not None:
+            if _price(scan, around) is not None:
                 holders[around.mem_id] = scan.address(href)
                 break
     return len(set(holders.values())) > 1
@@ -188,10 +202,23 @@ def _link(scan: Scan, card: LexborNode) -> LexborNode | None:
     return next((link for link in most if text(link)), most[0])
 
 
-def _price(card: LexborNode) -> LexborNode | None:
-    found = [node for node in _innermost(card, _is_price) if not is_former_price(node)]
-    whole = [node for node in found if not is_unit_price(text(node))] or found
-    return next(iter([node for node in whole if called(node, "price|amount", 1)] or whole), None)
+def _price(scan: Scan, card: LexborNode) -> LexborNode | None:
+    found = [node for node in _innermost(card, _is_price) if not scan.is_former(node)]
+    found = [node for node in found if scan.kind(node) in (PRICE, "from")] or found
+    plain = [node for node in found if scan.kind(node) == PRICE] or found
+    return next(iter([node for node in plain if called(node, "price|amount", 1)] or plain), None)
+
+
+def _own_price(scan: Scan, card: LexborNode) -> LexborNode | None:
+    """The price, unless what stands around it says that it is another amount."""
+    price = _price(scan, card)
+    return price if price is not None and scan.kind(price) in (PRICE, "from", "unit") else None
+
+
+def _following(role: str, scan: Scan, card: LexborNode) -> LexborNode | None:
+    price = _own_price(scan, card)
+    found = (each.element for each in scan.amounts.get(card.mem_id, ()) if each.role == role)
+    return next((node for node in found if price is None or node.mem_id != price.mem_id), None)
 
 
 def _is_price(value: str) -> bool:
@@ -293,12 +320,13 @@ def _innermost(card: LexborNode, shows: Callable[[str], object]) -> Iterator[Lex
             yield node
 
 
-_PARTS = {
+_PARTS: dict[str, Callable[[Scan, LexborNode], LexborNode | None]] = {
     "link": _link,
     "title": _title,
     "name": _name,
-    "price": lambda _, card: _price(card),
-    "price_box": lambda _, card: box_of(_price(card), "price"),
+    "price": _own_price,
+    **{role: partial(_following, role) for role in follower_roles()},
+    "price_box": lambda scan, card: box_of(_price(scan, card), "price"),
     "rating": _rating,
     "stars": lambda scan, card: _stars(_rating(scan, card)),
     "reviews": _reviews,

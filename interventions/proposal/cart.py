@@ -17,7 +17,6 @@ from interventions.proposal.scan import (
     ancestors,
     called,
     is_aside,
-    is_former_price,
     names_price,
     number,
     text,
@@ -85,7 +84,7 @@ def cart_roles(scan: Scan, other: Scan, purchase: Purchase, pieces: int, kind: s
     if css is None:
         return
     link, name = _row_link(scan, row, purchase), _row_name(row, purchase.name)
-    price, total = _row_prices(row, purchase.price, pieces)
+    price, total = _row_prices(scan, row, purchase.price, pieces)
     if link is None:
         return
     yield FoundRole(kind, (Place(css=css),), purchase.name, "high", "shows the product after the press")
@@ -194,10 +193,10 @@ def _row_name(row: LexborNode, name: str) -> LexborNode | None:
 
 
 def _row_prices(
-    row: LexborNode, price: Decimal | None, pieces: int
+    scan: Scan, row: LexborNode, price: Decimal | None, pieces: int
 ) -> tuple[LexborNode | None, LexborNode | None]:
     """The elements that show the price of one piece, and the sum of the line."""
-    nodes = [n for n in select(row, "*") if _innermost_price(n, price) and not is_former_price(n)]
+    nodes = [n for n in select(row, "*") if _innermost_price(n, price) and not scan.is_former(n)]
     values = [number(text(n)) for n in nodes]
     one = (
         price
@@ -271,7 +270,7 @@ def _sums(scan: Scan, row: LexborNode | None, price: Decimal, pieces: int) -> It
     root = scan.tree.root
     inside = {row.mem_id, *(node.mem_id for node in select(row, "*"))} if row is not None else set()
     for node, value in scan.innermost(lambda value: number(value) == price * pieces):
-        if not _is_price(node, price) or node.mem_id in inside or is_aside(node) or is_former_price(node):
+        if not _is_price(node, price) or node.mem_id in inside or is_aside(node) or scan.is_former(node):
             continue
         if root is not None and (css := unique_selector([(root, node)])):
             yield Place(css=css), value

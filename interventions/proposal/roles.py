@@ -1,13 +1,15 @@
 """Find the roles of a product's own page, by what the page states and by how shops name and write things."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
-from typing import Literal
+from typing import Final, Literal
 
 from selectolax.lexbor import LexborNode
 
+from interventions.html.amounts import PRICE, near_price
 from interventions.html.tree import select
 from interventions.proposal.facts import Facts
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button, says_add
@@ -17,8 +19,6 @@ from interventions.proposal.scan import (
     ancestors,
     called,
     is_aside,
-    is_former_price,
-    is_unit_price,
     label,
     names_price,
     number,
@@ -29,6 +29,8 @@ from interventions.proposal.selectors import is_lasting, unique_selector
 from interventions.yaml.sitemap import Place, product_key
 
 Confidence = Literal["high", "medium", "low"]
+_BY_WORDS: Final = "follows the price, by the words around it"
+NOWHERE: Final[Mapping[str, Decimal]] = {}
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,21 @@ class FoundRole:
 
 
 def product_roles(
-    scan: Scan, facts: Facts, cards: frozenset[int], listing: Scan | None = None
+    scan: Scan,
+    facts: Facts,
+    cards: frozenset[int],
+    listing: Scan | None = None,
+    elsewhere: Mapping[str, Decimal] = NOWHERE,
 ) -> Iterator[FoundRole]:
-    """Yield the roles `product.*`; `cards`: elements (`mem_id`) that show other products."""
-    search = _Search(scan, facts, cards, listing)
+    """Yield the roles `product.*`; `cards`: elements (`mem_id`) that show other products.
+
+    elsewhere: where the shop tells the product's price besides its page, such as `a card` -> the price.
+    """
+    search = _Search(scan, facts, cards, listing, elsewhere)
     yield from filter(
         None, (search.link(), search.title(), search.name(), search.price(), search.price_box())
     )
+    yield from search.following()
     yield from filter(None, (search.rating(), search.stars(), search.reviews(), search.stock()))
     yield from filter(None, (search.image(), search.description(), search.add_to_cart()))
 
@@ -68,8 +78,17 @@ def value_of(node: LexborNode, place: Place) -> str:
 
 
 class _Search:
-    def __init__(self, scan: Scan, facts: Facts, cards: frozenset[int], listing: Scan | None) -> None:
-        self.scan, self.facts, self.cards = scan, facts, cards
+    def __init__(
+        self,
+        scan: Scan,
+        facts: Facts,
+        cards: frozenset[int],
+        listing: Scan | None,
+        elsewhere: Mapping[str, Decimal],
+    ) -> None:
+        self.scan, self.facts, self.cards, self.prices = scan, facts, cards, dict(elsewhere)
+        if (stated := number(facts.values.get("price", ""))) is not None:
+            self.prices[facts.sources["price"]] = stated
         self.elsewhere = listing.tree.root if listing is not None else None
         self.heading = self._heading()
         self.price_node: LexborNode | None = None
@@ -153,15 +172,48 @@ class _Search:
                     yield Place(css=css, attribute=attribute)
 
     def price(self) -> FoundRole | None:
+        """The price: of several amounts the one that agrees with what the shop tells elsewhere."""
         scored = sorted(self._price_candidates(), key=lambda item: -item[0])
         for score, node, reasons in scored:
             if score <= 0:
                 break
-            sure: Confidence = "high" if "stated" in reasons[0] else "medium" if score >= 4 else "low"
             value = number(text(node))
+            against = [f"{source} says {price}" for source, price in self.prices.items() if price != value]
+            sure: Confidence = "high" if "stated" in reasons[0] else "medium" if score >= 4 else "low"
+            if against:
+                sure, reasons = "low", [*reasons, "but " + " and ".join(against)]
             if found := self.found("product.price", node, sure, "; ".join(reasons)):
                 self.price_node = node
                 return with_places(found, self._same_figures(node, value))
+        return None
+
+    def following(self) -> Iterator[FoundRole]:
+        """The amounts near the price that follow it, by what the words around them say."""
+        if self.price_node is None:
+            return
+        taken, found = {self.price_node.mem_id}, dict[str, FoundRole]()
+        for amount in self.scan.amounts.get(near_price(self.price_node).mem_id, ()):
+            node, role = amount.element, f"product.{amount.role}"
+            if not amount.role or node.mem_id in taken or not self.in_main(node):
+                continue
+            taken.add(node.mem_id)
+            if css := self.selector(node) or self._by_words(node):
+                place = Place(css=css)
+                first = found.setdefault(role, FoundRole(role, (place,), text(node), "medium", _BY_WORDS))
+                found[role] = with_places(first, [place])
+        yield from found.values()
+
+    def _by_words(self, node: LexborNode) -> str | None:
+        """A selector by the words that stand in an element, or in the one around it."""
+        outer = node.parent
+        for holder, inner in ((node, ""), (outer, f" > {node.tag}")):
+            own = holder.text(deep=False) if holder is not None else ""
+            for words_ in sorted(
+                re.findall(r"[^\W\d_][^\W\d_ ]+(?: [^\W\d_]+)*", own), key=len, reverse=True
+            ):
+                css = f'{holder.tag}:lexbor-contains("{words_}"){inner}' if holder is not None else ""
+                if [each.mem_id for each in self.scan.tree.css(css)] == [node.mem_id]:
+                    return css
         return None
 
     def _price_candidates(self) -> Iterator[tuple[float, LexborNode, list[str]]]:
@@ -181,9 +233,15 @@ class _Search:
             if not (names_price(value) or itemprop):
                 continue
             score, reasons = 0.0, []
+            kind = self.scan.kind(node)
+            agrees = [source for source, price in self.prices.items() if price == number(value)]
+            goods_by_unit = kind == "unit" and called(node, "price", 0) and not called(node, "unit", 0)
+            if not (kind == PRICE or goods_by_unit or (kind == "from" and agrees)):
+                continue
             if self.facts.states("price", value):
-                score += 6
                 reasons.append(f"the price stated in {self.facts.sources['price']}")
+            reasons += [f"the price of {each}" for each in agrees if each != self.facts.sources.get("price")]
+            score += 6 * len(agrees)
             if itemprop:
                 score += 4
                 reasons.append("is marked as the price")
@@ -194,14 +252,9 @@ class _Search:
                 distance = self.scan.between(self.heading, node)
                 score += 2 - min(abs(distance), 300) / 60 if distance > 0 else -1
                 reasons.append("stands after the heading" if distance > 0 else "stands before the heading")
-            if is_former_price(node):
-                score -= 6
             if not self.in_main(node):
                 score -= 6
-            if is_unit_price(value) or called(
-                node, r"\btax\b|total|shipping|delivery|unit-price|per-unit", 1
-            ):
-                score -= 4
+            score -= 4 * goods_by_unit
             yield score, node, reasons
 
     def _same_figures(self, first: LexborNode, value: object) -> Iterator[Place]:
@@ -234,7 +287,7 @@ class _Search:
                     yield Place(css=css, attribute=name)
         for node, _ in self.scan.innermost(lambda text: number(text) == value and names_price(text)):
             apart = first.mem_id not in _lineage(node) and node.mem_id not in _lineage(first)
-            other = apart and self.in_main(node) and not is_former_price(node)
+            other = apart and self.in_main(node) and not self.scan.is_former(node)
             if other and (css := self.selector(node)):
                 yield Place(css=css)
 

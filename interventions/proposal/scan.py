@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 from selectolax.lexbor import LexborNode
 
 from interventions.errors import CannotEdit, UserError
+from interventions.html.amounts import PRICE, Amount, amounts_in
 from interventions.html.numbers import Figure
 from interventions.html.raised import with_decimal_signs
 from interventions.html.ranges import prices
@@ -24,9 +25,6 @@ _ASIDE = re.compile(
     r"related|upsell|up-sell|cross-?sell|recommend|recently|similar|minicart|mini-?cart|mini-?basket|side-?cart"
     r"|cart-drawer|breadcrumb|footer|shipping|instal?lment|voucher|newsletter"
 )
-_FORMER = re.compile(r"\b(?:old|was|former|compare|strike|msrp|rrp|list-price|before|crossed)")
-_OFF = re.compile(r"\b(?:saving|discount)")
-_PER_UNIT = re.compile(r"(?:/|\b(?:per|pro|je|por|par)\b)\s*(?:\d+\s*)?[^\W\d][^\d/]*$", re.I)
 _BREAK = re.compile(r"(?=<br\b)", re.I)
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 _WITHOUT_PRODUCT = re.compile(
@@ -97,6 +95,25 @@ class Scan:
         """Return how many elements `second` stands behind `first`; negative: before it."""
         return self.order[second.mem_id] - self.order[first.mem_id]
 
+    @cached_property
+    def amounts(self) -> dict[int, list[Amount]]:
+        """The amounts in each element, in order."""
+        found: dict[int, list[Amount]] = defaultdict(list)
+        if (body := self.tree.body) is None:
+            return found
+        for amount in amounts_in(body):
+            for node in (amount.element, *ancestors(amount.element), body):
+                found[node.mem_id].append(amount)
+        return found
+
+    def kind(self, node: LexborNode) -> str:
+        """Return what the first amount in an element means; see `Amount.kind`."""
+        return next((amount.kind for amount in self.amounts.get(node.mem_id, ())), PRICE)
+
+    def is_former(self, node: LexborNode) -> bool:
+        """Return whether an element shows a price that no longer holds, or a saving."""
+        return self.kind(node) in ("former", "saving")
+
     def is_product_link(self, href: str) -> bool:
         """Return whether an address is another page of the shop."""
         return bool(href) and not href.startswith(("#", "javascript:", "mailto:", "tel:"))
@@ -154,23 +171,6 @@ def called(node: LexborNode, pattern: str, levels: int = 2) -> bool:
 def is_aside(node: LexborNode) -> bool:
     """Return whether an element is beside the page's topic: in the header, footer, other products."""
     return any(a.tag in _ASIDE_TAGS or _ASIDE.search(words(a)) for a in (node, *ancestors(node)))
-
-
-def is_former_price(node: LexborNode) -> bool:
-    """Return whether an element shows a price that no longer holds, or a saving.
-
-    What is called a discount is a saving only beside the price, else the price itself.
-    """
-    around = [node, *ancestors(node)][:3]
-    if any(a.tag in ("del", "s", "strike") or _FORMER.search(words(a)) for a in around):
-        return True
-    beside = sum(bool(figure.sign) for figure in _figures(text(around[-1])))
-    return beside > 1 and any(_OFF.search(words(a)) for a in around)
-
-
-def is_unit_price(value: str) -> bool:
-    """Return whether a text is a price of a unit, as `2,99 € / 100 g` and `($0.10 per piece)` are."""
-    return bool(_PER_UNIT.search(value))
 
 
 @lru_cache(maxsize=8192)

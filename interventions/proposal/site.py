@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.html.tree import parse, select
-from interventions.proposal.cards import ProposedCards, card_roles, find_cards, kinds_of_cards
+from interventions.proposal.cards import ProposedCards, card_prices, card_roles, find_cards, kinds_of_cards
 from interventions.proposal.data import FetchedAnswer, fetched_data
 from interventions.proposal.embedded import FoundData, embedded_data
 from interventions.proposal.facts import stated_facts
@@ -120,7 +120,8 @@ def propose(
     other = Scan(listing) if listing is not None else None
     own_cards = [node.mem_id for cards in kinds_of_cards(page) for node in cards.nodes]
     facts = stated_facts(page)
-    found = list(product_roles(page, facts, frozenset(own_cards), other))
+    elsewhere = card_prices(other, page.key) if other is not None else {}
+    found = list(product_roles(page, facts, frozenset(own_cards), other, elsewhere))
     found += _cards(page, other)
     sources = {product_key(capture.url): parse(capture.html) for capture in raw}
     roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
