@@ -15,6 +15,7 @@ from interventions.html.amounts import Amount, amounts_in, near_price
 
 _STAY: Final = frozenset(["former", "shipping", "extra"])
 """The kinds of amounts that say the same beside another price."""
+_WORDS: Final = {"unit": "price per unit", "": "the price once more", "high": "the upper price"}
 _ASIDE: Final = frozenset(["header", "footer", "nav"])
 _MONEY: Final = ("price", "subtotal", "total", *(role.partition(".")[2] for role in FOLLOWERS))
 _LONGEST: Final = 60

@@ -20,45 +20,12 @@ from interventions.html.ranges import prices
 
 PRICE: Final = ""
 """The kind of an amount that nothing tells from a price."""
-_SILENT: Final = frozenset("script style template noscript svg head title option textarea".split())  # noqa: SIM905
-_BLOCKS: Final = frozenset(
-    [
-        "body",
-        "div",
-        "p",
-        "li",
-        "ul",
-        "ol",
-        "td",
-        "th",
-        "tr",
-        "table",
-        "dl",
-        "dt",
-        "dd",
-        "section",
-        "article",
-        "main",
-        "aside",
-        "header",
-        "footer",
-        "form",
-        "nav",
-        "label",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "figure",
-        "fieldset",
-        "button",
-        "details",
-        "summary",
-        "br",
-        "hr",
-    ]
+_SILENT: Final = frozenset(
+    ["script", "style", "template", "noscript", "svg", "head", "title", "option", "textarea"]
+)
+_BLOCKS: Final = re.compile(
+    "body|div|p|[uod]l|li|t[dhr]|table|d[td]|section|article|main|aside|header|footer|form|nav|label|h[1-6r]"
+    "|figure|fieldset|button|details|summary|br"
 )
 _STRUCK: Final = frozenset(["del", "s", "strike"])
 _LINE_THROUGH: Final = re.compile(r"([^{}]+)\{[^{}]*line-through")
@@ -80,6 +47,9 @@ class _Kind(NamedTuple):
     before: re.Pattern[str] | None
     after: re.Pattern[str] | None
     names: re.Pattern[str] | None
+
+    def named(self, words: str) -> bool:
+        return bool(self.names and self.names.search(words))
 
 
 @dataclass(frozen=True)
@@ -160,7 +130,7 @@ def _lines(root: LexborNode) -> Iterator[_Line]:
         if not node.is_text_node:
             if node.tag in _SILENT or around in silent:
                 silent.add(node.mem_id)
-            block[node.mem_id] = node.mem_id if node.tag in _BLOCKS else block.get(around, 0)
+            block[node.mem_id] = node.mem_id if _BLOCKS.fullmatch(node.tag or "") else block.get(around, 0)
             if node.tag == "br":
                 yield line
                 line = _Line(line.block, "", [])
@@ -198,10 +168,9 @@ def _kind(
         if (says.before and says.before.search(before)) or (says.after and says.after.match(after)):
             return kind
     for kind, says in _kinds().items():
-        if says.names and any(says.names.search(each) for each in names):
-            # What is called a discount is a saving only beside the price, else the price itself.
-            if kind != "saving" or several or _beside(around[-1]):
-                return kind
+        # What is called a discount is a saving only beside the price, else the price itself.
+        if (kind != "saving" or several or _beside(around[-1])) and any(map(says.named, names)):
+            return kind
     return PRICE
 
 

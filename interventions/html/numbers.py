@@ -32,8 +32,8 @@ _FROM_FIVE: Final = frozenset("be bg es et hu hy it ka lv pl sl sq".split())  # 
 class NumberUsage(NamedTuple):
     """What a page says of its figures: its language (`de-AT`) and its currency (`EUR`), or nothing.
 
-    `whole`: they have no decimals, as counts have none. `per_unit`: they are prices of a unit, or other amounts
-    beside which figures tell how many.
+    `whole`: they have no decimals, as counts have none. `per_unit`: they are prices of a unit, or
+    other amounts beside which figures tell how many.
     """
 
     language: str = ""

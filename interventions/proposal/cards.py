@@ -13,7 +13,15 @@ from interventions.html.amounts import PRICE, follower_roles
 from interventions.html.tree import select
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button
 from interventions.proposal.ratings import is_drawn, shown_ratings
-from interventions.proposal.roles import Confidence, FoundRole, as_lasting, box_of, value_of, with_places
+from interventions.proposal.roles import (
+    BY_WORDS,
+    Confidence,
+    FoundRole,
+    as_lasting,
+    box_of,
+    value_of,
+    with_places,
+)
 from interventions.proposal.scan import (
     Scan,
     ancestors,
@@ -98,7 +106,7 @@ def card_roles(scan: Scan, cards: ProposedCards, kind: str = "item") -> Iterator
         if part == "rating":
             place = next(shape for _, shape in shown_ratings([first]))
             place = place.model_copy(update={"css": selector})
-        reason = _REASONS.get(part, "by the words around it") + (
+        reason = _REASONS.get(part, BY_WORDS) + (
             f"; in {len(found) - missing} of {len(found)} cards" if missing else ""
         )
         sure: Confidence = "medium" if missing else "high"

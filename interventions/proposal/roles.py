@@ -29,7 +29,7 @@ from interventions.proposal.selectors import is_lasting, unique_selector
 from interventions.yaml.sitemap import Place, product_key
 
 Confidence = Literal["high", "medium", "low"]
-_BY_WORDS: Final = "follows the price, by the words around it"
+BY_WORDS: Final = "follows the price, by the words around it"
 NOWHERE: Final[Mapping[str, Decimal]] = {}
 
 
@@ -174,14 +174,17 @@ class _Search:
     def price(self) -> FoundRole | None:
         """The price: of several amounts the one that agrees with what the shop tells elsewhere."""
         scored = sorted(self._price_candidates(), key=lambda item: -item[0])
-        for score, node, reasons in scored:
+        known = self.prices.values()
+        # Where one agrees, no other is taken in its place because a selector can be found for that.
+        for score, node, reasons in [each for each in scored if number(text(each[1])) in known] or scored:
             if score <= 0:
                 break
             value = number(text(node))
             against = [f"{source} says {price}" for source, price in self.prices.items() if price != value]
             sure: Confidence = "high" if "stated" in reasons[0] else "medium" if score >= 4 else "low"
             if against:
-                sure, reasons = "low", [*reasons, "but " + " and ".join(against)]
+                sure = "low"
+                reasons.append("but " + " and ".join(against))
             if found := self.found("product.price", node, sure, "; ".join(reasons)):
                 self.price_node = node
                 return with_places(found, self._same_figures(node, value))
@@ -199,7 +202,7 @@ class _Search:
             taken.add(node.mem_id)
             if css := self.selector(node) or self._by_words(node):
                 place = Place(css=css)
-                first = found.setdefault(role, FoundRole(role, (place,), text(node), "medium", _BY_WORDS))
+                first = found.setdefault(role, FoundRole(role, (place,), text(node), "medium", BY_WORDS))
                 found[role] = with_places(first, [place])
         yield from found.values()
 
