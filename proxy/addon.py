@@ -12,6 +12,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from mitmproxy import http
@@ -213,6 +214,7 @@ def treat(
     `cart`: how often the cart may have changed before (see `ShownPage`).
     """
     body, totals = whole_body(request, response), session.totals_at(cart)
+    earlier = {key: replace(each, names=frozenset()) for key, each in session.earlier.items()}
     try:
         result = rewrite(
             body,
@@ -222,6 +224,7 @@ def treat(
             site=session.site,
             known=session.known,
             places=places,
+            earlier=earlier,
             totals=totals,
         )
     except OtherPage as failure:
@@ -236,7 +239,7 @@ def treat(
     page = ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
     session.note_page(page)
     session.note_replaced(result)
-    session.note_sent(request.url, content_type(response), body, result, totals=totals)
+    session.note_sent(request.url, content_type(response), body, result, earlier=earlier, totals=totals)
     if any(receipt.role.startswith("row.") for receipt in result.receipts):
         session.totals = (cart, page.moved_totals(session.site))
     headers = response.headers

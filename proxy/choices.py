@@ -9,6 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from mitmproxy import http
@@ -112,7 +113,7 @@ class ChoiceWatch:
             return
         page = ShownPage(request.url, content_type(response), readable_body(request, response), None)
         if not kept:
-            session.keep(page)
+            session.keep(replace(page, sent=page.body, cart=None))
         if not is_page(response):
             session.note_added(in_data(page, session))
             return

@@ -15,10 +15,8 @@ from interventions.apply.engine import NO_TOTALS, NONE_EARLIER, Receipt, Rewrite
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
-from interventions.edits.set_price import SetPrice
 from interventions.edits.showing import Earlier
 from interventions.html.content_type import is_html
-from interventions.html.numbers import read_figure
 from interventions.yaml.limited import TooSlow, match_path
 from interventions.yaml.sitemap import Data, SiteMap
 from proxy.allow_list import AllowList
@@ -102,7 +100,7 @@ class Session:
     sent: list[SentPage] = field(default_factory=list)
     """What the shop has sent of the pages that have receipts, in order."""
     earlier: dict[str, Earlier] = field(default_factory=dict)
-    """By product, what edits of data have replaced: the first price, and all names."""
+    """By product, what edits have replaced: the first price, and all names in data."""
     totals: tuple[int | None, Mapping[Decimal, Decimal]] = (None, NO_TOTALS)
     """How often the cart had changed when its lines were shown last, and the totals that had moved then."""
     step: int = 0
@@ -216,7 +214,7 @@ class Session:
     def sightings(self) -> Iterator[Sighting]:
         """Yield the figures that the pages have shown for products, and the sums of carts, in order."""
         drawn = DrawnSums(dict(self._repriced()))
-        for page in self.pages:
+        for page in (*self.pages, *self.as_sent.values()):
             for each in page.sightings(self.site):
                 drawn.note(each)
                 yield each
@@ -232,13 +230,7 @@ class Session:
                 if treatment.product and (value := edit.values().get("price")) is not None:
                     new[treatment.product] = Decimal(value)
         for product, price in new.items():
-            texts = (
-                each.before
-                for each in self.receipts
-                if each.product == product and each.edit == SetPrice.kind() and not each.is_data
-                if each.role.endswith(".price")
-            )
-            old = self.earlier.get(product, Earlier()).price or next(map(read_figure, texts), None)
+            old = self.earlier.get(product, Earlier()).price
             if old is not None and old != price:
                 yield product, Repriced(old, price)
 
@@ -324,10 +316,11 @@ class Session:
         return bool(new)
 
     def note_replaced(self, result: Rewrite) -> None:
-        """Keep what edits of data have replaced of products."""
-        for product, price in result.prices.items():
+        """Keep what edits have replaced of products."""
+        for product, found in result.earlier.items():
             known = self.earlier.get(product, Earlier())
-            self.earlier[product] = known if known.price is not None else replace(known, price=price)
+            if known.price is None:
+                self.earlier[product] = replace(known, price=found.price, currency=found.currency)
         for each in result.receipts:
             if each.role == "data.name" and each.before != each.after:
                 known = self.earlier.get(each.product, Earlier())

@@ -273,6 +273,8 @@ def preview_page(
                 )
                 print_hunks(console, hunks)
                 print_receipts(console, found.receipts)
+            if found.left:
+                typer.echo(f"{page.url}: {plain(found.left)}", err=True)
             if png:
                 from experiments.pages.side_by_side import write_side_by_side
 

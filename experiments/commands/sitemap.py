@@ -120,7 +120,7 @@ def _print(done: "ProvedMap", name: str) -> None:
         console.print(
             f"does not work yet: {escape(trouble)}", style="yellow", highlight=False, soft_wrap=True
         )
-    if not done.troubles:
+    if not (done.troubles or any(proof.proved is False for proof in done.proofs.values())):
         console.print(
             "set_price and insert_text work on these pages, also after their scripts ran.", style="green"
         )

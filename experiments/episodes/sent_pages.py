@@ -111,18 +111,18 @@ def _given(page: "SentPage", coding: str) -> str:
         told["totals"] = {str(old): str(new) for old, new in page.totals.items()}
     if page.came is not None:
         told["came"] = page.came
-        told["earlier"] = {key: sorted(each.names) for key, each in page.earlier.items() if each.names}
-        prices = {key: str(each.price) for key, each in page.earlier.items() if each.price is not None}
-        if prices:
-            told["earlier_prices"] = prices
+    if page.earlier:
+        told["earlier"] = {
+            key: [sorted(each.names), None if each.price is None else str(each.price), each.currency]
+            for key, each in page.earlier.items()
+        }
     return json.dumps(told, sort_keys=True, separators=(",", ":"))
 
 
 def _earlier(told: dict[str, Any]) -> dict[str, Earlier]:
-    names, prices = told.get("earlier", {}), told.get("earlier_prices", {})
     return {
-        key: Earlier(frozenset(names.get(key, ())), Decimal(prices[key]) if key in prices else None)
-        for key in {*names, *prices}
+        key: Earlier(frozenset(names), None if price is None else Decimal(price), currency)
+        for key, (names, price, currency) in told.get("earlier", {}).items()
     }
 
 

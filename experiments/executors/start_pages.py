@@ -28,6 +28,7 @@ from experiments.executors.browser import Testbed, open_testbed
 from experiments.pages.download import download
 from experiments.records.page_figures import differences, figure_row
 from experiments.records.record import Row
+from interventions.apply.following import left_behind
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
@@ -46,6 +47,8 @@ TOGETHER: Final = 8
 TIMEOUT_S: Final = 20.0
 MOST_HOPS: Final = 10
 GONE: Final = (404, 410)
+_LOOKED_AT: Final = 500
+"""In how many trials a new price is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ async def check_start_pages(
             if problem:
                 error = design.source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
                 suspected.setdefault(trial.set, []).append((product.key, error))
+            elif page and prices and (said := left_behind(_page(page), design.site)):
+                left.append(f"{url}: {said}")
         design.led.update((key, product) for key, product in session.known.items() if product)
 
     async def look(trial: ShopTrial, testbed: Testbed) -> None:
@@ -118,13 +123,21 @@ async def check_start_pages(
             if product not in shown:
                 raise error
 
-    first = {trial.set: trial for trial in trials}
+    every, left = list(trials), list[str]()
+    first = {trial.set: trial for trial in every}
+    plans = (design.plan(trial) for trial in every[:_LOOKED_AT])
+    prices = any(
+        "price" in edit.values() for plan in plans for each in plan.treatments for edit in each.edits
+    )
     try:
         with waiting(f"looking at the start pages of {base_url} ..."):
             await _together(read(trial) for trial in first.values())
     except httpx.HTTPError as error:
         if is_untrusted(error):
             raise UserError(f"{base_url}: {ADVICE}") from None
+    if left:
+        others = f" (and on {len(left) - 1} more start pages)" if len(left) > 1 else ""
+        stderr_console().print(f"{left[0]}{others}", markup=False, highlight=False, soft_wrap=True)
     if suspected and not in_browser and not design.site.drawn:
         raise next(iter(suspected.values()))[0][1]
     if suspected and in_browser:
@@ -244,13 +257,16 @@ async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, 
     return Fetched(address, answer.headers.get("content-type", "text/html"), body)
 
 
+def _page(page: Fetched) -> Page:
+    return Page(page.body, page.kind, Marks(frozenset()), page.address)
+
+
 def _read(session: Session, page: Fetched, product: str, design: ShopDesign) -> tuple[str, ShownFacts | None]:
     """What is wrong with a start page of a product, and what it shows of this; the former may be empty."""
     if page.problem or not is_html(page.kind):
         return page.problem or f"is no page but {page.kind}", None
     try:
-        read = Page(page.body, page.kind, Marks(frozenset()), page.address)
-        view = MappedPage(read, session.site, known=session.known)
+        view = MappedPage(_page(page), session.site, known=session.known)
         if view.product == product:
             return "", next((shown for key, _, shown in shown_on(view) if key == product), None)
     except CannotEdit as error:

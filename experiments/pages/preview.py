@@ -13,12 +13,16 @@ from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from experiments.pages.download import download
 from interventions.apply.engine import EditFailed, Receipt, rewrite
+from interventions.apply.following import left_behind
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.authoring.page_facts import data_facts, page_facts
+from interventions.edits.set_price import SetPrice
 from interventions.errors import CannotEdit, UserError
 from interventions.files.schema import Intervention
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
+from interventions.html.marking import Marks
+from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap, product_key
 from interventions.yaml.yaml_source import YamlError, did_you_mean
 from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
@@ -50,6 +54,8 @@ class Preview:
     page_type: str
     products: tuple[ProductFacts, ...]
     receipts: tuple[Receipt, ...]
+    left: str = ""
+    """Which amounts near the price do not follow a new one; empty: none."""
 
 
 def read_values(pairs: Iterable[str]) -> dict[str, str]:
@@ -208,7 +214,10 @@ def preview(
         )
     treated = {receipt.product for receipt in done.receipts}
     products = tuple(item for item in facts.products.values() if item.key in treated)
-    return Preview(page, done.body, facts.page_type, products, done.receipts)
+    left = ""
+    if plan.writes_values and not is_data and any(each.edit == SetPrice.kind() for each in done.receipts):
+        left = left_behind(Page(page.body, page.content_type, Marks(frozenset()), page.url), site)
+    return Preview(page, done.body, facts.page_type, products, done.receipts, left)
 
 
 def _carriers(

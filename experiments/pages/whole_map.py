@@ -8,7 +8,11 @@ from experiments.pages.mapped_picture import picture
 from experiments.pages.proof import Proof, prove
 from experiments.pages.purchasing import learned
 from experiments.pages.site_mapping import Mapped, map_site, save
+from interventions.apply.following import left_behind
 from interventions.errors import UserError
+from interventions.html.marking import Marks
+from interventions.html.page import Page
+from interventions.proposal.check import HTML
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,9 @@ async def map_and_prove(
         image, undone = await picture(mapped, site)
         _write(png, image)
     proofs = await prove(mapped, site, buys=buys, upstream_ca=upstream_ca)
-    return ProvedMap(mapped, proofs, (*troubles, *faults, *undone))
+    read = Page(mapped.product.html.encode(), HTML, Marks(frozenset()), mapped.product.url)
+    left = [f"{mapped.product.url}: {said}" for said in [left_behind(read, site)] if said]
+    return ProvedMap(mapped, proofs, (*troubles, *faults, *undone, *left))
 
 
 def _write(png: Path, image: bytes) -> None:

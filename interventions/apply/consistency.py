@@ -242,8 +242,25 @@ def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None
 def disagreements(seen: Iterable[Sighting]) -> list[str]:
     """Return a line for each product and part that pages show with different values, and for each such sum.
 
-    The figures are in the order in which the pages came.
+    The figures are in the order in which the pages came. Where edits have made figures one that differ as the
+    shop has sent them, the line says so: such a place may show something else, as the price without tax.
     """
+    every = list(seen)
+    shown = _grouped(every)
+    sent = _grouped(
+        replace(each, value=each.sent)
+        for each in every
+        if not each.is_sum and each.part in PARTS and each.sent is not None
+    )
+    found = {key: list(_disagreements(*key[:2], group)) for key, group in shown.items()}
+    for key, group in sent.items():
+        if not found.get(key):
+            found[key] = [f"{line} (as the shop sent them)" for line in _disagreements(*key[:2], group)]
+    return [line for key in sorted(found) for line in found[key]]
+
+
+def _grouped(seen: Iterable[Sighting]) -> dict[tuple[str, str, int], list[Sighting]]:
+    """The figures by product and part, those of a cart by its state too."""
     groups: dict[tuple[str, str, int], list[Sighting]] = {}
     cart: Cart | None = None
     page, number = cart, 0
@@ -253,7 +270,7 @@ def disagreements(seen: Iterable[Sighting]) -> list[str]:
             number += cart is None or not page.may_be(cart)
             cart = page.after(cart)
         groups.setdefault((each.product, each.part, number if each.cart else 0), []).append(each)
-    return [line for key in sorted(groups) for line in _disagreements(*key[:2], groups[key])]
+    return groups
 
 
 def _disagreements(product: str, part: str, found: Sequence[Sighting]) -> Iterator[str]:

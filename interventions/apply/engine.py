@@ -22,6 +22,7 @@ from interventions.html.content_type import is_html, is_json
 from interventions.html.csp import Inline
 from interventions.html.marking import ALL_TAGS, Marks, hints, marks_for
 from interventions.html.page import Page
+from interventions.html.ranges import prices
 from interventions.html.source_page import Unmarked
 from interventions.html.splices import Owner
 from interventions.yaml.limited import one_page
@@ -70,8 +71,8 @@ class Rewrite:
 
     `page_type` is empty when the page was not looked at, and `data` for an answer in JSON. `product` is the
     key, on a product's own page; `inline` is what a content security policy may forbid. `lacks` is the first
-    edit that could not be made, where the others were wanted all the same. `prices`: by product, the price
-    that an edit of data has replaced.
+    edit that could not be made, where the others were wanted all the same. `earlier`: by product, what edits
+    have replaced, here and before.
     """
 
     body: bytes
@@ -80,7 +81,7 @@ class Rewrite:
     receipts: tuple[Receipt, ...]
     inline: Inline = field(default_factory=Inline)
     lacks: "EditFailed | None" = None
-    prices: Mapping[str, Decimal] = field(default_factory=dict)
+    earlier: Mapping[str, Earlier] = field(default_factory=dict)
 
 
 class EditFailed(Exception):
@@ -207,9 +208,8 @@ class _Rewriting:
         partly: bool,
     ) -> None:
         self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
-        self.earlier, self.totals, self.partly = earlier, totals, partly
+        self.earlier, self.totals, self.partly = dict(earlier), totals, partly
         self.lacks: EditFailed | None = None
-        self.prices: dict[str, Decimal] = {}
         self.current: Owner = ("", "", "")
         self.done: list[tuple[Owner, str, Change]] = []
 
@@ -224,8 +224,8 @@ class _Rewriting:
         if product is None:
             self.check_address()
         for key, shown in view.showings():
-            showing = replace(shown, earlier=self.earlier.get(key, shown.earlier))
-            for treatment, edit in self.planned(key, showing, page_type):
+            for treatment, edit in self.planned(key, shown, page_type):
+                showing = replace(shown, earlier=self.earlier_of(key))
                 role = edit.role_at(showing)
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)
                 try:
@@ -237,6 +237,7 @@ class _Rewriting:
                     continue
                 if change:
                     self.done.append((page.owner, key, change))
+                    self.note_price(key, edit, role, change)
         if self.plan.writes_values and self.came is None:
             self.write_embedded(view)
         moved = page_type in HEADED and self.came is None and self.move_totals(page)
@@ -244,7 +245,7 @@ class _Rewriting:
             return Rewrite(self.body, page_type, product, (), lacks=self.lacks)
         body = page.finish()
         receipts = self.receipts(page_type, body)
-        return Rewrite(body, page_type, product, receipts, page.inline, self.lacks)
+        return Rewrite(body, page_type, product, receipts, page.inline, self.lacks, self.earlier)
 
     def run_shell(self, page: Page) -> Rewrite:
         """Make the edits of data in a page that scripts draw, and let its policy pass what they need.
@@ -258,7 +259,7 @@ class _Rewriting:
         page.scripts |= {edit.script for t in self.plan.treatments for edit in t.edits} - {""}
         body = page.finish()
         return Rewrite(
-            body, view.page_type, None, self.receipts("data", body), page.inline, prices=self.prices
+            body, view.page_type, None, self.receipts("data", body), page.inline, earlier=self.earlier
         )
 
     def run_data(self, content_type: str) -> Rewrite:
@@ -272,7 +273,19 @@ class _Rewriting:
         for data in self.site.data_at(self.url):
             self.write_data(document, data, "data", None)
         body = document.text().encode(codec) if document.changed else self.body
-        return Rewrite(body, "data", None, self.receipts("data", body), prices=self.prices)
+        return Rewrite(body, "data", None, self.receipts("data", body), earlier=self.earlier)
+
+    def earlier_of(self, key: str) -> Earlier:
+        """What edits have replaced of a product; a page that scripts have not drawn has nothing from data."""
+        known = self.earlier.get(key, Earlier())
+        return replace(known, currency=known.currency or "") if self.came is None else known
+
+    def note_price(self, key: str, edit: Edit, role: str, change: Change) -> None:
+        """Note the first price of a product that an edit has replaced on a page."""
+        known = self.earlier.get(key, Earlier())
+        if "price" in edit.values() and role.endswith(".price") and known.price is None:
+            for old in prices(change.before, self.page.usage)[:1]:
+                self.earlier[key] = replace(known, price=old.value, currency=old.currency)
 
     def begin(self, treatment: Treatment, edit: Edit, role: str) -> Owner:
         self.current = (treatment.intervention, edit.kind(), role)
@@ -305,9 +318,10 @@ class _Rewriting:
                 for part, value in edit.values().items():
                     if entry.has(part):
                         self.begin(treatment, edit, f"data.{part}")
-                        if part == "price" and (old := next(entry.figures(part), None)):
-                            self.prices.setdefault(key, old[0])
-                        texts = entry.write(part, value)
+                        known, old = self.earlier.get(key, Earlier()), next(entry.figures(part), None)
+                        texts = entry.write(part, value, known.price)
+                        if part == "price" and old and known.price is None:
+                            self.earlier[key] = replace(known, price=old[0])
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
 
     def move_totals(self, page: Page) -> bool:

@@ -11,7 +11,10 @@ from selectolax.lexbor import LexborNode
 
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.showing import FOLLOWERS, Showing
+from interventions.errors import CannotEdit
 from interventions.html.amounts import Amount, amounts_in, near_price
+from interventions.html.page import Page
+from interventions.yaml.sitemap import SiteMap
 
 _STAY: Final = frozenset(["former", "shipping", "extra"])
 """The kinds of amounts that say the same beside another price."""
@@ -80,8 +83,12 @@ def uncovered_on(view: MappedPage) -> list[str]:
     return [text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…" for text in dict.fromkeys(texts)]
 
 
-def told(texts: list[str]) -> str:
-    """Return a line that says which amounts will not follow a price, and what to do; empty: none."""
+def left_behind(page: Page, site: SiteMap) -> str:
+    """Return a line on the amounts near the price that will not follow it, and what to do; empty: none."""
+    try:
+        texts = uncovered_on(MappedPage(page, site))
+    except CannotEdit:
+        return ""
     if not texts:
         return ""
     named = ", ".join(f"'{text}'" for text in texts)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from jsonpath import JSONPathMatch
 
 from interventions.edits.place_values import LONGEST
+from interventions.edits.showing import apart
 from interventions.errors import CannotEdit
 from interventions.html.markup import Written, read_text
 from interventions.html.numbers import UNKNOWN, machine_figure, on_scale
@@ -133,19 +134,22 @@ class ProductObject:
             if (value := _figure(_text(match.obj), factor)) is not None:
                 yield value, scale
 
-    def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
+    def write(self, part: str, value: Decimal | str, base: Decimal | None = None) -> list[tuple[str, str]]:
         """Write a figure or a text into every place of a part; return the texts before and after.
 
-        The upper end of its range, the sum of the line and the totals follow a price.
+        The upper end of its range, the sum of the line and the totals follow a price. `base`: the price that
+        becomes `value` (None: the object's first); those of variants keep their difference to it.
         """
         if part != "price" or isinstance(value, str):
             return self._put(part, value)
         (old, _), (quantity, _) = (next(self.figures(name), (None, None)) for name in ("price", "quantity"))
         old_sum, _ = next(self.figures("subtotal"), (None, None))
+        base, new = old if base is None else base, value
+        value = new if old is None or base is None else _variant(base, new, old)
         new_sum = value * (1 if quantity is None else quantity)
         if self.has("high_price") and value != old:
             self._move_high(value, old)
-        done = self._put("price", value)
+        done = self._put("price", value if base is None else partial(_variant, base, new))
         self._put("subtotal", new_sum)
         if old_sum is None and old is not None:
             old_sum = old * (1 if quantity is None else quantity)
@@ -161,12 +165,14 @@ class ProductObject:
             high: Any = match.obj
             self.document.put(match, _written(high, lambda end: _to_cents(end * new / old), factor))
 
-    def _put(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
+    def _put(self, part: str, value: Decimal | str | Callable[[Decimal], Decimal]) -> list[tuple[str, str]]:
         done = []
         for match, scale, factor in list(self._values(part)):
             before: Any = match.obj
             after: Any = value
-            if not isinstance(value, str):
+            if callable(value):
+                after = _written(before, value, factor)
+            elif not isinstance(value, str):
                 after = _written(before, partial(_instead, on_scale(value, scale)), factor)
             if after != before:
                 self.document.put(match, after)
@@ -243,6 +249,10 @@ def _multiplied(value: Decimal, factor: int) -> Decimal:
 
 def _to_cents(value: Decimal) -> Decimal:
     return value.quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+def _variant(base: Decimal, new: Decimal, old: Decimal) -> Decimal:
+    return new if old in (base, new) else apart(old, base, new)
 
 
 def _instead(new: Decimal, old: Decimal) -> Decimal:

@@ -35,9 +35,10 @@ Price = Annotated[
 
 
 class SetPrice(Edit, RootModel[Price], frozen=True):
-    """Shows a price, in currency units, in the page's own format; sums and prices of a unit follow.
+    """Shows a price, in currency units, in the page's own format; sums, instalments and the like follow.
 
-    Of a range of prices it is the lower end; the upper one moves by the same factor.
+    Of a range of prices it is the lower end; the upper one moves by the same factor. It is the price that the
+    product shows first in an episode; a dearer variant stays as much dearer.
     """
 
     readable: ClassVar[bool] = True
@@ -60,8 +61,11 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
         price = filled(self.root)
         role, subtotal = self.role_at(showing), "product.subtotal"
         quantity = _shown(showing, "product.quantity") if showing.has("product.quantity") else Decimal(1)
+        target = showing.main(role)[0]
+        if role != subtotal:
+            price = showing.moved(target, role, price)
         worth = price * quantity if role == subtotal else price
-        old = showing.number(showing.main(role)[0], role)
+        old = showing.number(target, role)
         change = showing.write(role, worth)
         if old != worth and (old or any(map(showing.has, FOLLOWERS))):
             if not old:

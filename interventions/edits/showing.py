@@ -76,10 +76,14 @@ _IN_CELLS: Final[Mapping[Where, Where]] = {"before": "prepend", "after": "append
 
 @dataclass(frozen=True)
 class Earlier:
-    """What edits of data have replaced of a product: its names, and its price in currency units."""
+    """What edits have replaced of a product before: its names in data, and its first price in currency units.
+
+    `currency`: in which code the page showed that price (empty: unknown); None: it stood in data only.
+    """
 
     names: frozenset[str] = frozenset()
     price: Decimal | None = None
+    currency: str | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,25 @@ class Showing:
         value = self.value(target)
         return pattern_part(target.place, value) if target.place.pattern else value
 
+    def moved(self, target: Target, role: str, price: Decimal) -> Decimal:
+        """Return what a place shows when the product's first price is `price`.
+
+        A variant keeps its difference to the first price. Raises CannotEdit where it has another currency.
+        """
+        old, base = self.number(target, role), self.earlier.price
+        if old is None or base is None or old in (base, price):
+            return price
+        if self.earlier.currency is None:
+            return old  # scripts have drawn it from data that edits have changed
+        text = self.value(target)
+        found = {each.currency for each in figures_at(target.place, text, self.usage(role, target))}
+        if self.earlier.currency and found - {"", self.earlier.currency}:
+            raise CannotEdit(
+                f'"{one_line(text)}" is no amount in {self.earlier.currency}, in which the new price is; '
+                "keep the shop in one currency"
+            )
+        return apart(old, base, price)
+
     def write(self, role: str, value: Decimal) -> Change:
         """Write another figure into every place of a role; the first place has to hold a figure."""
         main, *_ = self.main(role)
@@ -209,9 +232,7 @@ class Showing:
         former = old + amounts[0] if amounts else old / (1 - shares[0] / 100)
         if new >= former:
             said = one_line(self.value(targets[0]))
-            raise CannotEdit(
-                f'{new} saves nothing, and the page says "{said}"; set a price below {former:.2f}'
-            )
+            raise CannotEdit(f'"{said}" says that it is cheaper than {former:.2f}; set a price below that')
         for target, _, _ in told:
             usage = self.usage(SAVING, target)
             self.page.replace(target.node, target.attribute, partial(_saved, usage, former, new))
@@ -374,6 +395,11 @@ def _tells_rating(node: LexborNode) -> bool:
     return any(
         (said.get(name) or "").endswith("Rating") for name in ("itemtype", "typeof", "itemprop", "property")
     )
+
+
+def apart(old: Decimal, base: Decimal, new: Decimal) -> Decimal:
+    """Return the price of a variant when the `base` price becomes `new`: as much dearer, or in proportion."""
+    return new + old - base if new + old > base else _rounded(old, new / base) if base else new
 
 
 def _savings(text: str, usage: NumberUsage) -> tuple[list[Figure], list[Figure]]:

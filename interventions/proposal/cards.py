@@ -55,7 +55,11 @@ def kinds_of_cards(scan: Scan) -> list[ProposedCards]:
     """
     groups: dict[tuple[int, str, str], list[LexborNode]] = defaultdict(list)
     for node in scan.visible:
-        if node.parent is not None and node.tag not in ("a", "span", "option"):
+        # A link is a card where it holds a heading or a picture, and the price.
+        is_part = node.tag in ("a", "span", "option") and not (
+            node.tag == "a" and node.css_first("img, h2, h3, h4")
+        )
+        if node.parent is not None and not is_part:
             groups[node.parent.mem_id, node.tag or "", " ".join(_shared(node))].append(node)
     scored: list[tuple[float, ProposedCards]] = []
     for group in groups.values():

@@ -22,7 +22,7 @@ from interventions.proposal.scan import (
     text,
     words,
 )
-from interventions.proposal.selectors import column, names, unique_selector
+from interventions.proposal.selectors import column, line_selector, names, unique_selector
 from interventions.yaml.sitemap import Place, product_key
 
 _COUNTS = "qty|quant|amount|menge|anzahl|count"
@@ -80,7 +80,7 @@ def cart_roles(scan: Scan, other: Scan, purchase: Purchase, pieces: int, kind: s
     row = _row(scan, purchase, kind)
     if root is None or row is None:
         return
-    css = unique_selector([(root, row)], product_key(purchase.url), other.tree.root)
+    css = line_selector(root, row, product_key(purchase.url), other.tree.root)
     if css is None:
         return
     link, name = _row_link(scan, row, purchase), _row_name(row, purchase.name)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, product, takewhile
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.html.tree import select
 from interventions.proposal.scan import ancestors, label
@@ -107,6 +107,41 @@ def unique_selector(
         parts.append(part)
         left = [(root, node) for root, node in left if not select(root, part)]
     return ", ".join(parts) if parts and not left else None
+
+
+def line_selector(
+    root: LexborNode, row: LexborNode, slug: str = "", elsewhere: LexborNode | None = None
+) -> str | None:
+    """Return the shortest stable selector of a line that also finds it alone, and with one or two more lines.
+
+    A selector that hangs on a neighbour, as `tr:has(+ tr)` does, holds for some numbers of lines only.
+    """
+    plain = [*_candidates(row, root, slug), *_as_called(row, slug)]
+    held = (":has(a[href]):has(input)", ":has(a[href]):has(img)", ":has(a[href])", ":has(input)")
+    tagged = (f"{path}{inside}" for path in (row.tag, f"{_tag_above(row)} > {row.tag}") for inside in held)
+    second_best = None
+    for css in dict.fromkeys((*plain, *tagged)):
+        if [node.mem_id for node in root.css(css)] != [row.mem_id] or not _holds_for_more(row, css):
+            continue
+        if elsewhere is None or not elsewhere.css(css):
+            return css
+        second_best = second_best or css
+    return second_best
+
+
+def _tag_above(node: LexborNode) -> str:
+    return (node.parent.tag if node.parent is not None else None) or "*"
+
+
+def _holds_for_more(row: LexborNode, css: str) -> bool:
+    """Whether a selector finds the line where it is the only child, and each of two and of three lines."""
+    line, names_above = row.html or "", [*reversed([node for node in ancestors(row)])]
+    opened = "".join((node.html or "").partition(">")[0] + ">" for node in names_above)
+    closed = "".join(f"</{node.tag}>" for node in reversed(names_above))
+    return all(
+        len(LexborHTMLParser(f"<body>{opened}{line * number}{closed}").css(css)) == number
+        for number in (1, 2, 3)
+    )
 
 
 def is_lasting(selector: str) -> bool:

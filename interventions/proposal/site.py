@@ -256,7 +256,9 @@ def _page_types(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> d
         r.places[0].css for r in roles if r.role in ("product.add_to_cart", "product.price", "product.title")
     ]
     candidates = [*standard, *_body(page), *_around(heading, page), *reversed(own)]
-    pages.update(_first("product", candidates, page, other))
+    # A nameless button is on many other pages too.
+    told = [css for css in candidates if re.search(r"[.#\[]", css) or "button" not in css]
+    pages.update(_first("product", told, page, other))
     if other is not None:
         card = next((other.tree.css_first(r.places[0].css) for r in roles if r.role == "item"), None)
         pages.update(_first("listing", [*_body(other), *_around(card, other)], other, page))

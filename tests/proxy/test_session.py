@@ -2,10 +2,11 @@ from collections.abc import Callable
 
 import pytest
 
+from interventions.apply.consistency import disagreements
 from interventions.apply.engine import Receipt, Rewrite
 from interventions.apply.plan import Plan
 from interventions.errors import UserError
-from interventions.yaml.sitemap import load_site_map
+from interventions.yaml.sitemap import SiteMap, load_site_map
 from proxy import session
 from proxy.allow_list import AllowList
 from proxy.session import Session
@@ -131,3 +132,29 @@ def test_pages_that_are_kept_for_their_ids_are_not_larger_together(episode: Sess
     for number in range(5):
         episode.keep(a_page(number, session.MOST_BYTES // 2))
     assert list(episode.as_sent) == ["http://shop.test/3", "http://shop.test/4"]
+
+
+CART = SiteMap.model_validate(
+    {
+        "name": "cart",
+        "pages": {"product": "h1"},
+        "roles": {
+            "product.price": ".price",
+            "row": "tr",
+            "row.link": {"css": "a", "attribute": "href"},
+            "row.price": ".each",
+        },
+    }
+)
+
+
+def test_control_trials_are_compared_too() -> None:
+    session = Session(Plan(), CART)
+    cart = b"<table><tr><td><a href=/oil>Oil</a><td class=each>$14.90</table>"
+    for url, body in (
+        ("http://shop.test/oil", b"<h1>Oil</h1><p class=price>$44.90</p>"),
+        ("http://shop.test/cart", cart),
+    ):
+        session.keep(ShownPage(url, "text/html", body, None, sent=body, cart=None))
+    (line,) = disagreements(session.sightings())
+    assert line.startswith("oil: price is 44.90 as product.price")

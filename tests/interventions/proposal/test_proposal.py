@@ -15,7 +15,7 @@ from interventions.proposal.embedded import FoundData
 from interventions.proposal.purchase import Learned
 from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import Capture, Scan, names_price, number
-from interventions.proposal.selectors import is_stable, unique_selector
+from interventions.proposal.selectors import is_stable, line_selector, unique_selector
 from interventions.proposal.site import Proposal, cards_on, first_product, propose
 from interventions.yaml.choice import CartRequest, Choice, Message
 from interventions.yaml.sitemap import Data, Place, SiteMap, Value
@@ -294,3 +294,32 @@ def test_a_basket_in_the_header_makes_a_listing_no_products_page() -> None:
     without_button = re.sub("<form>.*</form>", "", product)
     page = Capture("http://shop.test/a/10", f"{header}{without_button}<div>{cards}</div>")
     assert first_product(page) is None
+
+
+def test_cards_that_are_links_and_pages_that_have_a_name() -> None:
+    cards = "".join(
+        f"<a class=product-item href=/products/{key}><img src=/{key}.png alt=''><h4>{key}</h4>"
+        f"<small><div>${price}</div></small></a>"
+        for key, price in (("oak-lamp", "64.90"), ("elm-lamp", "49.90"), ("ash-lamp", "84.90"))
+    )
+    listing = f"<body><h1>Lamps</h1><div class=products-grid>{cards}</div>"
+    product = "<body><main><h1>oak-lamp</h1><div>$64.90</div><form><button>Add to cart</button></form></main>"
+    found = propose("test", Capture(f"{HOST}/products/oak-lamp", product), Capture(f"{HOST}/lamps", listing))
+    roles = {role.role: role for role in found.roles}
+    assert roles["item"].places[0].css == "a.product-item"
+    assert roles["item.price"].text == "$64.90"
+    assert roles["item.link"].places[0].attribute == "href"
+    assert "button" not in found.pages.get("product", "")
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_a_line_of_the_cart_is_found_for_any_number_of_lines(lines: int) -> None:
+    line = "<tr><td><a href=/p/{0}>{0}</a></td><td>$20.00</td><td><input value=1></td></tr>"
+    cart = "<table><tr><th>Item</th></tr>{}<tr><td>Total</td><td>$20.00</td></tr></table>"
+    tree = LexborHTMLParser(cart.format(line.format("lamp")))
+    row = tree.css("tr")[1]
+    assert tree.root is not None
+    css = line_selector(tree.root, row, "p/lamp")
+    assert css is not None and "+" not in css
+    several = cart.format("".join(line.format(name) for name in ("lamp", "oil", "tin")[:lines]))
+    assert len(LexborHTMLParser(several).css(css)) == lines
