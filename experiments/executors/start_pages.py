@@ -135,9 +135,7 @@ async def check_start_pages(
     except httpx.HTTPError as error:
         if is_untrusted(error):
             raise UserError(f"{base_url}: {ADVICE}") from None
-    if left:
-        others = f" (and on {len(left) - 1} more start pages)" if len(left) > 1 else ""
-        stderr_console().print(f"{left[0]}{others}", markup=False, highlight=False, soft_wrap=True)
+    _tell_left(left)
     if suspected and not in_browser and not design.site.drawn:
         raise next(iter(suspected.values()))[0][1]
     if suspected and in_browser:
@@ -255,6 +253,13 @@ async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, 
     if not answer.is_success:
         return None
     return Fetched(address, answer.headers.get("content-type", "text/html"), body)
+
+
+def _tell_left(left: Sequence[str]) -> None:
+    """Tell of amounts near a price that will not follow it."""
+    if left:
+        others = f" (and on {len(left) - 1} more start pages)" if len(left) > 1 else ""
+        stderr_console().print(f"{left[0]}{others}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _page(page: Fetched) -> Page:

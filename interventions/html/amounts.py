@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborNode
 from interventions.html.currencies import UNSEEN
 from interventions.html.numbers import UNKNOWN, Figure, NumberUsage
 from interventions.html.ranges import prices
+from interventions.html.tree import select
 
 PRICE: Final = ""
 """The kind of an amount that nothing tells from a price."""
@@ -199,10 +200,10 @@ def _struck_by_style(root: LexborNode) -> set[int]:
     while top.parent is not None and top.parent.tag != "-undef":
         top = top.parent
     found: set[int] = set()
-    for sheet in top.css("style"):
+    for sheet in select(top, "style"):
         for selector in _LINE_THROUGH.findall(sheet.text()):
             try:
-                found |= {node.mem_id for node in top.css(selector.strip())}
+                found |= {node.mem_id for node in select(top, selector.strip())}
             except Exception:  # noqa: S112 - a selector that the parser does not know strikes nothing
                 continue
     return found

@@ -215,7 +215,7 @@ class _Search:
                 re.findall(r"[^\W\d_][^\W\d_ ]+(?: [^\W\d_]+)*", own), key=len, reverse=True
             ):
                 css = f'{holder.tag}:lexbor-contains("{words_}"){inner}' if holder is not None else ""
-                if [each.mem_id for each in self.scan.tree.css(css)] == [node.mem_id]:
+                if [each.mem_id for each in select(self.scan.tree, css)] == [node.mem_id]:
                     return css
         return None
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, product, takewhile
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
-from interventions.html.tree import select
+from interventions.html.tree import parse, select
 from interventions.proposal.scan import ancestors, label
 
 _MOST_PARTS = 2
@@ -121,9 +121,9 @@ def line_selector(
     tagged = (f"{path}{inside}" for path in (row.tag, f"{_tag_above(row)} > {row.tag}") for inside in held)
     second_best = None
     for css in dict.fromkeys((*plain, *tagged)):
-        if [node.mem_id for node in root.css(css)] != [row.mem_id] or not _holds_for_more(row, css):
+        if [node.mem_id for node in select(root, css)] != [row.mem_id] or not _holds_for_more(row, css):
             continue
-        if elsewhere is None or not elsewhere.css(css):
+        if elsewhere is None or not select(elsewhere, css):
             return css
         second_best = second_best or css
     return second_best
@@ -139,8 +139,7 @@ def _holds_for_more(row: LexborNode, css: str) -> bool:
     opened = "".join((node.html or "").partition(">")[0] + ">" for node in names_above)
     closed = "".join(f"</{node.tag}>" for node in reversed(names_above))
     return all(
-        len(LexborHTMLParser(f"<body>{opened}{line * number}{closed}").css(css)) == number
-        for number in (1, 2, 3)
+        len(select(parse(f"<body>{opened}{line * number}{closed}"), css)) == number for number in (1, 2, 3)
     )
 
 
