@@ -23,7 +23,7 @@ MEMORY_VARIABLE: Final = "SOUK_PROGRAM_GB"
 CONFINED_VARIABLE: Final = "SOUK_PROGRAM_CONFINED"
 """The variable that lets programs do what their user may, if it is `no`."""
 REACH_VARIABLE: Final = "SOUK_PROGRAM_REACH"
-"""The variable with the ports, or addresses with ports, that programs may reach; `any` for the network."""
+"""The variable with addresses and ports of this machine that programs may reach; `any` for all networks."""
 FILES_VARIABLE: Final = "SOUK_PROGRAM_FILES"
 """The variable with files and folders that programs may read and write besides."""
 DEFAULT_GB: Final = 4.0
@@ -84,8 +84,7 @@ def is_confined() -> bool:
 def reach() -> list[tuple[str, int]] | None:
     """Return what programs may reach beside their trials; None: the whole network.
 
-    These are addresses, as their bytes in hexadecimal digits (empty: any address), with ports. Raises
-    UserError: the setting names something else.
+    These are addresses of this machine, with ports. Raises UserError: the setting names something else.
     """
     said = os.environ.get(REACH_VARIABLE, "").strip()
     return None if said == "any" else [_address_in(each.strip()) for each in said.split(",") if each.strip()]
@@ -94,15 +93,15 @@ def reach() -> list[tuple[str, int]] | None:
 def _address_in(text: str) -> tuple[str, int]:
     address, _, port = text.rpartition(":")
     try:
-        packed = ip_address(address.strip("[]")).packed.hex() if address else ""
-        if not 0 < int(port) < 2**16:
+        found = ip_address(address.strip("[]"))
+        if not found.is_loopback or not 1024 <= int(port) < 2**16:
             raise ValueError
     except ValueError:
         raise UserError(
-            f"{REACH_VARIABLE}: {text!r} is no port and no address with a port; "
-            "write for example 443, 127.0.0.1:11434 or any"
+            f"{REACH_VARIABLE}: {text!r} is no address of this machine with a port from 1024 on; write "
+            "127.0.0.1:11434, or any for all networks"
         ) from None
-    return packed, int(port)
+    return str(found), int(port)
 
 
 def files() -> list[Path]:

@@ -7,14 +7,14 @@ import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
-from environments.confinement import Confinement, make_rules
+from environments.bubblewrap import KEEPER
+from environments.relay import Relay
 from environments.watchdog_process import kill, processes
 
 MOST_PROCESSES: Final = 512
@@ -28,7 +28,6 @@ _KEPT: Final = 32 * 2**10
 _LONGEST_LINE: Final = 16 * 2**10
 _PATIENCE_SECONDS: Final = 10.0
 """How long the keeper may take to end a program before it is killed itself."""
-_KEEPER: Final = Path(__file__).with_name("program_keeper.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def _ends(connection: Any) -> list[tuple[str, int]]:
 
 
 class Program:
-    """A program that runs."""
+    """A program that runs. `relay`: what a program can reach that has a network of its own."""
 
     def __init__(
         self,
@@ -91,10 +90,11 @@ class Program:
         written: asyncio.StreamReader,
         output: Output,
         mark: bytes,
+        relay: Relay | None,
         *,
         confined: bool,
     ) -> None:
-        self.output, self._mark, self.confined = output, mark, confined
+        self.output, self._mark, self._relay, self.confined = output, mark, relay, confined
         self._keeper, self._control, self._written = keeper, control, written
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._hear())]
         self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
@@ -110,10 +110,14 @@ class Program:
             if not more:
                 self._keeper.stdin.close()
 
-    def reach(self, port: int) -> None:
-        """Let a confined program reach this port of this machine from now on, in place of the one before."""
-        with suppress(OSError):  # its keeper has ended
-            self._control.send(b"%d\n" % port)
+    async def reach(self, port: int) -> None:
+        """Let a program with a network of its own reach this port from now on, not the one before."""
+        if self._relay:
+            opened = self._relay.expect(port)
+            with suppress(OSError):  # its keeper has ended
+                self._control.send(b"%d" % port)
+            until: list[asyncio.Future[Any]] = [opened, self.ended]
+            await asyncio.wait(until, return_when=asyncio.FIRST_COMPLETED)
 
     async def _read(self) -> None:
         while part := await self._written.read(2**16):
@@ -126,21 +130,45 @@ class Program:
 
     async def _hear(self) -> None:
         told = b""
-        with suppress(OSError):
-            while part := await asyncio.get_running_loop().sock_recv(self._control, 4096):
-                told += part
+        while part := await self._receive():
+            told = part
         try:
             said = json.loads(told)
             ended = Ended(said["status"], said["limit"], said["error"])
-        except (ValueError, KeyError, TypeError):  # the program has killed it, or somebody else
-            ended = Ended(limit="its keeper was killed")
+        except (ValueError, KeyError, TypeError):  # it was killed, or bubblewrap has not started it
             while left := processes(self._mark, os.getsid(0)):
                 for process in left:
                     kill(process)
                 await asyncio.sleep(0.01)
+            await asyncio.wait(self._tasks[:1], timeout=1)
+            said = self.output.text.strip().rpartition("\n")[2]
+            ended = Ended(error=said) if said.startswith("bwrap: ") else Ended(limit="its keeper was killed")
         # What it has written before its end is still in the pipe.
         await asyncio.wait(self._tasks[:1], timeout=1)
         self._end(ended)
+
+    async def _receive(self) -> bytes:
+        """Wait for what the keeper says; sockets that it hands on are the relay's. Empty: it has ended."""
+        loop = asyncio.get_running_loop()
+        while True:
+            ready = loop.create_future()
+            loop.add_reader(self._control, ready.set_result, None)
+            try:
+                await ready
+            finally:
+                loop.remove_reader(self._control)
+            try:
+                part, handles, _, _ = socket.recv_fds(self._control, 4096, 1)
+            except OSError:
+                return b""
+            if not handles:
+                return part
+            for handle in handles:
+                server = socket.socket(fileno=handle)
+                if self._relay:
+                    await self._relay.open(server, part)
+                else:
+                    server.close()
 
     def _end(self, ended: Ended) -> None:
         if not self.ended.done():
@@ -151,6 +179,8 @@ class Program:
 
         `near` and `far` are IPv4 addresses and ports. True also where the machine does not say it.
         """
+        if self._relay:
+            return near in self._relay.ends
         try:
             family = psutil.Process(self._keeper.pid).children(recursive=True)
         except psutil.Error:  # it was killed
@@ -183,6 +213,8 @@ class Program:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self._control.close()
+            if self._relay:
+                await self._relay.close()
             await self._keeper.wait()
 
 
@@ -193,42 +225,43 @@ async def run_program(
     environment: Mapping[str, str],
     memory: int,
     line: Callable[[bytes], None],
-    confinement: Confinement | None = None,
+    sandbox: Sequence[str] = (),
+    reach: Sequence[tuple[str, int]] | None = None,
     port: int = 0,
 ) -> AsyncIterator[Program]:
     """Run a program for the time of the block, without a shell.
 
     `memory`, in bytes, is what it may have together with all that it starts. `line` is told of each line of
-    its output. `confinement`: None for a program that may do what its user may. `port`: the one of this
-    machine that a confined program may reach at first (see `Program.reach`).
+    its output. `sandbox`: the command that confines it. `reach`: None for a program with this machine's
+    network; else the addresses and ports of this machine that it reaches in a network of its own, and `port`
+    the one that it reaches at first (see `Program.reach`).
     """
-    rules = make_rules(confinement) if confinement else -1
-    told = json.dumps(confinement.told(rules) if confinement else None)
-    ours, theirs = socket.socketpair()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     mark = secrets.token_hex(16)
     ours.setblocking(False)
+    relay = None if reach is None else Relay(reach)
+    if relay:
+        relay.expect(port)
+    ports = json.dumps([*reach, ("127.0.0.1", port)] if reach is not None else None)
     reading, writing = os.pipe()
     # A pipe of our own: asyncio would wait for its end, and whoever holds it could go on for ever.
     written = asyncio.StreamReader()
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(written), os.fdopen(reading, "rb", buffering=0)
     )
-    ours.send(b"%d\n" % port)
-    with theirs, os.fdopen(writing, "wb", buffering=0) as end, ExitStack() as handed_on:
-        if confinement:
-            handed_on.callback(os.close, rules)
+    with theirs, os.fdopen(writing, "wb", buffering=0) as end:
         keeper = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", str(_KEEPER)),
-            *(str(theirs.fileno()), str(memory), str(MOST_PROCESSES), told, *command),
+            *(*sandbox, sys.executable, "-I", "-S", str(KEEPER)),
+            *(str(theirs.fileno()), str(memory), str(MOST_PROCESSES), ports, *command),
             stdin=asyncio.subprocess.PIPE,
             stdout=end,
-            pass_fds=(theirs.fileno(), *([rules] if confinement else [])),
+            stderr=end if sandbox else None,
+            pass_fds=(theirs.fileno(),),
             env={**environment, VARIABLE: mark},
             start_new_session=True,
         )
-    program = Program(
-        keeper, ours, written, Output(line), f"{VARIABLE}={mark}".encode(), confined=bool(confinement)
-    )
+    marked = f"{VARIABLE}={mark}".encode()
+    program = Program(keeper, ours, written, Output(line), marked, relay, confined=bool(sandbox))
     try:
         yield program
     finally:

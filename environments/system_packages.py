@@ -54,6 +54,12 @@ def find_missing() -> list[Missing]:
     return [*module, *find_missing_for_browser()]
 
 
+def bring_bubblewrap() -> None:
+    """Install what confines programs that are agents, where Debian's packages can be; it is not needed."""
+    if sys.platform == "linux" and shutil.which("bwrap") is None and not apt_install("bubblewrap"):
+        say("without bubblewrap programs of command: and kept: are not confined (apt-get install bubblewrap)")
+
+
 def describe_install(missing: Sequence[Missing]) -> str:
     """Return the command that installs what is missing, for a person to type."""
     if shutil.which("apt-get") is None:
@@ -108,4 +114,6 @@ def bring(missing: Sequence[Missing]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(not bring(find_missing()))
+    if not bring(find_missing()):
+        sys.exit(1)
+    bring_bubblewrap()

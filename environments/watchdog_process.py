@@ -51,11 +51,13 @@ def processes(mark: bytes, session: int) -> set[int]:
         if not name.isdigit():
             continue
         try:
+            threads = os.listdir(f"/proc/{name}/task")  # noqa: PTH208
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                 state, _, _, of = file.read().rpartition(b")")[2].split()[:4]
-            if state not in (b"Z", b"X"):
+            # The first thread may have ended, and others go on.
+            if state not in (b"Z", b"X") or len(threads) > 1:
                 sessions[int(name)] = int(of)
-            with open(f"/proc/{name}/environ", "rb") as file:  # noqa: PTH123
+            with open(f"/proc/{name}/task/{threads[-1]}/environ", "rb") as file:  # noqa: PTH123
                 if mark in file.read().split(b"\0"):
                     marked.add(int(name))
         except OSError:  # it has ended, or is not ours

@@ -12,7 +12,7 @@ from agents.command import CONFINED_VARIABLE, is_confined
 from agents.providers.settings import setting
 from agents.registry import KEYS
 from environments.browser import INSTALL_LIBRARIES, run_browsers
-from environments.confinement import left_open
+from environments.bubblewrap import left_open
 from interventions.errors import UserError
 from proxy.server import HOST, run_proxy
 
@@ -81,11 +81,8 @@ def _programs() -> CheckResult:
     if not is_confined():
         return CheckResult("programs", None, f"{CONFINED_VARIABLE}=no", f"unset {CONFINED_VARIABLE}")
     if open_here := left_open():
-        fix = (
-            "run programs of strangers on Linux 6.12 or newer with Landlock (in Docker with --cap-add "
-            "SYS_PTRACE), or in a container of their own"
-        )
-        return CheckResult("programs", None, open_here.partition(";")[0], fix)
+        found, _, fix = open_here.partition(": ")
+        return CheckResult("programs", None, found, fix)
     return CheckResult("programs", True, "those of command: and kept: are confined")
 
 

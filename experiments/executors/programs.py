@@ -26,9 +26,8 @@ from agents import command as settings
 from agents.base import Call, is_kept
 from agents.command import Told, command_of, environment, memory, secrets_of, usage_in
 from environments.browser import find_browser
-from environments.confinement import Confinement, obstacle
+from environments.bubblewrap import Files, confine, files_of, left_open
 from environments.program import Ended, Output, Program, run_program
-from environments.program_files import ProgramFiles, files_of, writable
 from environments.stops import guard
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
@@ -61,7 +60,10 @@ _QUOTED: Final = 300
 _LOOKED_AT: Final = 4_000
 """How many characters of it are looked at for a refusal."""
 _REFUSED: Final = re.compile(
-    r"permission denied|operation not permitted|access denied|\bE(ACCES|PERM)\b|ERR_\w*ACCESS", re.IGNORECASE
+    r"permission denied|not permitted|access denied|read-only file|no such file|connection refused|"
+    r"network is unreachable|name resolution|\bE(ACCES|PERM|ROFS|NOENT|CONNREFUSED|NETUNREACH)\b|EAI_AGAIN|"
+    r"ERR_\w*ACCESS",
+    re.IGNORECASE,
 )
 _HINT: Final = 'programs are confined: see "What a program may do" in docs/any-agent.md'
 
@@ -205,9 +207,9 @@ class ProgramExecutor:
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
         self._trials = guest_trials(design, testbed.base_url, guests, observe=observe)
         self._origin = Origin.of(shop_origin(testbed.base_url))
-        self._confined = settings.is_confined() and not obstacle()
+        self._confined = settings.is_confined() and not left_open()
         self._private = private
-        self._files: dict[str, ProgramFiles] = {}
+        self._files: dict[str, Files] = {}
         """What programs may read, by their agents: it is looked for once."""
         self._warned = False
         self._running = 0
@@ -264,7 +266,7 @@ class ProgramExecutor:
                 if waited:
                     program = waited.program
                     program.output = Output(visit.hear)
-                    program.reach(slot.port)
+                    await program.reach(slot.port)
                 else:
                     program = await self._start(visit, told, slot.port, rest)
                 visit.program.set_result(program)
@@ -282,24 +284,26 @@ class ProgramExecutor:
         )
         given = environment(os.environ, None if visit.kept else told, VARIABLE)
         agent = visit.guest.definition.agent
+        own_network = self._confined and settings.reach() is not None
         return await rest.enter_async_context(
             run_program(
                 command_of(agent),
                 environment=given | {"TMPDIR": folder},
                 memory=memory(),
                 line=visit.hear,
-                confinement=self._confinement(agent, told, Path(folder)) if self._confined else None,
+                sandbox=self._sandbox(agent, told, Path(folder)) if self._confined else (),
+                reach=settings.reach() if own_network else None,
                 port=port,
             )
         )
 
-    def _confinement(self, agent: str, told: Told, folder: Path) -> Confinement:
-        """What a program of this agent may do, which has the folder."""
+    def _sandbox(self, agent: str, told: Told, folder: Path) -> list[str]:
+        """Return the command that confines a program of this agent, which has the folder."""
         if agent not in self._files:
             named = [Path(each) for each in (told["ca"], told["browser"]) if each]
-            self._files[agent] = files_of(command_of(agent), private=self._private, told=named)
-        files = self._files[agent]
-        return Confinement(files.read, files.listed, writable(folder, settings.files()), settings.reach())
+            self._files[agent] = files_of(command_of(agent), told=named, shared=settings.files())
+        network = settings.reach() is None
+        return confine(self._files[agent], self._private, folder, memory(), network=network)
 
     async def _waiting(self, agent: str) -> Started | None:
         """Return a program of this agent that waits for a trial; None: there is none, and room for one."""

@@ -19,7 +19,7 @@ from agents.command import is_confined
 from agents.providers import BATCHED
 from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
-from environments.confinement import left_open
+from environments.bubblewrap import left_open
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
 from experiments.designs.loading import load_design

@@ -6,10 +6,12 @@ notes in the file `started` of its folder.
 """
 
 import json
+import mmap
 import os
 import signal
 import socket
 import sys
+import threading
 import time
 import zlib
 
@@ -99,8 +101,11 @@ class Visitor:
         self.ask(action, "&".join(f"{name}={value}" for name, value in fields.items()))
 
 
-def stay(*, apart: bool) -> None:
-    """A child that stays; `apart`: in a session of its own, and without its parent."""
+def stay(*, apart: bool, headless: bool = False) -> None:
+    """A child that stays.
+
+    apart: in a session of its own, and without its parent. headless: its first thread ends.
+    """
     child = os.fork()
     if child:
         if apart:
@@ -111,8 +116,13 @@ def stay(*, apart: bool) -> None:
         if os.fork():
             os._exit(0)
         os.environ.clear()
+    import ctypes
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    if headless:  # the first thread ends, and another one goes on
+        threading.Thread(target=time.sleep, args=(600,)).start()
+        ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
     time.sleep(600)
     os._exit(0)
 
@@ -124,6 +134,34 @@ def hold(size: int) -> None:
     time.sleep(600)
 
 
+def share(kind: int) -> None:
+    """Take 450 MB that are no process's own; the last two kinds are counted of confined programs only."""
+    import ctypes
+
+    size, libc = 150 * 2**20, ctypes.CDLL(None)
+    if kind == 0:
+        for _ in range(3):
+            if not os.fork():
+                hold(size)
+    elif kind == 1:
+        shared = mmap.mmap(-1, 3 * size)
+        shared[:: 2**12] = b"x" * len(shared[:: 2**12])
+    elif kind == 2:  # a file without a name that is open, and in no process
+        for _ in range(3):
+            os.write(os.memfd_create("m"), bytes(size))
+    elif kind == 3:
+        for folder in (os.environ["TMPDIR"], "/dev/shm"):
+            with open(f"{folder}/left", "wb") as file:  # noqa: PTH123
+                file.write(bytes(size + size // 2))
+    else:  # a segment that has a number, and is in no process
+        libc.shmat.restype = ctypes.c_void_p
+        for _ in range(3):
+            place = libc.shmat(libc.shmget(0, size, 0o600), None, 0)
+            ctypes.memset(place, 1, size)
+            libc.shmdt(ctypes.c_void_p(place))
+    time.sleep(600)
+
+
 def before(way: str, number: int, visitor: Visitor, urls: list[str]) -> None:
     """What a program does that chooses a product afterwards."""
     if way == "compare":
@@ -131,7 +169,7 @@ def before(way: str, number: int, visitor: Visitor, urls: list[str]) -> None:
             visitor.ask(url)
     elif way == "children":
         for each in range(1 + number % 5):
-            stay(apart=(number >> each) % 2 == 0)
+            stay(apart=(number >> each) % 2 == 0, headless=(number >> each) % 3 == 0)
     elif way == "flood":
         for _ in range(1 + number % 6):
             os.write(1, (b"x" * 50_000 + b"\n") * 20)
@@ -186,7 +224,7 @@ def act(way: str, number: int, visitor: Visitor, urls: list[str]) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
     elif way == "orphans":
         for each in range(1 + number % 5):
-            stay(apart=(number >> each) % 2 == 0)
+            stay(apart=(number >> each) % 2 == 0, headless=(number >> each) % 3 == 0)
         os._exit(3)
     elif way == "bomb":
         for _ in range(600):
@@ -198,10 +236,7 @@ def act(way: str, number: int, visitor: Visitor, urls: list[str]) -> None:
     elif way == "memory":
         hold(350 * 2**20)
     elif way == "shared memory":
-        for _ in range(3):
-            if not os.fork():
-                hold(150 * 2**20)
-        time.sleep(600)
+        share(number % (5 if os.getppid() == 1 else 3))
     elif way == "kill the keeper":
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(600)

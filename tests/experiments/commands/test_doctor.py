@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.registry import KEYS
-from environments.confinement import left_open
+from environments.bubblewrap import left_open
 from experiments.records.store import Records
 from tests.experiments.command_line import Ended, forked_souk, souk
 

@@ -5,13 +5,13 @@
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
+import select
 import socket
-import struct
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,9 @@ def connect(address: Any, family: int = socket.AF_INET, blocking: bool = True) -
         connection.settimeout(5)
         if not blocking:
             connection.setblocking(False)
-            if connection.connect_ex(address) not in (0, 115):
+            connection.connect_ex(address)
+            select.select([], [connection], [], 5)
+            if connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 raise OSError
             return
         connection.connect(address)
@@ -44,7 +46,9 @@ def connect(address: Any, family: int = socket.AF_INET, blocking: bool = True) -
 
 def datagram(address: Any, family: int = socket.AF_INET) -> None:
     with socket.socket(family, socket.SOCK_DGRAM) as sender:
-        sender.sendto(b"from a program", address)
+        sender.connect(address)
+        for _ in range(2):  # the second one fails where nobody was there for the first
+            sender.send(b"from a program")
 
 
 def pair_of_datagrams(address: Any) -> None:
@@ -56,36 +60,6 @@ def pair_of_datagrams(address: Any) -> None:
 def fast_open(port: int) -> None:
     with socket.socket() as connection:
         connection.sendto(b"x", 0x20000000, ("127.0.0.1", port))
-
-
-def swapped(port: int) -> bool:
-    """Name an address that is allowed, and change it while the kernel and the keeper look at it."""
-    libc, reached = ctypes.CDLL(None), False
-    own = struct.pack("!H", int(trial["proxy"].rpartition(":")[2]))
-    family = struct.pack("=H", socket.AF_INET)
-    memory = ctypes.create_string_buffer(family + own + socket.inet_aton("127.0.0.1") + bytes(8), 16)
-    over = threading.Event()
-
-    both = struct.pack("!H", port), own
-
-    def swap() -> None:
-        while not over.is_set():
-            for each in both:
-                memory[2:4] = each
-
-    sys.setswitchinterval(1e-6)
-    thread = threading.Thread(target=swap)
-    thread.start()
-    for _ in range(500):
-        with socket.socket() as connection:
-            if libc.connect(connection.fileno(), memory, 16) == 0:
-                with contextlib.suppress(OSError):
-                    reached = connection.getpeername()[1] == port
-        if reached:
-            break
-    over.set()
-    thread.join()
-    return reached
 
 
 def environments() -> bool:
@@ -107,13 +81,29 @@ def raw() -> None:
     socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
 
 
-def ring() -> bool:
-    return bool(ctypes.CDLL(None).syscall(425, 8, ctypes.create_string_buffer(120)) >= 0)
-
-
 def keys() -> bool:
+    """Search the keys of the user's session for the one that another process has put there."""
     number = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
-    return bool(ctypes.CDLL(None).syscall(number, 0, -4, 1) >= 0)
+    return bool(ctypes.CDLL(None).syscall(number, 10, -3, b"user", places["key"].encode(), 0) >= 0)
+
+
+def flagged() -> None:
+    """Set a file's flags again; a read-only mount refuses that too."""
+    with Path(places["victim"]).open("rb") as file:
+        flags = fcntl.ioctl(file, 0x80086601, bytes(8))
+        fcntl.ioctl(file, 0x40086602, flags)
+
+
+def machines_settings() -> None:
+    """Open a setting of the machine for writing; nothing is written."""
+    Path("/proc/sys/kernel/core_pattern").open("ab").close()
+
+
+def namespaces() -> bool:
+    """Become root in a namespace of one's own, where folders in memory can be made."""
+    if child := os.fork():
+        return os.waitpid(child, 0)[1] == 0
+    os._exit(ctypes.CDLL(None).unshare(0x10000000) != 0)
 
 
 def shared_memory() -> bool:
@@ -138,15 +128,24 @@ def hard_link() -> None:
     os.link(places["files"][".env"], Path(os.environ["TMPDIR"], "linked"))
 
 
+own = {Path(os.environ["TMPDIR"])}
+
+
 def try_all(suffix: str = "") -> None:
     for name, file in places["files"].items():
         attempt(f"read {name}{suffix}", Path(file).read_bytes)
     for name, file in places["listed"].items():
-        attempt(f"list {name}{suffix}", lambda file=file: any(Path(file).iterdir()))
+        attempt(f"list {name}{suffix}", lambda file=file: bool({*Path(file).iterdir()} - own))
     for name, folder in places["folders"].items():
         attempt(f"write {name}{suffix}", lambda folder=folder: Path(folder, "left").write_text("x"))
     attempt(f"change a file{suffix}", lambda: Path(places["script"]).open("ab").close())
     attempt(f"truncate a file{suffix}", lambda: os.truncate(places["victim"], 0))
+    attempt(f"attributes{suffix}", lambda: os.setxattr(places["victim"], "user.x", b"x"))
+    attempt(f"permissions{suffix}", lambda: Path(places["victim"]).chmod(0o644))
+    attempt(f"times{suffix}", lambda: os.utime(places["victim"]))
+    attempt(f"flags{suffix}", flagged)
+    attempt(f"settings of the machine{suffix}", machines_settings)
+    attempt(f"namespaces{suffix}", namespaces)
     attempt(f"link{suffix}", hard_link)
     attempt(f"environments{suffix}", environments)
     attempt(f"memory{suffix}", lambda: Path(f"/proc/{places['bystander']}/mem").open("rb").close())
@@ -159,13 +158,11 @@ def try_all(suffix: str = "") -> None:
     attempt(f"its IPv6{suffix}", lambda: connect(("::ffff:127.0.0.1", places["tcp"]), socket.AF_INET6))
     attempt(f"another address{suffix}", lambda: connect(("127.9.9.9", places["tcp"])))
     attempt(f"fast open{suffix}", lambda: fast_open(places["tcp"]))
-    attempt(f"a changing address{suffix}", lambda: swapped(places["tcp"]))
     attempt(f"datagrams{suffix}", lambda: datagram(("127.0.0.1", places["udp"])))
     attempt(f"Unix socket{suffix}", lambda: connect(places["unix"], socket.AF_UNIX))
     attempt(f"Unix datagrams{suffix}", lambda: datagram(places["unix_datagrams"], socket.AF_UNIX))
     attempt(f"a pair's datagrams{suffix}", lambda: pair_of_datagrams(places["unix_datagrams"]))
     attempt(f"abstract socket{suffix}", lambda: connect(places["abstract"], socket.AF_UNIX))
-    attempt(f"ring{suffix}", ring)
     attempt(f"keys{suffix}", keys)
     if os.geteuid() == 0:
         attempt(f"raw socket{suffix}", raw)
@@ -207,6 +204,7 @@ worked += json.loads(again.stdout.splitlines()[-1])
 honest: list[str] = []
 worked, tried = honest, worked
 attempt("own folder", lambda: Path(os.environ["TMPDIR"], "own").write_text("x"))
+attempt("own memory", lambda: Path("/dev/shm", trial["trial"]).write_text("x"))
 attempt("own server", own_server)
 attempt("authority", Path(trial["ca"]).read_bytes)
 attempt("file beside it", Path("beside.txt").read_bytes)

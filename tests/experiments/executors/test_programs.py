@@ -9,6 +9,8 @@ import os
 import signal
 import sqlite3
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
+from environments.bubblewrap import confine, files_of, left_open
 from environments.program import run_program
 from experiments.designs.loading import load_design
 from experiments.executors.executor import Attempt
@@ -324,6 +327,59 @@ async def test_no_more_programs_are_there_than_said(tmp_path: Path, monkeypatch:
     async with open_executor(Setup(design, tmp_path, None, 4, programs=1)) as executor:
         await asyncio.gather(*(executor.run(Attempt(trial, 1, Start.now())) for trial in trials))
     assert (tmp_path / "notes").read_text().split() == ["begin", "end"] * 3
+
+
+SHARER = """\
+import os, sys
+sys.path[:0] = ["{tests}"]
+from wild_program import share, stay
+stay(apart=True, headless=True)
+share({kind})
+"""
+LEFT_OPEN = pytest.mark.skipif(bool(left_open()), reason=left_open())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confined", [False, pytest.param(True, marks=LEFT_OPEN)])
+async def test_memory_is_counted_together_and_nothing_is_left(tmp_path: Path, *, confined: bool) -> None:
+    """Also memory that is in no process, and a process whose first thread has ended."""
+    tests = Path(__file__).parents[2] / "faults"
+
+    async def end_of(kind: int) -> str:
+        (folder := tmp_path / str(kind)).mkdir()
+        command = [
+            sys.executable,
+            "-c",
+            SHARER.format(tests=tests, kind=kind),
+            str(tests / "programs.md"),
+            token,
+        ]
+        files = files_of(command, told=[], shared=[])
+        sandbox = confine(files, [], folder, 300 * 2**20, network=False) if confined else []
+        async with run_program(
+            command,
+            environment={**os.environ, "TMPDIR": str(folder)},
+            memory=300 * 2**20,
+            line=lambda _: None,
+            sandbox=sandbox,
+        ) as program:
+            ended = await program.ended
+        return ended.limit or f"{ended} {program.output.text}"
+
+    token = f"token-{os.getpid()}-{confined}"
+    kinds = range(5 if confined else 3)
+    ends = [await end_of(kind) for kind in kinds]
+    assert ends == ["more than 0.292969 GB of memory"] * len(kinds)
+    assert [*threads_with(token)] == []
+    assert [*tmp_path.glob("*/left")] == []  # noqa: ASYNC240
+
+
+def threads_with(token: str) -> Iterator[Path]:
+    """The threads of processes with this in their command: it is gone from the first when that has ended."""
+    for line in Path("/proc").glob("[0-9]*/task/*/cmdline"):
+        with suppress(OSError):
+            if token in line.read_text():
+                yield line
 
 
 STOPPER = """\
