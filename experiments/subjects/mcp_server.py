@@ -105,9 +105,26 @@ async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
         yield reception
 
 
+class _Server(FastMCP[Any]):
+    """Refuses arguments that a tool does not have; FastMCP leaves them out without a word."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool. Raises ToolError: it has no such argument, or the call failed."""
+        known = [
+            each
+            for tool in await self.list_tools()
+            if tool.name == name
+            for each in tool.inputSchema["properties"]
+        ]
+        if unknown := [each for each in arguments if each not in known]:
+            has = f"its arguments are {', '.join(known)}" if known else "it has none"
+            raise ToolError(f"{name} has no argument {unknown[0][:80]!r}; {has}. Nothing was done")
+        return await super().call_tool(name, arguments)
+
+
 def make_server(reception: Reception, port: int = 0) -> "FastMCP[Any]":
     """Return a server with the four tools; each session of it is a subject."""
-    server: FastMCP[Any] = FastMCP(
+    server: FastMCP[Any] = _Server(
         "souk", INSTRUCTIONS, host=HOST, port=port, log_level="ERROR", transport_security=_OWN_NAMES
     )
     subjects: WeakKeyDictionary[object, Subject] = WeakKeyDictionary()

@@ -179,7 +179,10 @@ class Subject:
 
     def _begun(self) -> asyncio.Task[TrialRecord]:
         if self._task is None:
-            raise OutOfTurn("no trial has begun; call next_trial")
+            raise OutOfTurn(
+                "no trial has begun in this session; call next_trial. If it was called, the host opens "
+                "a session for each call: it has to keep one"
+            )
         return self._task
 
     async def _view(self, task: asyncio.Task[TrialRecord]) -> Observation | str:

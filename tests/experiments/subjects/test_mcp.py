@@ -315,10 +315,11 @@ async def test_a_host_reaches_no_trial_of_another(tmp_path: Path) -> None:
             await call(one, "next_trial")
             ((trial,),) = rows(tmp_path, "SELECT trial FROM claims")
             for tool in ("observe", "give_up", "act"):
-                more = {"action": "scroll(0, 1)", "trial": trial}
+                more = {"action": "scroll(0, 1)"} if tool == "act" else {}
                 assert "no trial has begun" in await refused(other, tool, **more)
+                assert "has no argument 'trial'" in await refused(other, tool, **more, trial=trial)
             await call(other, "next_trial")
-            assert "no_choice" in await call(other, "give_up", trial=trial)
+            assert "no_choice" in await call(other, "give_up")
             assert (trial,) not in rows(tmp_path, "SELECT trial FROM trials")
             assert "no_choice" in await call(one, "give_up")
 
@@ -347,6 +348,29 @@ async def test_what_was_not_sent_was_not_looked_at() -> None:
     for _ in range(2):
         await subject.act("wait(0)", "")
     assert [each.looked for each in decisions] == [False, True]
+
+
+async def test_a_call_with_unknown_arguments_begins_no_trial() -> None:
+    """Nor does one in a session of its own look at the trial of another session; the cause is named."""
+    page, begun = Observation("Buy.", "<html>", (Tab("", "http://shop/", active=True),)), list[str]()
+
+    async def run(trial: Any, agent: HostAgent) -> Any:
+        begun.append(trial.id)
+        await agent.act(page)
+
+    async def claim(trial: str) -> bool:
+        return True
+
+    trials: list[Any] = [SimpleNamespace(id=each) for each in "ab"]
+    server = make_server(Reception(trials, claim, run, "how"))._mcp_server
+    async with create_connected_server_and_client_session(server) as one:
+        for unknown in ({"trial": "b"}, {"": 1}, {"context": {}}, {"ctx": None}):
+            assert "has no argument" in await refused(one, "next_trial", **unknown)
+        assert begun == []
+        assert "Goal: Buy." in await call(one, "next_trial")
+        assert begun == ["a"]
+        async with create_connected_server_and_client_session(server) as other:
+            assert "keep one" in await refused(other, "observe")
 
 
 async def test_a_cancelled_call_loses_no_trial_and_no_end() -> None:
