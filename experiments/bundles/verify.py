@@ -75,6 +75,8 @@ def verify_bundle(path: Path, tolerance: float) -> Verified:
     Raises:
         UserError: the file is no archive of a run, unsafe, incomplete or damaged.
     """
+    if path.exists() and not path.is_file():  # a device or a pipe may have no end
+        raise _broken(path, "not a file of a disk")
     try:
         with zipfile.ZipFile(path) as file:
             return _verified(path, file, tolerance)

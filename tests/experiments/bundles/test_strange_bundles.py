@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,3 +88,10 @@ def test_numbers_that_are_none_differ(number: str) -> None:
     then = json.loads(f'{{"a": {number}}}')
     (line,) = differing(then, {"a": 1.0}, 1e-9)
     assert line.startswith("a: ")
+
+
+def test_what_may_have_no_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe", tmp_path):
+        with pytest.raises(UserError, match="not a file of a disk"):
+            verify_bundle(path, 1e-9)
