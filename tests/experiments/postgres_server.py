@@ -1,5 +1,6 @@
 """A real PostgreSQL server of one's own, which can be stopped and started again."""
 
+import fcntl
 import itertools
 import tempfile
 import warnings
@@ -16,7 +17,10 @@ class PostgresServer:
 
     def __init__(self, folder: Path) -> None:
         pgserver = pytest.importorskip("pgserver", reason="pgserver has no PostgreSQL for this Python")
-        self._server = pgserver.get_server(folder, cleanup_mode="delete")
+        # As root it makes a user of the machine first: two that do so at once fail.
+        with Path(tempfile.gettempdir(), "souk-pgserver.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._server = pgserver.get_server(folder, cleanup_mode="delete")
         self._numbers = itertools.count()
 
     def new_database(self, encoding: str = "UTF8") -> str:
