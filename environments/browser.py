@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -209,15 +210,33 @@ class BrowserPool:
                 handle_sigint=False,  # at Ctrl-C it is we who close it; else the driver exits under our feet
             )
 
-        if os.geteuid() == 0:  # Chromium's sandbox does not work for root
-            return await launch(sandbox=False)
         try:
-            return await launch(sandbox=True)
+            return await launch(sandbox=os.geteuid() != 0)  # Chromium's sandbox does not work for root
         except PlaywrightError as error:
-            if "sandbox" not in str(error).lower():
+            await asyncio.to_thread(_check_named)
+            if "sandbox" not in str(error).lower() or os.geteuid() == 0:
                 raise
             logger.warning("Chromium's sandbox is not available on this machine; running without it")
             return await launch(sandbox=False)
+
+
+def _check_named() -> None:
+    """Check that the program of `SOUK_BROWSER`, which has not started, says that it is a browser.
+
+    Raises:
+        UserError: it says something else, or nothing.
+    """
+    if not (named := os.environ.get(BROWSER_VARIABLE)):
+        return
+    said = ""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        asked = subprocess.run([named, "--version"], capture_output=True, timeout=10, check=False)  # noqa: S603
+        said = asked.stdout.decode(errors="replace").strip()
+    if not re.search("chrom", said, re.IGNORECASE):
+        raise UserError(
+            f"{BROWSER_VARIABLE}: {named} is no browser (--version says {said[:80]!r}); set it to a Chromium "
+            "or Chrome, or unset it: souk doctor says what is there"
+        )
 
 
 async def _start_driver() -> Playwright:

@@ -148,3 +148,16 @@ async def test_a_mistake_that_a_worker_finds_is_told_as_usual(
     run = run_of(folder, "nudges", "simulated:balanced", limit=2)
     with pytest.raises(UserError, match=r"^SOUK_BROWSER: no-such-browser is no program"):
         await run.run(Console(quiet=True), Workers(2, slots=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [None, Workers(2, slots=1)])
+async def test_a_program_that_is_no_browser_ends_the_run(
+    folder: Path, workers: Workers | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program := folder / "tool").write_text("#!/bin/sh\necho tool 1.0\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("SOUK_BROWSER", str(program))
+    run = run_of(folder, "nudges", "simulated:balanced", limit=2)
+    with pytest.raises(UserError, match=rf"^SOUK_BROWSER: {program} is no browser .*souk doctor"):
+        await run.run(Console(quiet=True), workers)
