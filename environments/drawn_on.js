@@ -1,7 +1,7 @@
 // The texts and controls that can be seen in a picture of the viewport, with their boxes: all that somebody knows who
-// looks at it. `size`: of the letters in pixels; `contrast`: of the ink with its ground (WCAG 2); `card`: the number
-// of the card on which it stands, else -1. The first argument is what legible.js gives; `kinds` find the cards.
-({ roots, query, squeeze, boxOf, parentOf, styleOf, intersect, viewport, whyUnseen, shadeOf, NO_TEXT }, kinds) => {
+// looks at it. `size`: of the letters in pixels; `ink`: the number of what has to be seen in the picture, -1 of what
+// stands in a field; `card`: the number of the card on which it stands, else -1. The first argument is what legible.js gives; `kinds` find the cards.
+({ roots, query, squeeze, boxOf, parentOf, styleOf, intersect, viewport, whyUnseen, inkOf, coverAt, NO_TEXT }, kinds) => {
   const CONTROLS = [["button", "button, [role=button], input[type=submit], input[type=button], summary"],
     ["radio", "input[type=radio], [role=radio]"], ["checkbox", "input[type=checkbox], [role=checkbox]"],
     ["list", "select"], ["field", "input, textarea, [contenteditable]"], ["link", "a[href], [role=link]"]];
@@ -26,9 +26,9 @@
   const add = (node, element, text, box) => {
     const [x, y, width, height] = boxed(box);
     if (width < SMALLEST || height < SMALLEST || whyUnseen(node)) return;
-    const { contrast, opacity } = shadeOf(element);
+    if (node === element && coverAt(element, x + width / 2, y + height / 2)) return;
     found.push({ kind: kindOf(element), text, box: [x, y, width, height], card: cardOf(element),
-      size: parseFloat(styleOf(element).fontSize), contrast: 1 + (contrast - 1) * Math.min(1, opacity) });
+      size: parseFloat(styleOf(element).fontSize), ink: node === element ? -1 : inkOf(node) });
   };
   const range = document.createRange();
   for (const root of roots) {

@@ -1,9 +1,10 @@
-// What stands at places of a page, and what of it can be read by the eye.
+// What stands at places of a page, and what of it its reader is given.
 //
-// Where the whole page is shown (`wholePage`) a text may lie anywhere on it, else in the viewport. Where a
-// `picture` is shown, nothing may cover it either; where `onlyPicture`, no attribute can be read. `isSeen`: whether an element is among what its reader is
-// given; `bidOf`: its mark there.
-({ wholePage, picture, onlyPicture, isSeen, bidOf }) => {
+// Where the whole page is shown (`wholePage`) a text may lie anywhere on it, else in the viewport. `pixels`: a picture
+// of the viewport decides what can be read there; what has to be looked at is numbered (ink.js). `onTop`: nothing may lie
+// over a text. `onlyPicture`: no attribute can be read. `isSeen`: whether an element is among what its reader is given;
+// `bidOf`: its mark there.
+({ wholePage, pixels, onTop, onlyPicture, isSeen, bidOf }) => {
   const ATTRIBUTES = ["href", "title", "alt", "name", "type", "placeholder", "role", "aria-label",
     "aria-expanded", "aria-selected", "for"];
   const NO_TEXT = "script, style, noscript, template";
@@ -15,6 +16,7 @@
   const MAX_CARDS = 1000;
   const MAX_RULES = 100;
   const MAX_TEXT = 20_000;
+  const MAX_NAME = 100;
 
   // `\s` holds U+FEFF, which takes no room: it parts no words.
   const squeeze = (text) => text.replace(/\uFEFF/g, "").replace(/\s+/g, " ").replace(/^ | $/g, "");
@@ -86,254 +88,140 @@
   const isClippedAway = (style) =>
     style.clip === "rect(0px, 0px, 0px, 0px)" && ["absolute", "fixed"].includes(style.position);
 
-  // Whether a colour is see-through, and how light it is (WCAG 2: relative luminance).
-  let canvas = null;
-  const drawn = (text) => {  // in notations such as oklch()
-    canvas ??= new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = "transparent";
-    canvas.fillStyle = text;
-    canvas.fillRect(0, 0, 1, 1);
-    const [red, green, blue, alpha] = canvas.getImageData(0, 0, 1, 1).data;
-    return [red, green, blue, alpha / 255];
-  };
-  const colour = (text) => {
-    const [red, green, blue, alpha = 1] = text.startsWith("rgb") ? text.match(/[\d.]+/g).map(Number) : drawn(text);
-    const linear = [red, green, blue].map((part) => {
-      const share = part / 255;
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    });
-    return { alpha, light: 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] };
-  };
-  // How light what a style paints behind its box is, where it is lightest and darkest;
-  // [NaN]: that cannot be told; []: it paints nothing.
-  const painted = ({ backgroundImage, backgroundColor }) => {
-    if (/url\(|image-set\(|element\(/.test(backgroundImage)) return [NaN];
-    const stops = backgroundImage.match(/[a-z]+\([^()]*\)/g) ?? [];
-    const opaque = [...stops, ...(stops.length ? [] : [backgroundColor])].map(colour).filter(({ alpha }) => alpha > 0.5);
-    return opaque.map(({ light }) => light);
-  };
-  // How light what is blended with its ground gets.
-  const BLENDS = [
-    [/^(screen|lighten|color-dodge|plus-lighter)$/, Math.max],
-    [/^(multiply|darken|color-burn)$/, Math.min],
-    [/^(difference|exclusion)$/, (ink, ground) => Math.abs(ink - ground)],
-    [/^(overlay|soft-light|hue|saturation|color)$/, (ink, ground) => ground],
-  ];
-  const FILTERS = {
-    invert: (light, share) => light + share * (1 - 2 * light),
-    brightness: (light, share) => Math.min(1, light * share),
-    contrast: (light, share) => Math.min(1, Math.max(0, 0.2 + share * (light - 0.2))),
-  };
   const parentOf = (element) =>
     element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
   const lineOf = memo((element) => (element ? [element, ...lineOf(parentOf(element))] : []));  // up to the root
   const contains = (outer, inner) => lineOf(inner).includes(outer);
 
-  // What an element does to all that is drawn in it.
-  const drawing = memo((element) => {
-    const style = styleOf(element), { filter, mixBlendMode } = style;
-    let opacity = Number(style.opacity);
-    for (const [, share, unit] of filter.matchAll(/opacity\(([\d.]+)(%?)\)/g)) opacity *= unit ? share / 100 : share;
-    return {
-      opacity,
-      isMasked: /blur\((?!0(px)?\))/.test(filter) || style.maskImage !== "none",
-      paints: style.backgroundClip === "text" ? [] : painted(style),
-      filters: [...filter.matchAll(/(invert|brightness|contrast)\(([\d.]+)\)/g)].map(([, name, share]) => [name, share]),
-      blend: BLENDS.find(([name]) => name.test(mixBlendMode))?.[1],
-    };
-  });
-
-  // How an element's ink stands out: its opacity, and the largest contrast (WCAG 2) of an ink with a ground; 0: masked.
-  const shadeOf = memo((element) => {
-    const own = styleOf(element);
-    const ink = isPicture(element) ? { alpha: 1 } : colour(own.webkitTextFillColor);
-    // The background of some headings shows through their letters.
-    const isCutOut = own.backgroundClip === "text" && ink.alpha < 0.5;
-    let inks = isPicture(element) ? [0, 1] : isCutOut ? painted(own) : [ink.light], grounds = [], blend = null;
-    let opacity = isCutOut ? 1 : ink.alpha;
-    const line = lineOf(element).map(drawing);
-    for (const at of line) {
-      opacity *= at.opacity;
-      if (at.isMasked) return { opacity, contrast: 0 };
-      if (!grounds.length) grounds = at.paints;
-      for (const [name, share] of at.filters) {
-        [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, share)));
-      }
-      if (!grounds.length) blend ??= at.blend;
-      else if (at.blend) {  // ink and ground together, with what is behind them
-        const [behind = 1] = line.slice(line.indexOf(at) + 1).flatMap(({ paints }) => paints);
-        [inks, grounds] = [inks, grounds].map((list) => list.map((light) => at.blend(light, behind)));
-      }
-    }
-    if (!grounds.length) grounds = [1];
-    const contrasts = inks.flatMap((light) => grounds.map((ground) => {
-      const seen = blend ? blend(light, ground) : light;
-      return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05);
-    }));
-    // What cannot be told (no number) stands out.
-    return { opacity, contrast: Math.max(...contrasts) || 21 };
-  });
-
-  // Why the text of an element cannot be read by the eye, wherever it stands on the page; empty: it can.
-  const whyFaded = memo((element) => {
-    if (!element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return "hidden";
-    const own = styleOf(element);
-    if (own.contentVisibility === "hidden") return "hidden";
-    if (own.webkitTextSecurity !== "none") return "masked";
-    const { opacity, contrast } = shadeOf(element);
-    if (!contrast) return "masked";
-    if (opacity < 0.1) return "transparent";
-    return contrast < 1.2 && own.textShadow === "none" ? "as pale as its ground" : "";
-  });
-
-  const placing = memo((element) => {
-    const { position, overflowX, overflowY, contain } = styleOf(element);
-    const cuts = overflowX !== "visible" || overflowY !== "visible" || /paint|strict|content/.test(contain);
-    return { position, cuts: cuts && element.tagName !== "BODY" };
-  });
-  // What of a box is left inside the elements around it that cut off what does not fit.
-  const uncut = (box, element) => {
-    let left = box, placed = placing(element).position;
-    for (const at of lineOf(parentOf(element))) {
-      const { position, cuts } = placing(at);
-      if (at === document.scrollingElement || placed === "fixed") break;
-      if (placed === "absolute" && position === "static") continue;
-      if (cuts) left = intersect(left, boxOf(at));
-      placed = position;
-    }
-    return left;
-  };
-  const isClipped = memo((element) => {
-    const { clipPath, clip } = styleOf(element), parent = parentOf(element);
-    return clipPath !== "none" || clip !== "auto" || Boolean(parent) && isClipped(parent);
-  });
   const TINY = 4;
   const range = document.createRange();
 
-  // Why a text, or a picture (an element), cannot be seen by the eye; empty: it can.
+  // Why a text, or a picture (an element), cannot be seen; empty: it can, as far as the page's layout tells.
   const isPicture = (element) => element.tagName === "IMG";
-  const whyNoPicture = (element) => {
-    const { content, objectPosition } = styleOf(element);
-    if (!element.complete || !element.naturalWidth) return "not loaded";
-    if (content !== "normal") return "replaced";
-    const isInside = objectPosition.split(" ").every((part) => /^(\d?\d(\.\d+)?|100)%$/.test(part));
-    return isInside ? "" : "out of view";
-  };
-  const whyUnseen = memo((node) => {
-    const element = node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
-    const why = whyFaded(element) || (isPicture(node) && whyNoPicture(node));
-    if (why) return why;
+  const isText = (node) => node.nodeType === Node.TEXT_NODE;
+  const boxesOf = memo((node) => {
     range.selectNodeContents(node);
+    return [...(isText(node) ? range : node).getClientRects()];
+  });
+  const whyUnseen = memo((node) => {
+    const element = isText(node) ? node.parentElement : node;
+    const isVisible = element.checkVisibility({ visibilityProperty: true, opacityProperty: !pixels });
+    if (!isVisible || styleOf(element).contentVisibility === "hidden") return "hidden";
+    if (isPicture(node) && (!element.complete || !element.naturalWidth)) return "not loaded";
+    if (isPicture(node) && styleOf(element).content !== "normal") return "replaced";
     const page = { left: -scrollX, top: -scrollY, right: document.documentElement.scrollWidth - scrollX,
       bottom: document.documentElement.scrollHeight - scrollY };
-    const boxes = [...(element === node ? element : range).getClientRects()];
+    const boxes = boxesOf(node);
     // A tree over an element leaves its texts out. What stands in a field, the browser draws.
     if (!boxes.length) return element.closest("option, textarea") ? "" : "hidden";
     if (boxes.every(({ width, height }) => width < TINY || height < TINY)) return "tiny";
-    const own = styleOf(element);
-    const cut = own.overflowX !== "visible" && own.display !== "inline" ? boxOf(element) : page;
-    const left = boxes.map((box) => intersect(uncut(intersect(box, cut), element), wholePage ? page : viewport))
+    const left = boxes.map((box) => intersect(box, wholePage ? page : viewport))
       .filter((box) => box.right - box.left >= TINY && box.bottom - box.top >= TINY);
     const area = (list) => list.reduce((sum, { left: x, right, top, bottom }) => sum + (right - x) * (bottom - top), 0);
     if (area(left) < area(boxes) / 2) return "out of view";
-    if (!picture && !isClipped(element)) return "";
+    if (!onTop) return "";
     const points = left.flatMap(({ left: x, right, top, bottom }) =>
       [1 / 6, 1 / 2, 5 / 6].map((share) => [x + share * (right - x), (top + bottom) / 2]));
-    const open = points.filter(([x, y]) => isOnTop(element, x, y));
-    return open.length >= points.length / 2 ? "" : "covered or clipped";
+    const covers = points.map(([x, y]) => coverAt(element, x, y)).filter((cover) => cover !== null);
+    return covers.length > points.length / 2 ? nameOf(covers[0]) : "";
   });
 
-  // What lies over an element at a point, from the top.
+  // What lies over an element at a point: an element that paints; `document` where something cuts the element off;
+  // null: nothing. Elements that take no pointer are found only where all have to take it.
   const stack = (root, x, y) => root.elementsFromPoint(x, y).filter((each) => each.getRootNode() === root)
     .flatMap((each) => (each.shadowRoot ? [...stack(each.shadowRoot, x, y), each] : [each]));
-  const isPainted = (style) => style.opacity >= 0.5 && painted(style).length > 0;
-  const opacityOf = (element) => lineOf(element).reduce((share, at) => share * styleOf(at).opacity, 1);
-  const paintsOver = (cover, element) => opacityOf(cover) >= 0.5 && (
-    !contains(cover, element) && (REPLACED.has(cover.tagName) || isPainted(styleOf(cover))) ||
-    PSEUDO.some((where) => {
-      const style = getComputedStyle(cover, where);
-      return style.content !== "none" && style.position !== "static" && isPainted(style);
-    }));
-  const isOnTop = (element, x, y) => {
-    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return wholePage;
+  const isPainted = ({ opacity, backgroundImage, backgroundColor }) => opacity >= 0.5 &&
+    (backgroundImage !== "none" || !/^rgba\(.*, 0(\.[0-4]\d*)?\)$/.test(backgroundColor));
+  const paints = (cover, element) => !contains(cover, element) && !contains(element, cover) &&
+    (REPLACED.has(cover.tagName) || isPainted(styleOf(cover)));
+  const coverAt = (element, x, y) => {
     const there = stack(document, x, y);
-    const isPassedOver = styleOf(element).pointerEvents === "none" || element.closest("[inert]");
-    const at = there.findIndex((each) => each === element || isPassedOver && contains(each, element));
-    if (at < 0) return false;
-    const over = [...there.slice(0, at), ...passedOver().filter((each) => isOver(each, element, x, y))];
-    return !over.some((each) => paintsOver(each, element)) && !coversItself(element);
+    const at = there.findIndex((each) => contains(each, element) || contains(element, each));
+    if (at < 0) return element.closest("[inert]") ? null : document;
+    return there.slice(0, at).find((each) => paints(each, element)) ?? null;
   };
-  // No pointer finds these, so that no stack holds them.
-  let passed = null;
-  const passedOver = () => {
-    if (passed) return passed;
-    const outer = [...styledBy(({ pointerEvents }) => pointerEvents && pointerEvents !== "auto"),
-      ...query("[style*=pointer-events], [pointer-events], [inert]")];
-    const inner = roots[1] ? query("*") : outer.flatMap((each) => [each, ...each.querySelectorAll("*")]);
-    passed = [...new Set(inner)].filter((each) => {
-      const style = styleOf(each);
-      return (style.pointerEvents === "none" || each.closest("[inert]")) && isPainted(style) &&
-        !/url\(|rgba\(/.test(style.backgroundImage) && each.checkVisibility({ visibilityProperty: true });
-    });
-    return passed;
-  };
-  const isOver = (cover, element, x, y) => {
-    const { left, right, top, bottom } = boxOf(cover);
-    if (x < left || x > right || y < top || y > bottom || contains(cover, element)) return false;
-    const common = lineOf(cover).find((each) => contains(each, element));
-    const [mine, its] = [cover, element].map((each) => layerOf(each, common));
-    return mine === its
-      ? Boolean(element.compareDocumentPosition(cover) & Node.DOCUMENT_POSITION_FOLLOWING) : mine > its;
-  };
-  // The layer of an element among those of an element around it; what is not positioned lies below layer 0.
-  const layerOf = (element, around) => {
-    let layer = -0.5;
-    for (const at of lineOf(element)) {
-      if (at === around) break;
-      const { position, zIndex } = styleOf(at);
-      if (position !== "static") layer = Number(zIndex) || 0;
+  const withPointers = (read) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("* { pointer-events: auto !important }");
+    for (const root of roots) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+    try { return read(); } finally {
+      for (const root of roots) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((each) => each !== sheet);
     }
-    return layer;
   };
-  // An element's own style sheet may draw over its text.
-  const coversItself = (element) => {
-    const { width, height } = boxOf(element);
-    return PSEUDO.some((where) => {
-      const style = getComputedStyle(element, where);
-      return style.content !== "none" && ["absolute", "fixed"].includes(style.position) && isPainted(style) &&
-        !(Number(style.zIndex) < 0) && parseFloat(style.width) * parseFloat(style.height) >= width * height / 2;
-    });
+  // The words for what lies over an element: the outermost layer of the page of which it is a part.
+  const nameOf = (cover) => {
+    if (cover === document) return "cut off";
+    const layer = lineOf(cover).findLast((each) => each.matches("dialog, [role*=dialog], [aria-modal], :popover-open") ||
+      ["fixed", "absolute", "sticky"].includes(styleOf(each).position)) ?? cover;
+    const label = layer.getAttribute("aria-label"), { id } = layer, [first] = layer.classList;
+    const name = label ? `"${squeeze(label)}"` : id ? `#${id}` : first ? `.${first}` : `<${layer.tagName.toLowerCase()}>`;
+    return `covered by a layer of the page: ${name}`.slice(0, MAX_NAME);
   };
 
-  // The texts in an element, with a decimal sign before raised cents; `given`: those that its reader is given and
-  // can read by the eye.
-  const textOf = (element, given) => {
-    let text = "";
-    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      const { parentElement, data } = walker.currentNode;
-      if (parentElement.closest(NO_TEXT)) continue;
-      if (given && (!isSeen(parentElement) || (squeeze(data) && whyUnseen(walker.currentNode)))) continue;
-      const cents = /^\s*\d\d\s*$/.test(data) && /\d\s*$/.test(text) && parentElement.closest(CENTS);
-      if (cents && cents !== element && element.contains(cents)) text += /\.\d+\s*$/.test(text) ? "," : ".";
-      text += data;
-    }
-    return text.slice(0, MAX_TEXT);
+  // What has to be looked at in the picture of the viewport is numbered. -1: the picture does not decide.
+  const inks = new Map();
+  const inkOf = (node) => {
+    if (!pixels || !boxesOf(node).some((box) => box.right > 0 && box.bottom > 0 && box.left < innerWidth && box.top < innerHeight)) return -1;
+    if (!inks.has(node)) inks.set(node, inks.size);
+    return inks.get(node);
   };
-  // Where an element is on the screen, and why nothing of its text, or of its picture, can be seen there; empty:
-  // something can.
-  const onScreen = (element) => {
-    const { left, top, width, height } = boxOf(element);
-    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    let why = isPicture(element) ? whyUnseen(element) || (isSeen(element) ? "" : "out of view") : null;
-    while (why !== "" && walker.nextNode()) {
-      const { parentElement, data } = walker.currentNode;
-      if (!squeeze(data) || parentElement.closest(NO_TEXT)) continue;
-      const cause = whyUnseen(walker.currentNode) || (isSeen(parentElement) ? "" : "out of view");
-      if (why === null || cause === "") why = cause;
+  // Words for why a picture does not show a node, if it does not.
+  const whyNoInk = (node) => {
+    const element = isText(node) ? node.parentElement : node;
+    const { left, top, right, bottom } = boxesOf(node)[0], clear = lineOf(element).find((each) => styleOf(each).opacity < 0.1);
+    if (clear) return clear.matches("html, body") ? "the page is transparent" : "transparent";
+    const cover = coverAt(element, (left + right) / 2, (top + bottom) / 2);
+    return cover ? nameOf(cover) : "not legible in the picture";
+  };
+  // Where the nodes are among all texts and pictures of the page, what they say, and why they may not be shown.
+  const inked = () => {
+    const places = new Map();
+    for (const root of roots) {
+      const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+      while (inks.size && walker.nextNode()) {
+        const { currentNode: node } = walker;
+        if (isText(node) || isPicture(node)) places.set(node, places.size);
+      }
     }
-    return { box: [left, top, width, height].map(Math.round), why: why ?? "" };
+    return [...inks.keys()].map((node) =>
+      ({ at: places.get(node) ?? -1, says: (node.data ?? "").slice(0, MAX_NAME), why: whyNoInk(node) }));
+  };
+
+  // The texts in an element in pieces, with a decimal sign before raised cents; `given`: those that its reader is given,
+  // each with the numbers of what has to be seen of it.
+  const piecesOf = (element, given) => {
+    let text = "";
+    const pieces = [], walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const { currentNode: node } = walker, { parentElement, data } = node;
+      if (parentElement.closest(NO_TEXT)) continue;
+      if (given && (!isSeen(parentElement) || (squeeze(data) && whyUnseen(node)))) continue;
+      const cents = /^\s*\d\d\s*$/.test(data) && /\d\s*$/.test(text) && parentElement.closest(CENTS);
+      const isRaised = cents && cents !== element && element.contains(cents);
+      const piece = `${isRaised ? (/\.\d+\s*$/.test(text) ? "," : ".") : ""}${data}`.slice(0, MAX_TEXT - text.length);
+      text += piece;
+      pieces.push([piece, given && squeeze(data) ? [inkOf(node)] : []]);
+    }
+    return pieces;
+  };
+  const textOf = (element, given) => piecesOf(element, given).map(([text]) => text).join("");
+  const givenOf = (element) => (pixels ? piecesOf(element, true) : textOf(element, true));
+  // Where an element is on the screen, and why nothing of its text, or of its picture, can be seen there; empty:
+  // something can, if one of `inks` can.
+  const onScreen = (element) => {
+    const { left, top, width, height } = boxOf(element), seen = [], causes = [];
+    const ask = (node, holder) => {
+      const cause = whyUnseen(node) || (isSeen(holder) ? "" : "out of view");
+      if (cause) causes.push(cause);
+      else seen.push(inkOf(node));
+    };
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    if (isPicture(element)) ask(element, element);
+    while ((pixels || !seen.length) && walker.nextNode()) {
+      const { currentNode: node } = walker;
+      if (squeeze(node.data) && !node.parentElement.closest(NO_TEXT)) ask(node, node.parentElement);
+    }
+    return { box: [left, top, width, height].map(Math.round), why: seen.length ? "" : causes[0] ?? "", inks: seen };
   };
   const isInserted = (node) => INSERTED.test(node.getAttribute?.("class") ?? "");
   // Not `children`: a field of a form may have this name.
@@ -341,22 +229,23 @@
     [...(element.parentNode?.childNodes ?? []), ...element.childNodes].filter(isInserted).map((other) => ({
       where: other.parentElement === element ? "inside"
         : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
-      text: textOf(other, false), given: textOf(other, true), ...onScreen(other),
+      text: textOf(other, false), given: givenOf(other), ...onScreen(other),
     }));
   const standing = (element, attribute, part) => {
     const told = { beside: beside(element), bid: bidOf(element), ...onScreen(element) };
-    if (attribute === null) return { text: textOf(element, false), given: textOf(element, true), ...told };
+    if (attribute === null) return { text: textOf(element, false), given: givenOf(element), ...told };
     const holder = !part || element.matches(part) ? element : element.querySelector(part);
     const text = holder?.getAttribute(attribute) ?? "";
+    const drawn = (address) => (told.why ? "" : pixels ? [[address, told.inks]] : address);
     if (attribute === "src" && isPicture(element)) {
       // Of several sources the browser may have taken another.
       const isDrawn = !element.currentSrc || element.currentSrc === new URL(text, document.baseURI).href;
       const address = isDrawn ? text : element.currentSrc;
-      return { text: address, given: !picture ? null : told.why ? "" : address, ...told };
+      return { text: address, given: pixels || onTop ? drawn(address) : null, ...told };
     }
     // In a picture nobody reads attributes; a link there is what can be seen of it.
-    const isGiven = isSeen(element) && (!onlyPicture || attribute === "href" && !told.why);
-    return { text, given: !ATTRIBUTES.includes(attribute) ? null : isGiven ? text : "", ...told };
+    const given = !isSeen(element) ? "" : !onlyPicture ? text : attribute === "href" ? drawn(text) : "";
+    return { text, given: ATTRIBUTES.includes(attribute) ? given : null, ...told };
   };
 
   // What style sheets write before and after an element, and as its mark in a list: no text of the page.
@@ -392,15 +281,17 @@
       const { left, top, right, bottom, width, height } = boxOf(card), box = [left, top, width, height].map(Math.round);
       const isIn = left < innerWidth && right > 0 && top < innerHeight && bottom > 0;
       let why = !(width && height) && styleOf(card).display !== "contents" ? "hidden" : !wholePage && !isIn ? "out of view" : "";
-      if (!why) why = onScreen(card).why;
-      const isShown = (element) => isSeen(element) && !whyUnseen(element);
-      if (why && why !== "out of view" && [...card.querySelectorAll("img")].some(isShown)) why = "";
+      let seen = [];
+      if (!why) ({ why, inks: seen } = onScreen(card));
+      const images = seen.length || why === "out of view" ? []
+        : [...card.querySelectorAll("img")].filter((element) => isSeen(element) && !whyUnseen(element));
+      if (images.length) [why, seen] = ["", images.map(inkOf)];
       const at = query(link.css)?.find((element) => contains(card, element));
       const address = at && (link.attribute === null ? textOf(at, false) : at.getAttribute(link.attribute));
       const { own, pictures } = held.get(card);
-      return { kind, link: address ?? "", box, why, found: why ? [] : found(spots, card),
+      return { kind, link: address ?? "", box, why, inks: seen, found: why ? [] : found(spots, card),
         own: why ? "" : own.join("\n"), pictures: why ? [] : [...pictures] };
     }));
   return { found, cardsOf, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo,
-    styleOf, boxOf, parentOf, styledBy, whyUnseen, shadeOf, ATTRIBUTES, NO_TEXT };
+    styleOf, boxOf, parentOf, styledBy, whyUnseen, inkOf, inked, coverAt, withPointers, ATTRIBUTES, NO_TEXT };
 }

@@ -35,8 +35,8 @@
     return marked && seen.has(marked) ? marked.getAttribute("bid") : "";
   };
   const legible = placesOf(
-    { wholePage, picture, onlyPicture, isSeen: (element) => seen.has(element), bidOf });
-  const { found, cardsOf, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } =
+    { wholePage, pixels: picture, onTop: false, onlyPicture, isSeen: (element) => seen.has(element), bidOf });
+  const { found, cardsOf, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, inked, ATTRIBUTES } =
     legible;
   const holder = () => ({ own: [], pictures: new Set() });
   const held = new Map(cards.flatMap(({ css }) => query(css) ?? []).map((card) => [card, holder()]));
@@ -213,7 +213,8 @@
     if (Array.isArray(value)) return `[${value.map(json).join()}]`;
     return `{${Object.keys(value).map((key) => `"${key}":${json(value[key])}`).join()}}`;
   };
-  return json({ html, title: title(), url: location.href, stop, said, shown, found: found(places),
-    cards: cardsOf(cards, held), own: (ownTexts ? [squeeze(title()), ...page.own] : []).join("\n"),
-    pictures: [...page.pictures], closed: closed.length, marked, drawn: rectangles ? drawnOn(legible, rectangles) : [] });
+  const standing = { found: found(places), cards: cardsOf(cards, held), drawn: rectangles ? drawnOn(legible, rectangles) : [] };
+  return json({ html, title: title(), url: location.href, stop, said, shown, ...standing, inks: inked(),
+    own: (ownTexts ? [squeeze(title()), ...page.own] : []).join("\n"),
+    pictures: [...page.pictures], closed: closed.length, marked });
 }

@@ -1,7 +1,7 @@
 """Look at a page: its pruned HTML by one call inside the page; a tree and a screenshot on request."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from playwright.async_api import CDPSession, Page
 from environments.accessibility import read_tree
 from environments.closed_trees import Talk, read_closed
 from environments.drawn import Box, Drawn
+from environments.ink import InkMoved, read_ink
 from environments.observation import storable
 from environments.picture import (
     drawn_in_picture,
@@ -48,6 +49,10 @@ OBSERVE: Final = (
 
 PICTURES: Final = 12
 """How often a picture is taken until the page has not changed meanwhile."""
+
+
+Inks = Sequence[tuple[float | None, str]]
+"""The contrast of each text in a picture (None: it is illegible), and the words for why it may be so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +111,12 @@ async def observe(
         Disturbed: the page's scripts make it impossible.
         playwright.async_api.Error: the page is gone, or has just navigated.
     """
+    inks: Inks = ()
     if view.screenshot:
-        seen, picture = await _pictured(page, view, stops, wanted, part)
+        seen, picture, inks = await _pictured(page, view, stops, wanted, part)
     else:
         seen, picture = await _read(page, view, stops, wanted), b""
-    standing = standing_of(seen, wanted)
+    standing = standing_of(seen, wanted, inks)
     tree = ""
     unread = seen.get("closed") and view.screenshot and wanted.own
     if view.tree or unread:
@@ -120,7 +126,7 @@ async def observe(
         if unread:
             standing = with_texts(standing, await _held(read_closed(), session))
         await session.detach()
-    drawn, marked = drawn_in_picture(seen.get("drawn")), marked_in(seen.get("marked"))
+    drawn, marked = drawn_in_picture(seen.get("drawn"), inks), marked_in(seen.get("marked"))
     if drawn is None or marked is None:
         raise Disturbed("the page's scripts disturb the observation")
     if view.marks and part:
@@ -159,15 +165,25 @@ async def _held(talk: Talk, session: CDPSession) -> list[str]:
 
 async def _pictured(
     page: Page, view: View, stops: Sequence[Stop], wanted: Wanted, part: ViewportPart | None
-) -> tuple[Any, bytes]:
-    """What a page shows, and its picture: what is read stands there before the picture and after it."""
+) -> tuple[Any, bytes, Inks]:
+    """What a page shows, its picture, and what can be read there: all stands there before it and after it."""
     await make_ready(page)
     before = await _read(page, view, stops, wanted)
     for _ in range(PICTURES):
         picture = await (take_part(page, part) if part else take_picture(page))
+        inks: list[float | None] = []
+        if before["inks"] and not part:
+            session = await page.context.new_cdp_session(page)
+            try:
+                await _held(read_ink(before["inks"], picture, inks), session)
+            except InkMoved:
+                inks = []
+            finally:
+                await session.detach()
         after = await _read(page, view, stops, wanted)
-        if all(before.get(name) == after.get(name) for name in _STILL):
-            return after, picture
+        is_read = part or len(inks) == len(before["inks"])
+        if is_read and all(before.get(name) == after.get(name) for name in _STILL):
+            return after, picture, inks_of(after, inks)
         before = after
     raise Disturbed("the page does not hold still for its picture")
 
@@ -230,20 +246,27 @@ def parsed(answer: Any) -> Any:
         return None
 
 
-def standing_of(read: Any, wanted: Wanted) -> Standing:
+def inks_of(seen: Any, inks: Sequence[float | None]) -> Inks:
+    """Return the inks of a page with the words that its script has for them."""
+    return [(ink, storable(each["why"])) for ink, each in zip(inks, seen["inks"], strict=False)]
+
+
+def standing_of(read: Any, wanted: Wanted, inks: Inks = ()) -> Standing:
     """Return what a page's script has `read` at the spots (`found`), the texts beside, and in cards.
+
+    inks: what of it can be read in the picture, where the reader is given one.
 
     Raises:
         Disturbed: it is not what our script makes.
     """
     match read:
         case {"cards": [*cards]}:
-            its = tuple(_card(card, wanted.cards) for card in cards)
-            return replace(_standing(read, wanted.spots), cards=its)
+            its = tuple(_card(card, wanted.cards, inks) for card in cards)
+            return replace(_standing(read, wanted.spots, inks), cards=its)
     raise Disturbed("the page's scripts disturb the observation")
 
 
-def _standing(read: Any, spots: Sequence[Spot]) -> Standing:
+def _standing(read: Any, spots: Sequence[Spot], inks: Inks) -> Standing:
     match read:
         case {"found": [*found], "own": str(own), "pictures": [*pictures]} if (
             len(found) == len(spots)
@@ -251,7 +274,7 @@ def _standing(read: Any, spots: Sequence[Spot]) -> Standing:
             and all(isinstance(each, str) for each in pictures)
         ):
             return Standing(
-                {spot: _elements(each) for spot, each in zip(spots, found, strict=True)},
+                {spot: _elements(each, inks) for spot, each in zip(spots, found, strict=True)},
                 "\n".join(map(_text, own.split("\n"))),
                 frozenset(map(storable, pictures)),
             )
@@ -263,30 +286,33 @@ def with_texts(standing: Standing, texts: Sequence[str]) -> Standing:
     return replace(standing, own="\n".join((standing.own, *map(_text, texts))))
 
 
-def _card(read: Any, kinds: Sequence[CardSpots]) -> StandingCard:
+def _card(read: Any, kinds: Sequence[CardSpots], inks: Inks) -> StandingCard:
     match read:
         case {"kind": int(number), "link": str(link)} if 0 <= number < len(kinds) and _is_on_screen(read):
-            kind, box = kinds[number], _on_screen(read)
-            standing = _standing(read, () if box.why else kind.spots)
+            kind, box = kinds[number], _on_screen(read, inks)
+            standing = Standing({}) if box.why else _standing(read, kind.spots, inks)
             return StandingCard(kind.group, storable(link), box, standing)
     raise Disturbed("the page's scripts disturb the observation")
 
 
-def _elements(found: Any) -> tuple[Element, ...] | None:
+def _elements(found: Any, inks: Inks) -> tuple[Element, ...] | None:
     if found is None:
         return None
     return tuple(
         Element(
             # Nobody reads an attribute that is never given: every character of it counts.
             " ".join(storable(each["text"]).split()) if each["given"] is None else _text(each["text"]),
-            None if each["given"] is None else _text(each["given"]),
+            None if each["given"] is None else _given(each["given"], inks),
             tuple(
                 Inserted(
-                    storable(other["where"]), _text(other["text"]), _text(other["given"]), _on_screen(other)
+                    storable(other["where"]),
+                    _text(other["text"]),
+                    _given(other["given"], inks),
+                    _on_screen(other, inks),
                 )
                 for other in each["beside"]
             ),
-            _on_screen(each),
+            _on_screen(each, inks),
             storable(each["bid"]),
             each["list"],
         )
@@ -294,9 +320,24 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
     )
 
 
-def _on_screen(found: Any) -> OnScreen:
+def _given(given: Any, inks: Inks) -> str:
+    """The text that a reader was given: in a picture, its pieces that can be read there."""
+    if isinstance(given, str):
+        return _text(given)
+    return _text("".join(text for text, numbers in given if not numbers or any(_is_read(numbers, inks))))
+
+
+def _is_read(numbers: Sequence[int], inks: Inks) -> Iterator[bool]:
+    """Whether each of what is numbered can be read in the picture; without a picture all can."""
+    return (not 0 <= number < len(inks) or inks[number][0] is not None for number in numbers)
+
+
+def _on_screen(found: Any, inks: Inks) -> OnScreen:
     x, y, width, height = found["box"]
-    return OnScreen(x, y, width, height, storable(found["why"]))
+    why, numbers = storable(found["why"]), found.get("inks", ())
+    if not why and numbers and not any(_is_read(numbers, inks)):
+        why = inks[numbers[0]][1]
+    return OnScreen(x, y, width, height, why)
 
 
 def _text(text: str) -> str:
@@ -307,23 +348,48 @@ def _is_sound(seen: Any, stops: int) -> bool:
     match seen:
         case {
             "html": str(), "title": str(), "url": str(), "stop": int(stop), "said": str(), "shown": [*shown],
+            "inks": [*inks],
         }:  # fmt: skip
-            return -1 <= stop < stops and all(isinstance(index, int) for index in shown)
+            told = all(_is_ink(each) for each in inks)
+            return told and -1 <= stop < stops and all(isinstance(index, int) for index in shown)
     return False
+
+
+def _is_ink(each: Any) -> bool:
+    match each:
+        case {"at": int(), "says": str(), "why": str()}:
+            return True
+    return False
+
+
+def _is_given(given: Any) -> bool:
+    """Whether it is a text, or the pieces of one with their numbers."""
+    return isinstance(given, str) or (
+        isinstance(given, list)
+        and all(
+            isinstance(each, list)
+            and len(each) == 2
+            and isinstance(each[0], str)
+            and isinstance(each[1], list)
+            and all(isinstance(number, int) for number in each[1])
+            for each in given
+        )
+    )
 
 
 def _are_elements(found: Any) -> bool:
     return isinstance(found, list) and all(
         isinstance(each, dict)
         and isinstance(each.get("text"), str)
-        and isinstance(each.get("given", 0), str | None)
+        and (each.get("given", 0) is None or _is_given(each.get("given")))
         and isinstance(each.get("bid"), str)
         and isinstance(each.get("list"), int)
         and _is_on_screen(each)
         and isinstance(each.get("beside"), list)
         and all(
             isinstance(other, dict)
-            and all(isinstance(other.get(name), str) for name in _INSERTED)
+            and all(isinstance(other.get(name), str) for name in ("where", "text"))
+            and _is_given(other.get("given"))
             and _is_on_screen(other)
             for other in each["beside"]
         )
@@ -334,11 +400,12 @@ def _are_elements(found: Any) -> bool:
 def _is_on_screen(found: Any) -> bool:
     match found:
         case {"box": [int(), int(), int(), int()] as box, "why": str()}:
-            return all(abs(side) < FARTHEST for side in box)
+            numbers = found.get("inks", [])
+            are_numbers = isinstance(numbers, list) and all(isinstance(each, int) for each in numbers)
+            return are_numbers and all(abs(side) < FARTHEST for side in box)
     return False
 
 
-_INSERTED: Final = ("where", "text", "given")
 _STILL: Final = ("found", "cards", "marked", "drawn", "url", "stop")
 """What has to be the same before a picture is taken and after."""
 _UNDER: Final = "covered by a mark"

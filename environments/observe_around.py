@@ -4,18 +4,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from playwright.sync_api import CDPSession, Page
 from playwright.sync_api import Error as PlaywrightError
 
 from environments.closed_trees import Talk, read_closed
-from environments.observe import OBSERVE, PICTURES, Disturbed, Wanted, asked, standing_of, told, with_texts
+from environments.ink import WORLD, InkMoved, read_ink
+from environments.observe import (
+    OBSERVE,
+    PICTURES,
+    Disturbed,
+    Wanted,
+    asked,
+    inks_of,
+    standing_of,
+    told,
+    with_texts,
+)
 from environments.views import View
 from interventions.edits.in_browser import Standing
-
-WORLD: Final = "souk"
-"""The name of the world in which the page is read: it shares the page's elements, but no script."""
 
 T = TypeVar("T")
 
@@ -78,7 +86,12 @@ def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[
     argument = asked(view, (), wanted, marks=False)
     call = {"executionContextId": world, "functionDeclaration": OBSERVE, "arguments": [{"value": argument}]}
     seen = told(session.send("Runtime.callFunctionOn", call)["result"].get("value"))
-    standing = standing_of(seen, wanted)
+    inks: list[float | None] = []
+    if seen["inks"]:
+        with suppress(InkMoved):
+            _held(read_ink(seen["inks"], b"", inks), session)
+    inks += [None] * (len(seen["inks"]) - len(inks))
+    standing = standing_of(seen, wanted, inks_of(seen, inks))
     if wanted.own and seen.get("closed"):
         standing = with_texts(standing, _held(read_closed(world), session))
     return seen["url"], standing

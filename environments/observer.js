@@ -30,8 +30,8 @@
   let texts = new WeakMap(), page = "";
   const read = () => {
     const { found, cardsOf, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo,
-      styleOf, boxOf, parentOf, styledBy, NO_TEXT } = placesOf(
-      { wholePage, picture: !wholePage, isSeen: (element) => isSeen(element), bidOf: () => "" });
+      styleOf, boxOf, parentOf, styledBy, withPointers, NO_TEXT } = placesOf(
+      { wholePage, pixels: false, onTop: !wholePage, isSeen: (element) => isSeen(element), bidOf: () => "" });
     const away = new Set([...styledBy(({ clip }) => clip && clip !== "auto"), ...query("[style*=clip]")].filter(
       (element) => isClippedAway(styleOf(element))));
     const isAway = memo((element) => element !== null && (away.has(element) || isAway(parentOf(element))));
@@ -92,7 +92,8 @@
     }
     const isWhole = drawn.every((css) => query(css)?.length !== 0); // null: the browser does not know the selector
     if (!isWhole) page = "";
-    return { __proto__: null, found: found(places), cards: cardsOf(cards, held),
+    const standing = () => ({ __proto__: null, found: found(places), cards: cardsOf(cards, held) });
+    return { __proto__: null, ...(wholePage ? standing() : withPointers(standing)),
       own: ownTexts ? its.own.join("\n") : "", pictures: [...its.pictures], drawn: isWhole };
   };
 

@@ -27,6 +27,8 @@ READY: Final = """(longest) => new Promise((done) => {
 _LABEL: Final = (255, 235, 59)
 _EDGE: Final = (198, 40, 40)
 _PAD: Final = 2
+_BLACK: Final = 21.0
+"""The contrast of black with white: what stands in fields is taken for black."""
 _COVERED: Final = 0.2
 """A text of which labels cover a larger share is not taken for readable."""
 
@@ -97,8 +99,12 @@ def marked_in(read: Any) -> tuple[Marked, ...] | None:
         return None
 
 
-def drawn_in_picture(read: Any) -> tuple[Drawn, ...] | None:
-    """Return the texts and controls that the script has read; None: it is not what our script makes."""
+def drawn_in_picture(read: Any, inks: Sequence[tuple[float | None, str]]) -> tuple[Drawn, ...] | None:
+    """Return the texts and controls that the script has read, and that can be read in the picture.
+
+    inks: the contrast of each text there; None: it is illegible. The result is None where the script has
+    read what our script does not make.
+    """
     try:
         return tuple(
             Drawn(
@@ -106,10 +112,11 @@ def drawn_in_picture(read: Any) -> tuple[Drawn, ...] | None:
                 _text(each["text"]),
                 _box(each["box"]),
                 float(each["size"]),
-                float(each["contrast"]),
+                contrast,
                 int(each["card"]),
             )
             for each in read
+            if (contrast := inks[each["ink"]][0] if 0 <= each["ink"] < len(inks) else _BLACK) is not None
         )
     except (KeyError, TypeError, ValueError):
         return None
