@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator
 from typing import Any, Final
 
-Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], list[str]]
+Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], list[Any]]
 """A talk with the browser: yields methods of its protocol and their parameters, gets the answers."""
 
 _TAKE: Final = """(() => {

@@ -16,7 +16,7 @@ from environments.actions import ON_MARKS, POINTER, Action, ActionError, points_
 from environments.observation import Observation, Tab, storable
 from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe
 from environments.page_watch import PageWatch
-from environments.pointer import Hit, acted_at, hit_at, point
+from environments.pointer import BEHIND, Hit, acted_at, dismiss, hit_at, point
 from environments.settling import SETTLE_SECONDS, Settling
 from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
@@ -195,6 +195,12 @@ class Episode:
             self._pages.sort(key=lambda page: self._started.get(page, len(pages)))
             for page in pages[:-1]:  # a look at the last one reads its title
                 self._titles[page] = await title_of(page)
+        if self._site and self._site.dismiss:
+            for page in pages:
+                await self._focus(page)
+                await self._settle()
+                with self._watch.asking():
+                    await dismiss(page, self._site)
         await self._focus(pages[-1])
         await self._settle()
 
@@ -384,6 +390,8 @@ class Episode:
         locator = self._find(bid)
         if locator is None or await locator.count() == 0:
             return f"{method}: no element has bid {bid!r} on this page"
+        if dialog := await locator.evaluate(BEHIND):
+            return f"{method}: the dialog {storable(dialog)!r} is open over it; close it first"
         await getattr(locator, method)(*arguments, timeout=ACTION_TIMEOUT_MS)
         return None
 

@@ -72,8 +72,11 @@
     if (!node) return null;
     const range = document.createRange();
     range.selectNodeContents(node);
-    return [...(isText(node) ? range : node).getClientRects()].map(({ left, top, right, bottom }) =>
-      [left, top, right, bottom]).filter(([left, top, right, bottom]) =>
+    return [...(isText(node) ? range : node).getClientRects()].map(({ left, top, right, bottom }) => {
+      // A picture of one colour has its edges at its border.
+      const more = isText(node) ? 0 : 4 + Math.min(right - left, bottom - top) / 6;
+      return [left - more, top - more, right + more, bottom + more];
+    }).filter(([left, top, right, bottom]) =>
       right > 0 && bottom > 0 && left < innerWidth && top < innerHeight);
   });
   // Lines that follow one another may touch; their middles do not.

@@ -7,6 +7,7 @@ import base64
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -47,34 +48,63 @@ class InkMoved(Exception):
     """Something else stands where the texts were read."""
 
 
-def read_ink(wanted: Sequence[Mapping[str, Any]], picture: bytes, inks: list[float | None]) -> Talk:
-    """Put into `inks` the contrast with its ground of each text or picture that is `wanted`; None: illegible.
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """Pictures of a page without the ink of its texts, a group of them in each.
 
-    wanted: as `observe.js` gives them. picture: a PNG of the viewport; empty: one is taken.
+    `boxes`: of each text, its lines in the viewport. `groups`: the number of the picture that lacks it.
+    """
+
+    boxes: Sequence[Lines]
+    groups: Sequence[int]
+    pictures: Sequence[bytes]
+
+
+def open_world() -> Talk:
+    """Return the world in which the ink of the page is taken away, and given back."""
+    frame = (yield "Page.getFrameTree", {})["frameTree"]["frame"]["id"]
+    made = yield "Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD}
+    return [made["executionContextId"]]
+
+
+def take_bare(world: int, wanted: Sequence[Mapping[str, Any]]) -> Talk:
+    """Return one `Bare` of the texts and pictures that are `wanted`, as `observe.js` gives them.
 
     Raises:
-        InkMoved: the page has changed meanwhile.
+        InkMoved: the page has changed since they were read.
     """
-    frame = (yield "Page.getFrameTree", {})["frameTree"]["frame"]["id"]
-    world = (yield "Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD})["executionContextId"]
-    shown = picture or base64.b64decode((yield "Page.captureScreenshot", _CAPTURE)["data"])
     call = {"executionContextId": world, "functionDeclaration": INK, "returnByValue": True}
     told = (yield "Runtime.callFunctionOn", {**call, "arguments": [{"value": [*wanted]}]})["result"]["value"]
-    bare = []
+    pictures = []
     for _ in range(min(max(told["groups"]) + 1, MOST_GROUPS)):
-        bare.append(_pixels(base64.b64decode((yield "Page.captureScreenshot", _CAPTURE)["data"])))
+        pictures.append(base64.b64decode((yield "Page.captureScreenshot", _CAPTURE)["data"]))
         yield "Runtime.callFunctionOn", {**call, "arguments": []}
-    if any(boxes is None for boxes in told["boxes"]):
+    if None in told["boxes"]:
         raise InkMoved
-    there = _pixels(shown)
+    return [Bare(told["boxes"], told["groups"], pictures)]
+
+
+def read_ink(bare: Bare, picture: bytes) -> Talk:
+    """Return the contrast of each text, or picture, with its ground in a PNG; None: it is illegible there.
+
+    Where more than ink has changed, a further picture tells what moves.
+
+    Raises:
+        InkMoved: the page has another size than before.
+    """
+    there, without = _pixels(picture), [_pixels(each) for each in bare.pictures]
+    if any(each.shape != there.shape for each in without):
+        raise InkMoved
     still = None
-    if any(_has_moved(there, each, told, group) for group, each in enumerate(bare)):
+    if any(_has_moved(there, each, bare, group) for group, each in enumerate(without)):
         again = _pixels(base64.b64decode((yield "Page.captureScreenshot", _CAPTURE)["data"]))
-        still = (there == again).all(axis=2)
-    for boxes, group in zip(told["boxes"], told["groups"], strict=True):
-        known = group < len(bare)
-        inks.append(contrast(there, bare[group], boxes, still) if known else None)
-    return []
+        still = (
+            (there == again).all(axis=2) if again.shape == there.shape else np.zeros(there.shape[:2], bool)
+        )
+    return [
+        contrast(there, without[group], lines, still) if group < len(without) else None
+        for lines, group in zip(bare.boxes, bare.groups, strict=True)
+    ]
 
 
 def contrast(
@@ -90,7 +120,7 @@ def contrast(
     legible = [highest for share, highest in found if share >= _SHARE]
     if not found or len(legible) < _LEGIBLE * len(found):
         return None
-    return math.exp(max(legible))
+    return round(math.exp(max(legible)), 2)
 
 
 def _pieces(line: Sequence[float], shape: tuple[int, ...]) -> list[tuple[slice, slice]]:
@@ -133,16 +163,14 @@ def _edges(there: Pixels, bare: Pixels, still: NDArray[np.bool_] | None) -> tupl
     return float(at_edge.mean()), float(ink.max())
 
 
-def _has_moved(there: Pixels, bare: Pixels, told: Mapping[str, Any], group: int) -> bool:
+def _has_moved(there: Pixels, without: Pixels, bare: Bare, group: int) -> bool:
     """Whether more than the ink of a group has changed from one picture to the other."""
-    if there.shape != bare.shape:
-        raise InkMoved
-    changed = (there != bare).any(axis=2)
-    for lines, its in zip(told["boxes"], told["groups"], strict=True):
+    changed = (there != without).any(axis=2)
+    for lines, its in zip(bare.boxes, bare.groups, strict=True):
         for left, top, right, bottom in lines if its == group else ():
-            reach = bottom - top
-            rows = slice(max(round(top - reach / 2), 0), round(bottom + reach / 2))
-            box = changed[rows, max(round(left - reach / 2), 0) : round(right + reach / 2)]
+            reach = (bottom - top) / 2
+            rows = slice(max(round(top - reach), 0), max(round(bottom + reach), 0))
+            box = changed[rows, max(round(left - reach), 0) : max(round(right + reach), 0)]
             if box.size and box.mean() > _MOVED:
                 return True
             box[:] = False

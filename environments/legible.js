@@ -103,14 +103,19 @@
     range.selectNodeContents(node);
     return [...(isText(node) ? range : node).getClientRects()];
   });
+  // Whether a text is drawn at all: not what stands in for an element, nor what is kept to be found.
+  const isDrawn = (node) => styleOf(node.parentElement).contentVisibility !== "hidden" && boxesOf(node).length > 0;
   const whyUnseen = memo((node) => {
     const element = isText(node) ? node.parentElement : node;
     const isVisible = element.checkVisibility({ visibilityProperty: true, opacityProperty: !pixels });
     if (!isVisible || styleOf(element).contentVisibility === "hidden") return "hidden";
     if (isPicture(node) && (!element.complete || !element.naturalWidth)) return "not loaded";
     if (isPicture(node) && styleOf(element).content !== "normal") return "replaced";
-    const page = { left: -scrollX, top: -scrollY, right: document.documentElement.scrollWidth - scrollX,
-      bottom: document.documentElement.scrollHeight - scrollY };
+    // What is only rendered on need has not made the page as long as it will be.
+    const isSkipped = !element.checkVisibility({ contentVisibilityAuto: true });
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    const page = { left: -scrollX, top: -scrollY, right: scrollWidth - scrollX,
+      bottom: isSkipped ? Infinity : scrollHeight - scrollY };
     const boxes = boxesOf(node);
     // A tree over an element leaves its texts out. What stands in a field, the browser draws.
     if (!boxes.length) return element.closest("option, textarea") ? "" : "hidden";
@@ -293,5 +298,5 @@
         own: why ? "" : own.join("\n"), pictures: why ? [] : [...pictures] };
     }));
   return { found, cardsOf, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo,
-    styleOf, boxOf, parentOf, styledBy, whyUnseen, inkOf, inked, coverAt, withPointers, ATTRIBUTES, NO_TEXT };
+    styleOf, boxOf, parentOf, styledBy, whyUnseen, inkOf, inked, coverAt, withPointers, isDrawn, contains, ATTRIBUTES, NO_TEXT };
 }

@@ -36,7 +36,7 @@
   };
   const legible = placesOf(
     { wholePage, pixels: picture, onTop: false, onlyPicture, isSeen: (element) => seen.has(element), bidOf });
-  const { found, cardsOf, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, inked, ATTRIBUTES } =
+  const { found, cardsOf, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, inked, isDrawn, contains, ATTRIBUTES } =
     legible;
   const holder = () => ({ own: [], pictures: new Set() });
   const held = new Map(cards.flatMap(({ css }) => query(css) ?? []).map((card) => [card, holder()]));
@@ -54,6 +54,11 @@
     element.onclick !== null ||
     element.isContentEditable && !element.parentElement?.isContentEditable ||
     element.hasAttribute("tabindex") && element.tabIndex >= 0;
+
+  // Behind an open dialog that is modal nothing can be pressed.
+  const modal = query("dialog:modal").at(-1);
+  const isInert = (element) => element.closest("[inert]") !== null ||
+    Boolean(modal) && element.ownerDocument === document && !contains(modal, element);
 
   // One counter per document: marks in frames carry the frame's own mark as a prefix.
   const mark = (element, prefix) => {
@@ -112,7 +117,7 @@
     const style = getComputedStyle(element);
     if (isClippedAway(style)) return [];
     const contents = style.display === "contents";
-    if (!contents && element.getClientRects().length === 0 && tag !== "OPTION") return [];
+    if (!contents && tag !== "OPTION" && (element.getClientRects().length === 0 || !element.checkVisibility())) return [];
     const box = element.getBoundingClientRect();
     const share = contents ? 1 : shownShare(box, clip);
     const visible = onlyPicture ? share > 0 : share >= 0.5;
@@ -157,7 +162,7 @@
         if (tag === "DETAILS" && !element.open && child.tagName !== "SUMMARY") continue;
         if (child.nodeType === Node.TEXT_NODE) {
           const text = isShown ? squeeze(child.data) : "";
-          if (text) pieces.push({ text: escape(note(text)) });
+          if (text && isDrawn(child)) pieces.push({ text: escape(note(text)) });
         } else if (child.nodeType === Node.ELEMENT_NODE) {
           add(visit(child, inner, prefix));
         }
@@ -165,7 +170,7 @@
     }
     if (ownTexts && picture && isShown && !around.length && !element.shadowRoot && (tag.includes("-") ||
       HOSTS.has(tag) && box.width * box.height > 0 && !(pieces.length && drawsOwn(element)))) closed.push(element);
-    const interactive = isShown && isInteractive(element);
+    const interactive = isShown && isInteractive(element) && !isInert(element);
     const shown = isShown ? attributes(element) : "";
     if (isCard) around.pop();
     if (!isShown) return pieces;

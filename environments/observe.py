@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from playwright.async_api import CDPSession, Page
+from playwright.async_api import Error as PlaywrightError
 
 from environments.accessibility import read_tree
 from environments.closed_trees import Talk, read_closed
 from environments.drawn import Box, Drawn
-from environments.ink import InkMoved, read_ink
+from environments.ink import InkMoved, open_world, read_ink, take_bare
 from environments.observation import storable
 from environments.picture import (
     drawn_in_picture,
@@ -153,7 +155,7 @@ async def _read(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted) -
     return told(await page.evaluate(OBSERVE, asked(view, tuple(stops), wanted)), len(stops))
 
 
-async def _held(talk: Talk, session: CDPSession) -> list[str]:
+async def _held(talk: Talk, session: CDPSession) -> list[Any]:
     """What a talk with the browser leads to."""
     try:
         command = next(talk)
@@ -168,24 +170,26 @@ async def _pictured(
 ) -> tuple[Any, bytes, Inks]:
     """What a page shows, its picture, and what can be read there: all stands there before it and after it."""
     await make_ready(page)
-    before = await _read(page, view, stops, wanted)
-    for _ in range(PICTURES):
-        picture = await (take_part(page, part) if part else take_picture(page))
-        inks: list[float | None] = []
-        if before["inks"] and not part:
-            session = await page.context.new_cdp_session(page)
-            try:
-                await _held(read_ink(before["inks"], picture, inks), session)
-            except InkMoved:
-                inks = []
-            finally:
-                await session.detach()
-        after = await _read(page, view, stops, wanted)
-        is_read = part or len(inks) == len(before["inks"])
-        if is_read and all(before.get(name) == after.get(name) for name in _STILL):
-            return after, picture, inks_of(after, inks)
-        before = after
-    raise Disturbed("the page does not hold still for its picture")
+    session = await page.context.new_cdp_session(page)
+    try:
+        (world,) = await _held(open_world(), session)
+        before = await _read(page, view, stops, wanted)
+        for _ in range(PICTURES):
+            picture = await (take_part(page, part) if part else take_picture(page))
+            with suppress(InkMoved):
+                is_asked = before["inks"] and not part
+                bare = await _held(take_bare(world, before["inks"]), session) if is_asked else []
+                after = await _read(page, view, stops, wanted)
+                if all(before.get(name) == after.get(name) for name in _STILL):
+                    inks = [each for it in bare for each in await _held(read_ink(it, picture), session)]
+                    return after, picture, inks_of(after, inks)
+                before = after
+                continue
+            before = await _read(page, view, stops, wanted)
+        raise Disturbed("the page does not hold still for its picture")
+    finally:
+        with suppress(PlaywrightError):
+            await session.detach()
 
 
 def _uncovered(standing: Standing, labels: Sequence[Box]) -> Standing:

@@ -1,16 +1,17 @@
 """Read what stands on a page around an observation that is not Souk's, in Playwright's synchronous API."""
 
+from base64 import b64decode
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from playwright.sync_api import CDPSession, Page
 from playwright.sync_api import Error as PlaywrightError
 
 from environments.closed_trees import Talk, read_closed
-from environments.ink import WORLD, InkMoved, read_ink
+from environments.ink import InkMoved, open_world, read_ink, take_bare
 from environments.observe import (
     OBSERVE,
     PICTURES,
@@ -54,9 +55,8 @@ def _read(page: Page, view: View, wanted: Wanted) -> tuple[str, Standing]:
     """The address of a page, and what stands there."""
     session = page.context.new_cdp_session(page)
     try:
-        frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
-        made = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD})
-        told_of = partial(_told, session, made["executionContextId"])
+        (world,) = _held(open_world(), session)
+        told_of = partial(_told, session, world)
         url, standing = told_of(view, wanted)
         if wanted.own:
             _, whole = told_of(replace(view, page="whole"), replace(wanted, spots=()))
@@ -88,8 +88,10 @@ def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[
     seen = told(session.send("Runtime.callFunctionOn", call)["result"].get("value"))
     inks: list[float | None] = []
     if seen["inks"]:
+        picture = b64decode(session.send("Page.captureScreenshot", {"format": "png"})["data"])
         with suppress(InkMoved):
-            _held(read_ink(seen["inks"], b"", inks), session)
+            (bare,) = _held(take_bare(world, seen["inks"]), session)
+            inks += _held(read_ink(bare, picture), session)
     inks += [None] * (len(seen["inks"]) - len(inks))
     standing = standing_of(seen, wanted, inks_of(seen, inks))
     if wanted.own and seen.get("closed"):
@@ -97,7 +99,7 @@ def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[
     return seen["url"], standing
 
 
-def _held(talk: Talk, session: CDPSession) -> list[str]:
+def _held(talk: Talk, session: CDPSession) -> list[Any]:
     """What a talk with the browser leads to."""
     try:
         command = next(talk)

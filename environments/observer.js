@@ -30,7 +30,7 @@
   let texts = new WeakMap(), page = "";
   const read = () => {
     const { found, cardsOf, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo,
-      styleOf, boxOf, parentOf, styledBy, withPointers, NO_TEXT } = placesOf(
+      styleOf, boxOf, parentOf, styledBy, withPointers, isDrawn: isWritten, NO_TEXT } = placesOf(
       { wholePage, pixels: false, onTop: !wholePage, isSeen: (element) => isSeen(element), bidOf: () => "" });
     const away = new Set([...styledBy(({ clip }) => clip && clip !== "auto"), ...query("[style*=clip]")].filter(
       (element) => isClippedAway(styleOf(element))));
@@ -68,7 +68,7 @@
         let known = texts.get(node);
         if (known?.data !== data) texts.set(node, known = { data, text: squeeze(data), isShown: false });
         const parent = node.parentElement ?? root.host;
-        if (known.text && (known.isShown ||= counts(parent))) note(parent, known.text);
+        if (known.text && (known.isShown ||= counts(parent) && isWritten(node))) note(parent, known.text);
       }
     }
     // What style sheets write, and what stands in fields

@@ -3,12 +3,13 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from environments.actions import EVERY, Action, ActionError, points_at
 from environments.observation import storable
@@ -20,6 +21,9 @@ SIDE_BUTTONS: Final = ("back", "forward")
 MODIFIERS: Final = ("Shift", "Control", "Alt", "Meta")
 MOST_CLICKS: Final = 3
 LONGEST_WAIT_MS: Final = 5_000.0
+LAYER_MS: Final = 1_500
+"""How long a layer may take to come, and to go."""
+PRESSED: Final = "button, a, [role=button], input[type=submit], input[type=button], summary"
 
 DESCRIBED: Final = source_of("described.js")
 HIT: Final = f"((described) => {source_of('hit.js').rstrip()})({DESCRIBED})"
@@ -51,6 +55,32 @@ async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
         case {"tag": str(tag), "text": str(text), "href": str(href), "bid": str(bid), "role": str(role)}:
             return Hit(x, y, storable(tag), storable(text), storable(bid), role, storable(href))
     return Hit(x, y)
+
+
+# The open dialog behind which an element lies, by its name; empty: none.
+BEHIND: Final = """(element) => {
+  const modal = [...document.querySelectorAll("dialog:modal")].at(-1);
+  if (!modal || modal.contains(element)) return "";
+  const heading = modal.querySelector("h1, h2, h3, h4")?.textContent;
+  const name = modal.getAttribute("aria-label") || heading || modal.id || modal.innerText;
+  return name.trim().slice(0, 60) || "dialog";
+}"""
+
+
+async def dismiss(page: Page, site: SiteMap) -> None:
+    """Press the buttons of a page that take its layers away, as the site map names them.
+
+    Those that have not come after `LAYER_MS` are not there.
+
+    Raises:
+        playwright.async_api.Error: the page is gone.
+    """
+    for each in site.dismiss:
+        text = re.compile(rf"^\s*{re.escape(each.text)}\s*$", re.IGNORECASE) if each.text else None
+        button = page.locator(each.css) if each.css else page.locator(PRESSED, has_text=text)
+        with suppress(PlaywrightTimeout):
+            await button.first.click(timeout=LAYER_MS)
+            await button.first.wait_for(state="hidden", timeout=LAYER_MS)
 
 
 def roles_of(site: SiteMap) -> Iterator[tuple[str, str]]:

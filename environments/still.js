@@ -18,6 +18,14 @@
     }
   };
 
+  // Some pages are transparent until a script has made them what they shall be.
+  const LONGEST_VEIL = 4_000;
+  const unveiled = async () => {
+    const latest = performance.now() + LONGEST_VEIL;
+    const isVeiled = (each) => each && (getComputedStyle(each).opacity === "0" || getComputedStyle(each).visibility === "hidden");
+    while ([document.documentElement, document.body].some(isVeiled) && performance.now() < latest) await pause(50);
+  };
+
   const roots = (root) => [root, ...[...root.querySelectorAll("*")].flatMap(
     ({ shadowRoot, contentDocument }) =>
       shadowRoot || contentDocument ? roots(shadowRoot ?? contentDocument) : [])];
@@ -39,6 +47,7 @@
   };
 
   const stand = async () => {
+    await unveiled();
     end = performance.now() + LONGEST;
     const all = roots(document);
     if (all.some((root) => [...root.querySelectorAll("img[loading=lazy]")].some(isAwaited))) await frame();

@@ -18,7 +18,7 @@ from proxy.shown_page import ShownPage
 ORDERS: Final = (Reorder, Swap, ShowOnly)
 """The edits that make an order."""
 _DIRECTION: Final = Spot("html", "dir")
-_UNSEEN: Final = frozenset(["hidden", "transparent", "masked", "as pale as its ground", "tiny"])
+_UNSEEN: Final = frozenset(["hidden", "transparent", "not legible in the picture", "tiny"])
 """Why a card is on no screen, wherever the page is scrolled to."""
 
 

@@ -303,7 +303,10 @@ def _not_shown(edit: Edit, proof: ReceiptKey, done: EditsMade, mine: Sequence[Si
         if not any(
             verdict.given and is_told(verdict, sight) for verdict, sight in both if verdict and not sight.part
         ):
-            return f"the agent was not shown what {proof.edit} made of {proof.role}"
+            why = next(
+                (each.on_screen.why for it in verdicts if it for each in it.at if each.on_screen.why), ""
+            )
+            return f"the agent was not shown what {proof.edit} made of {proof.role}" + (why and f" ({why})")
         return ""
     for change in done.changes[proof] if edit.readable else ():
         wanted = change.after.removesuffix("…")

@@ -124,6 +124,20 @@ class PageTest(BaseModel, frozen=True, extra="forbid"):
     title: str | None = None
 
 
+class Dismissal(BaseModel, frozen=True, extra="forbid"):
+    """A button that takes a layer of the page away, such as one that asks for consent."""
+
+    css: Css | None = None
+    text: Annotated[str, Field(min_length=1)] | None = None
+    """All of the text on the button, in any case."""
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        if (self.css is None) == (self.text is None):
+            raise ValueError("name the button's css or its text, one of the two")
+        return self
+
+
 Role = Annotated[tuple[Place, ...], BeforeValidator(listed), Field(min_length=1)]
 
 
@@ -147,6 +161,8 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
     data: tuple[Data, ...] = ()
     query: Annotated[tuple[str, ...], BeforeValidator(_alone)] = ()
     """The parts of an address's query that tell which product a page shows, such as `id` in `/item?id=7`."""
+    dismiss: Annotated[tuple[Dismissal, ...], BeforeValidator(partial(listed, key="css"))] = ()
+    """Buttons that are pressed on each start page, where it has them, before a trial of any condition."""
     choice: Choice = Choice()
     add_to_cart: CartRequest | None = None
     """The same as `choice.request`, as files of before have it."""
@@ -221,8 +237,9 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         Earlier versions knew the requests of `choice` only, and of every shop the messages of onestopmarket.
         """
         found: dict[str, Any] = _as_before(self.model_dump(mode="json"))
-        if not self.drawn:
-            del found["drawn"]
+        for key in ("drawn", "dismiss"):
+            if not found[key]:
+                del found[key]
         choice, known = found.pop("choice"), load_site_map("onestopmarket").choice
         before = Choice(request=self.choice.request[:1], message=known.message, refused=known.refused)
         if self.choice.model_dump() == before.model_dump():
@@ -286,6 +303,7 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
         "query": own.query or base.query,
         "choice": own.choice.over(base.choice),
         "drawn": own.drawn or base.drawn,
+        "dismiss": own.dismiss or base.dismiss,
     }
     return _checked(own.model_copy(update=merged), path)
 

@@ -63,9 +63,9 @@ HIDING: dict[str, dict[str, str]] = {
         for style in (
             "background: white", "background: linear-gradient(#eee, #ddd)", "border: 900px solid #eef", "box-shadow: inset 0 0 0 2000px #fff",
             "outline: 2000px solid #eee; inset: 50%", "background: radial-gradient(#fff, #eee)", "background: conic-gradient(#fff, #fff)",
-            "backdrop-filter: blur(60px)", "backdrop-filter: brightness(0)", "backdrop-filter: contrast(0)", 
+            "backdrop-filter: blur(60px)", "backdrop-filter: brightness(0)", "backdrop-filter: contrast(0)",
             "background: white; mix-blend-mode: lighten", "background: black; mix-blend-mode: multiply", "background: black; mix-blend-mode: darken",
-            "background: white; mix-blend-mode: screen", "background: color(display-p3 1 1 1)", 
+            "background: white; mix-blend-mode: screen", "background: color(display-p3 1 1 1)",
             "background: repeating-linear-gradient(#eee 0 3px, #ddd 3px 6px)", "background: #fff; opacity: .98",
         )
     },

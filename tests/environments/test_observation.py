@@ -332,3 +332,63 @@ async def test_raised_cents_are_read_as_decimals(context: BrowserContext) -> Non
     seen = await observe(page, View(), (), Wanted((Spot("p"),)))
     read = [(each.text, each.given) for each in seen.standing.found[Spot("p")] or ()]
     assert read == [(text, text) for text in RAISED.values()]
+
+
+UNSEEN = """<main><div hidden="until-found">kept to be found <button>Secret</button></div>
+<div style="content-visibility: hidden">not drawn <button>Undrawn</button></div><meter value=.5>half</meter>
+<canvas width=9 height=9>no canvas <button>Fallback</button></canvas><progress>going on</progress>
+<video width=9 height=9>no video</video><details><summary>more</summary>folded</details>
+<template>inert</template><p>shown</p><div style="content-visibility: auto">rendered on need</div></main>"""
+
+
+async def test_what_nobody_can_see_is_offered_to_nobody(context: BrowserContext) -> None:
+    """The oracles are the page's innerText and what has a place to be clicked."""
+    async with pages({"/": UNSEEN}) as shop:
+        seen = await look(context, shop, View(page="whole", tree=True))
+        page = context.pages[0]
+        said = await page.evaluate("document.querySelector('main').innerText")
+        texts = [
+            await page.evaluate("(text) => document.body.textContent.includes(text)", each)
+            for each in ("half", "going on")
+        ]
+        read = await observe(page, View(), (), Wanted((Spot("main"),), own=True))
+    assert all(texts)
+    assert (
+        words(LexborHTMLParser(seen.html).text(separator=" "))
+        == words(said)
+        == {"shown", "more", "rendered", "on", "need"}
+    )
+    assert "button" not in seen.html
+    assert words(read.standing.own.replace("\n", " ")) == words(said)
+
+
+async def test_what_stands_below_counts_on_a_whole_page_before_it_is_drawn(context: BrowserContext) -> None:
+    deep = "<div style='content-visibility: auto'><p id=deep>Deep <b>down</b></p></div>"
+    markup = f"<div style='height: 4000px'></div>{deep}"
+    spot = Spot("#deep")
+    async with pages({"/": markup}) as shop:
+        await look(context, shop, View())
+        page = context.pages[0]
+        for view, given in ((View(page="whole"), "Deep down"), (View(), "")):
+            (element,) = (await observe(page, view, (), Wanted((spot,)))).standing.found[spot] or ()
+            assert (element.text, element.given) == ("Deep down", given)
+
+
+async def test_behind_an_open_dialog_nothing_can_be_pressed(context: BrowserContext) -> None:
+    markup = """<button id=buy>Buy</button><div inert><button>Inert</button></div>
+    <dialog id=d><h2>Our newsletter</h2><button>Close</button></dialog>"""
+    async with pages({"/": markup}) as shop:
+        episode = Episode(context, "Buy.")
+        await episode.open([shop])
+        first = (await episode.look()).observation.html
+        (buy,) = re.findall(r'<button bid="(\w+)">Buy', first)
+        assert "Inert" in first
+        assert 'bid="' not in first.partition("Buy")[2]
+        await context.pages[0].evaluate("d.showModal()")
+        shown = (await episode.look()).observation.html
+        assert "<button>Buy</button>" in shown
+        assert re.search(r'<button bid="\w+">Close', shown)
+        assert (
+            await episode.act(Action("click", (buy,)))
+            == "click: the dialog 'Our newsletter' is open over it; close it first"
+        )

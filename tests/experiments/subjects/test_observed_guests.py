@@ -208,10 +208,6 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         "the agent was not shown what insert_text made of product.title",
     ),
     "covered, of the page": ({"script": COVER}, ""),
-    "pale by a filter": (
-        {"head": "<style>[class$=-details] { filter: invert(1); background: none }</style>"},
-        "the agent was not shown what insert_text made of product.title",
-    ),
     "a list put back": (
         {
             "edits": [{"reorder": {"rank": 1}}],
