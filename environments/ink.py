@@ -53,9 +53,11 @@ class Bare:
     """Pictures of a page without the ink of its texts, a group of them in each.
 
     `boxes`: of each text, its lines in the viewport. `groups`: the number of the picture that lacks it.
+    `texts`: whether it is a text; else it is a picture.
     """
 
     boxes: Sequence[Lines]
+    texts: Sequence[bool]
     groups: Sequence[int]
     pictures: Sequence[bytes]
 
@@ -81,7 +83,7 @@ def take_bare(world: int, wanted: Sequence[Mapping[str, Any]]) -> Talk:
         yield "Runtime.callFunctionOn", {**call, "arguments": []}
     if None in told["boxes"]:
         raise InkMoved
-    return [Bare(told["boxes"], told["groups"], pictures)]
+    return [Bare(told["boxes"], [each["says"] != "" for each in wanted], told["groups"], pictures)]
 
 
 def read_ink(bare: Bare, picture: bytes) -> Talk:
@@ -102,21 +104,26 @@ def read_ink(bare: Bare, picture: bytes) -> Talk:
             (there == again).all(axis=2) if again.shape == there.shape else np.zeros(there.shape[:2], bool)
         )
     return [
-        contrast(there, without[group], lines, still) if group < len(without) else None
-        for lines, group in zip(bare.boxes, bare.groups, strict=True)
+        contrast(there, without[group], lines, still, text=text) if group < len(without) else None
+        for lines, text, group in zip(bare.boxes, bare.texts, bare.groups, strict=True)
     ]
 
 
 def contrast(
-    there: Pixels, bare: Pixels, lines: Lines, still: NDArray[np.bool_] | None = None
+    there: Pixels, bare: Pixels, lines: Lines, still: NDArray[np.bool_] | None, *, text: bool
 ) -> float | None:
     """Return the contrast (WCAG 2, 1 to 21) of a text's ink with its ground; None: it is illegible.
 
     there, bare: a picture with its ink and one without (height x width x 3). still: the pixels that move by
     nothing but ink; None: all of them.
     """
-    pieces = [piece for line in lines for piece in _pieces(line, there.shape)]
-    found = [_edges(there[at], bare[at], None if still is None else still[at]) for at in pieces]
+    found = []
+    for line in lines:
+        along = int(line[3] - line[1] <= line[2] - line[0])
+        # What is drawn under or through a text is no letter: only steps along the line count.
+        axes = (along,) if text else (0, 1)
+        for at in _pieces(line, there.shape):
+            found.append(_edges(there[at], bare[at], None if still is None else still[at], axes))
     legible = [highest for share, highest in found if share >= _SHARE]
     if not found or len(legible) < _LEGIBLE * len(found):
         return None
@@ -130,7 +137,7 @@ def _pieces(line: Sequence[float], shape: tuple[int, ...]) -> list[tuple[slice, 
     x0, x1 = max(round(left), 0), min(round(right), shape[1])
     y0, y1 = max(round(top), 0), min(round(bottom), shape[0])
     if bottom - top <= right - left:
-        y0, y1 = max(round(top + inset), 0), min(round(bottom - inset), shape[0])
+        y0, y1 = max(round(top + inset), 0), min(round(bottom - 1.8 * inset), shape[0])
     else:
         x0, x1 = max(round(left + inset), 0), min(round(right - inset), shape[1])
     if x1 - x0 < _SMALLEST or y1 - y0 < _SMALLEST:
@@ -143,7 +150,9 @@ def _pieces(line: Sequence[float], shape: tuple[int, ...]) -> list[tuple[slice, 
     return [(slice(y0, y1), part) if across else (part, slice(x0, x1)) for part in parts]
 
 
-def _edges(there: Pixels, bare: Pixels, still: NDArray[np.bool_] | None) -> tuple[float, float]:
+def _edges(
+    there: Pixels, bare: Pixels, still: NDArray[np.bool_] | None, axes: tuple[int, ...]
+) -> tuple[float, float]:
     """The share of pixels at the edges of strokes of ink, and the logarithm of the ink's highest contrast."""
     if (there == bare).all():
         return 0.0, 0.0
@@ -153,7 +162,7 @@ def _edges(there: Pixels, bare: Pixels, still: NDArray[np.bool_] | None) -> tupl
         ink = np.where(still, ink, 0)
     step = max(1, min(there.shape[:2]) // 12)
     at_edge = np.zeros(ink.shape, dtype=bool)
-    for axis in (0, 1):
+    for axis in axes:
         ahead = tuple(slice(step, None) if each == axis else slice(None) for each in (0, 1))
         behind = tuple(slice(None, -step) if each == axis else slice(None) for each in (0, 1))
         # Strokes are drawn in the picture itself; where they are not, what changed lies under it.
