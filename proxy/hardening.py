@@ -6,6 +6,7 @@ Its classes are extended in place.
   through. Here it counts what is really held: pages that may be rewritten, and what a client sends.
 * Trailers of a chunked body are an error to mitmproxy. They are dropped, as any intermediary may
   (RFC 9110, section 6.5.1).
+* Interim responses of a server (1xx) are passed over: the final one is the response (RFC 9110, section 15.2).
 * A connection in which mitmproxy has failed is closed; it would stay open without ever being answered.
 * A server may close an idle connection at the moment in which the next request is sent on it. Such a request
   is sent once more on a connection of its own, where that cannot do anything twice (RFC 9110, section 9.2.2);
@@ -14,6 +15,7 @@ Its classes are extended in place.
 
 import logging
 import math
+import re
 import time
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +25,7 @@ from h11 import EndOfMessage
 from h11._readers import ChunkedReader
 from mitmproxy.connection import Connection
 from mitmproxy.proxy import layer, mode_servers
+from mitmproxy.proxy.events import ConnectionEvent
 from mitmproxy.proxy.layers import http
 from mitmproxy.proxy.layers.http import _http1
 from mitmproxy.proxy.layers.http._events import (
@@ -41,6 +44,8 @@ SENT_AGAIN: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods of requests that are sent once more where a server has closed the connection."""
 IDLE_SECONDS: Final = 1.0
 """How long after its last request other requests still use a connection; servers keep most for 5 or more."""
+
+_INTERIM: Final = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")  # 101 is final: another protocol follows
 
 _last_used: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
 
@@ -118,6 +123,16 @@ class TrailerlessReader(ChunkedReader):
         return EndOfMessage() if isinstance(event, EndOfMessage) else event
 
 
+class FinalResponseClient(_http1.Http1Client):
+    """Reads the responses of a server to the end, and none that is an interim one."""
+
+    def read_headers(self, event: ConnectionEvent) -> layer.CommandGenerator[None]:
+        """Take in what the server has sent of a response's head."""
+        while self.request and _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
+            pass
+        yield from super().read_headers(event)
+
+
 class ClosingHandler(mode_servers.ProxyConnectionHandler):
     """Carries one client's connection, and closes it when mitmproxy fails in it."""
 
@@ -134,6 +149,7 @@ class ClosingHandler(mode_servers.ProxyConnectionHandler):
 
 def install() -> None:
     """Put these classes in the place of mitmproxy's own."""
+    http.Http1Client = FinalResponseClient  # type: ignore[attr-defined]
     http.HttpStream = Stream  # type: ignore[misc]
     _http1.ChunkedReader = TrailerlessReader  # type: ignore[attr-defined]
     mode_servers.ProxyConnectionHandler = ClosingHandler  # type: ignore[misc]
