@@ -80,6 +80,11 @@ class _Shared:
     def _model(self) -> Any:
         return self._local.model
 
+    @functools.cached_property
+    def _sampling(self) -> Any:
+        """How the model samples by its own settings."""
+        return self._model.generation_config
+
     def generate(self, request: Request, stop: threading.Event) -> TextAnswer | ActError | UserError:
         """Answer a request, unless told to stop."""
         try:
@@ -109,19 +114,19 @@ class _Shared:
 
     def _generate(self, inputs: Any, limit: int, temperature: float | None, stop: threading.Event) -> Any:
         import torch
-        from transformers import StoppingCriteriaList
+        from transformers import GenerationConfig, StoppingCriteriaList
 
         def stopped(tokens: Any, scores: Any, **_: Any) -> Any:
             return torch.full((tokens.shape[0],), stop.is_set(), device=tokens.device)
 
-        sampling: dict[str, Any] = {}
-        if temperature is not None:
-            sampling = {"do_sample": temperature > 0, "temperature": temperature or None}
-        if temperature == 0:
-            sampling |= {"top_p": None, "top_k": None}
+        model, own = self._model, self._sampling
+        sampling: dict[str, Any] = {"do_sample": True, "temperature": temperature} if temperature else {}
+        # At 0 always the likeliest token: what generate() is given only adds to the model's own settings.
+        plain = GenerationConfig(eos_token_id=own.eos_token_id, bos_token_id=own.bos_token_id)
+        model.generation_config = plain if temperature == 0 else own
         with torch.inference_mode():
-            return self._model.generate(
-                **inputs.to(self._model.device),
+            return model.generate(
+                **inputs.to(model.device),
                 max_new_tokens=limit,
                 pad_token_id=min(self._ends(), default=0),
                 stopping_criteria=StoppingCriteriaList([stopped]),
@@ -148,7 +153,7 @@ class _Shared:
         )
 
     def _ends(self) -> set[int]:
-        found = self._model.generation_config.eos_token_id
+        found = self._sampling.eos_token_id
         return set(found) if isinstance(found, list) else set() if found is None else {found}
 
 

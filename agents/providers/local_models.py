@@ -3,6 +3,7 @@
 # ruff: noqa: PLC0415 - torch and transformers take seconds to load, and may be absent
 
 import functools
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,8 @@ MODELS_VARIABLE: Final = "SOUK_MODELS"
 TOYS: Final = ("tiny-anchor",)
 """The models that `souk models make` can make."""
 
+_NO_SAMPLING: Final = ("id", "version", "config")
+"""The last words of those keys of a generation config that are no settings of sampling."""
 _SMALL: Final = 50_000_000
 _SAFE: Final = {"local_files_only": True, "trust_remote_code": False}
 
@@ -62,7 +65,8 @@ class LoadedModel:
         import torch
 
         # Other formats than safetensors are pickles, which can run code.
-        model = self._load("AutoModelForCausalLM", use_safetensors=True)
+        dtype = getattr(torch, _precision(_read(self.place, "config.json")), torch.float32)
+        model = self._load("AutoModelForCausalLM", use_safetensors=True, dtype=dtype)
         if model.num_parameters() < _SMALL:
             torch.set_num_threads(1)  # on a busy machine threads wait for each other longer than they compute
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
@@ -83,6 +87,41 @@ class LoadedModel:
         except Exception as error:  # the loaders raise whatever they meet; the user's remedy is the same
             cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise UserError(f"agents: hf: {self.place} cannot be loaded: {cause}; check its files")
+
+
+def describe_model(name: str) -> str:
+    """Return what a local model's answers depend on besides its weights: its precision and its sampling.
+
+    Sampling is as its `generation_config.json` says; at temperature 0 nothing of that counts.
+
+    Raises:
+        UserError: the model is not on this machine.
+    """
+    place = find_model(name)
+    said = _read(place, "generation_config.json")
+    keys = [key for key in sorted(said) if key.rpartition("_")[2] not in _NO_SAMPLING]
+    return "; ".join([_precision(_read(place, "config.json")), *(f"{key} {said[key]}" for key in keys)])
+
+
+def _precision(config: dict[str, Any]) -> str:
+    """The precision that a model's configuration states; one that states none has 32 bits."""
+    parts = (config, config.get("text_config") or {})
+    stated = [part.get(key) for part in parts for key in ("dtype", "torch_dtype")]
+    return next(filter(None, stated), "float32")
+
+
+def _read(place: str, name: str) -> dict[str, Any]:
+    """A JSON file of a model; empty where it has none."""
+    path = Path(place, name)
+    if not path.parent.is_dir():
+        from huggingface_hub import try_to_load_from_cache
+
+        path = Path(str(try_to_load_from_cache(place, name)))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @functools.cache

@@ -2,14 +2,16 @@
 
 Texts that begin alike form a tree: each context is read once, and what it left in the model's cache is handed
 to the tokens that follow it. This happens in one pass where the model is known to obey a mask that says which
-of them a token follows, else depth by depth, which any cache can do. Contexts of equal length are read
-together, so that a model sees of a text what it would see of it alone.
+of them a token follows, else depth by depth. Contexts of equal length are read together, so that a model sees
+of a text what it would see of it alone. A text is read whole, in a pass of its own, where a cache can't give
+the same: the model's cache goes on differently, or its position encoding depends on the text's length.
 """
 
 # ruff: noqa: PLC0415 - torch takes seconds to load, and may be absent
 
 import copy
 import inspect
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ FIRST_ROWS: Final = 256
 
 _TREE: Final = 512  # nodes; the mask grows with their square
 _OBEY_MASKS: Final = ("gpt2", "llama", "qwen2", "qwen3", "phi", "gemma")
-"""Models in which every layer sees all that the mask lets it see, at the stated positions."""
+"""Models in which each layer sees, in its window, all that the mask lets it see at the stated positions."""
 
 
 class Stopped(Exception):
@@ -44,7 +46,7 @@ class Forward:
     are read together; memory that does not suffice halves it.
 
     Raises:
-        UserError: the model sees later tokens, or keeps no cache.
+        UserError: the model sees later tokens.
     """
 
     def __init__(self, model: Any, name: str, *, rows: int = FIRST_ROWS) -> None:
@@ -54,7 +56,15 @@ class Forward:
         self._model = model
         accepted = inspect.signature(model.forward).parameters
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
+        self._cache = "cache" if "cache" in accepted else "past_key_values"  # before transformers 5.24
         self._obeys = model.config.model_type in _OBEY_MASKS
+        config = model.config.get_text_config()
+        self._window = getattr(config, "sliding_window", None) or math.inf
+        rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+        self._longest = math.inf  # the longest text that a cache serves
+        if rope.get("rope_type", rope.get("type")) == "longrope":  # turns all positions of a longer text
+            stated = getattr(config, "original_max_position_embeddings", config.max_position_embeddings)
+            self._longest = rope.get("original_max_position_embeddings", stated)
         self._check(name)
 
     def logprobs(self, readings: Sequence[Reading], stop: threading.Event) -> list[float]:
@@ -69,8 +79,10 @@ class Forward:
         import torch
 
         contexts: dict[tuple[int, ...], list[int]] = {}
+        whole: list[int] = []
         for place, reading in enumerate(readings):
-            contexts.setdefault(reading.context, []).append(place)
+            served = len(reading.context) + len(reading.path) <= self._longest
+            (contexts.setdefault(reading.context, []) if served else whole).append(place)
         sums = [0.0] * len(readings)
         job = _Job(readings, sums, stop)
         lengths: dict[int, list[tuple[int, ...]]] = {}
@@ -80,7 +92,16 @@ class Forward:
             for alike in lengths.values():
                 nodes = [_Node(tuple(contexts[context]), 0) for context in alike]
                 self._read(job, None, list(range(len(alike))), alike, nodes)
+            for place in whole:
+                self._read_whole(job, place)
         return sums
+
+    def _read_whole(self, job: "_Job", place: int) -> None:
+        reading = job.readings[place]
+        keep = {name: len(reading.path) + 1 for name in self._last_only}
+        logits = self._run(job, [(*reading.context, *reading.path)], use_cache=False, **keep).logits[0]
+        nodes = [_Node((place,), depth) for depth in range(len(reading.path))]
+        job.add(logits[-len(nodes) - 1 : -1], nodes)
 
     def _read(
         self,
@@ -103,7 +124,8 @@ class Forward:
                 self._shrink(min(self.rows, len(nodes) - done))
                 continue
             del logits
-            trees = [job.descendants(node) for node in nodes[part]] if cache is None and self._obeys else []
+            tree = cache is None and self._obeys and job.longest(nodes[part]) <= self._window
+            trees = [job.descendants(node) for node in nodes[part]] if tree else []
             if trees and 0 < max(map(len, trees)) <= _TREE:
                 try:
                     read = self._read_trees(job, after, len(tokens[0]), trees)
@@ -127,8 +149,6 @@ class Forward:
         """
         import torch
 
-        if job.stop.is_set():
-            raise Stopped
         device, longest = self._model.device, max(map(len, trees))
         ids = torch.zeros(len(trees), longest, dtype=torch.long)
         positions = torch.full_like(ids, length)
@@ -142,15 +162,13 @@ class Forward:
         sees = torch.cat([torch.ones(len(trees), longest, length, dtype=torch.bool), sees], dim=2)
         dtype = self._model.dtype
         mask = torch.zeros(sees.shape, dtype=dtype).masked_fill_(~sees, torch.finfo(dtype).min)[:, None]
-        out = self._model(
-            input_ids=ids.to(device),
+        out = self._run(
+            job,
+            ids,
             position_ids=positions.to(device),
             attention_mask=mask.to(device),
-            past_key_values=_fork(cache),
-            use_cache=True,
+            **{self._cache: _fork(cache)},
         )
-        self.passes += 1
-        self.tokens += sum(map(len, trees))
         if out.logits.isnan().any():
             return False
         read = [
@@ -163,17 +181,21 @@ class Forward:
     def _step(self, job: "_Job", cache: Any, parents: Sequence[int], tokens: Sequence[Sequence[int]]) -> Any:
         import torch
 
-        if job.stop.is_set():
-            raise Stopped
-        device = self._model.device
         if cache is not None:
             cache = _fork(cache)
-            cache.reorder_cache(torch.tensor(parents, device=device))
-        ids = torch.tensor(tokens, device=device)
-        out = self._model(input_ids=ids, past_key_values=cache, use_cache=True, **self._last_only)
+            cache.reorder_cache(torch.tensor(parents, device=self._model.device))
+        out = self._run(job, tokens, **{self._cache: cache}, **self._last_only)
+        return out.logits[:, -1], out[self._cache]
+
+    def _run(self, job: "_Job", tokens: Any, **options: Any) -> Any:
+        import torch
+
+        if job.stop.is_set():
+            raise Stopped
+        ids = torch.as_tensor(tokens, device=self._model.device)
         self.passes += 1
         self.tokens += ids.numel()
-        return out.logits[:, -1], out.past_key_values
+        return self._model(**({"use_cache": True} | options), input_ids=ids)
 
     def _shrink(self, rows: int) -> None:
         import torch
@@ -191,12 +213,32 @@ class Forward:
         vocabulary = config.get_text_config().vocab_size
         twice = torch.tensor([[1, 2, 3, 1], [1, 2, 3, 2]], device=self._model.device) % vocabulary
         with torch.inference_mode():
-            out = self._model(input_ids=twice, use_cache=True)
+            out = self._model(input_ids=twice, use_cache=False)
         first, second = out.logits[:, :-1].float().nan_to_num()
         if not torch.allclose(first, second, atol=1e-3, rtol=1e-3):
             raise UserError(f"agents: hf:{name} sees the tokens that follow: it is no causal language model")
-        if not hasattr(getattr(out, "past_key_values", None), "reorder_cache"):
-            raise UserError(f"agents: hf:{name} keeps no cache of what it has read; name another model")
+        if not self._serves(vocabulary):
+            self._longest = 0
+        self.tokens = self.passes = 0
+
+    def _serves(self, vocabulary: int) -> bool:
+        """Whether the model gives with its cache what it gives of whole texts, but for rounding."""
+        import torch
+
+        def token(place: int) -> int:
+            return place % vocabulary
+
+        paths = [tuple(map(token, path)) for path in ((4, 5, 6), (4, 6), (7, 5))]
+        texts = [Reading((token(first), 2, 3), path, path) for first in (1, 2) for path in paths]
+        longest, self._longest = self._longest, 0
+        whole = self.logprobs(texts, threading.Event())
+        self._longest = longest
+        try:
+            served = self.logprobs(texts, threading.Event())
+        except Exception:  # models raise whatever their own caches meet
+            return False
+        rounding = 8 * torch.finfo(self._model.dtype).eps ** 0.5
+        return all(math.isnan(a) or abs(a - b) < rounding for a, b in zip(served, whole, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +268,11 @@ class _Job:
         found = (chosen - logits.logsumexp(-1)[rows]).tolist()
         for (_, place, _), logprob in zip(where, found, strict=True):
             self.sums[place] += logprob
+
+    def longest(self, nodes: Sequence[_Node]) -> int:
+        """The number of tokens of the longest text of some nodes."""
+        texts = [self.readings[place] for node in nodes for place in node.texts]
+        return max(len(text.context) + len(text.path) for text in texts)
 
     def children(self, node: _Node) -> Iterator[tuple[int, _Node]]:
         """The tokens that have to be read after a node, each with the texts that go on with it."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
+from agents.providers.local_models import describe_model
 from agents.simulated.own_profiles import own_profiles, plain_data
 from environments.views import View
 from experiments.designs.inputs.plan_section import PlanSection
@@ -183,7 +184,7 @@ class Design(ABC, Generic[T]):
         return RunFacts(
             experiment=self.experiment.model_dump(mode="json", by_alias=True),
             agents=list(agents),
-            versions=dict(_versions(self.versioned)),
+            versions=dict(_versions(self.versioned, agents)),
             inputs=self.inputs,
             analysis=self.analysis,
             trace=trace,
@@ -294,8 +295,10 @@ class Design(ABC, Generic[T]):
         return View()
 
 
-def _versions(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for name in packages:
+def _versions(packages: Iterable[str], agents: Iterable[str]) -> Iterator[tuple[str, str]]:
+    local = [agent for agent in agents if agent.startswith("hf:")]
+    yield from ((agent, describe_model(agent.removeprefix("hf:"))) for agent in local)
+    for name in dict.fromkeys([*packages, *(("torch", "transformers") if local else ())]):
         try:
             yield name, version(name)
         except PackageNotFoundError:  # models of a server need no torch here

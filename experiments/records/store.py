@@ -245,6 +245,9 @@ class Records:
                 known_fonts = known.get("fonts", ()) if isinstance(known, dict) else ()
                 if fonts := dict.fromkeys([*known_fonts, *(facts.fonts or ())]):
                     new["fonts"] = list(fonts)
+                versions = known.get("versions") if isinstance(known, dict) else None
+                if isinstance(versions, dict):  # those of local models that other commands ran, too
+                    new["versions"] = versions | new["versions"]
                 shoppers = known.get("shoppers") if isinstance(known, dict) else None
                 if isinstance(shoppers, dict):
                     new["shoppers"] = shoppers | new.get("shoppers", {})

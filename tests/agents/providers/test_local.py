@@ -10,6 +10,8 @@ import pytest
 from agents.base import AgentError, ChatMessage
 from agents.providers import make_model, problem_of
 from agents.providers.local import LocalModel, _shared
+from agents.providers.local_models import local_model
+from experiments.designs.design import _versions
 from interventions.errors import UserError
 
 HELLO: list[ChatMessage] = [
@@ -68,6 +70,60 @@ async def test_a_model_answers_and_its_tokens_are_counted(folder: Path) -> None:
     assert 1 <= first.call.tokens_out <= 8
     assert (first.ending.how == "cut_off") == (first.call.tokens_out == 8)
     assert (first.call.cost, first.call.error, first.call.retries) == (0.0, "", 0)
+
+
+OWN_SETTINGS = (
+    {"repetition_penalty": 3.0},
+    {"num_beams": 3, "length_penalty": 2.0},
+    {"no_repeat_ngram_size": 1},
+    {"do_sample": True, "min_p": 0.5, "top_k": 5, "temperature": 2.0},
+    {"suppress_tokens": list(range(40, 90))},
+    {"min_new_tokens": 6, "bad_words_ids": [[60], [70]]},
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", OWN_SETTINGS, ids=lambda own: next(iter(own)))
+async def test_at_temperature_0_each_token_is_the_likeliest(folder: Path, tmp_path: Path, own: dict) -> None:
+    import torch
+
+    path = _copy(folder, tmp_path)
+    settings = json.loads((path / "generation_config.json").read_text(encoding="utf-8"))
+    (path / "generation_config.json").write_text(json.dumps(settings | own), encoding="utf-8")
+    model = make_model(f"hf:{path}")
+    for prompt in ("A or B?", "B or A?", "Or?"):
+        for temperature in (1.0, 0):  # what one request asks for is not kept for the next
+            answer = await model.ask(
+                [{"role": "user", "content": prompt}], temperature=temperature, max_tokens=8
+            )
+        shared = _shared(str(path))
+        text = shared.tokenizer(f"User: {prompt}\n\nAssistant:", return_tensors="pt")["input_ids"]
+        start = text.shape[1]
+        with torch.inference_mode():
+            while text.shape[1] < start + 8 and text[0, -1] != 0:
+                likeliest = shared._model(text).logits[:, -1:].argmax(-1)
+                text = torch.cat([text, likeliest], dim=1)
+        expected = shared.tokenizer.decode(text[0, start:], skip_special_tokens=True)
+        assert answer.text == expected.partition("\nUser:")[0].strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["dtype", "torch_dtype"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", None])
+def test_the_precision_is_the_one_that_the_folder_states(
+    folder: Path, tmp_path: Path, key: str, dtype: str | None
+) -> None:
+    import torch
+
+    path = _copy(folder, tmp_path)
+    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    config = {name: value for name, value in config.items() if not name.endswith("dtype")} | {key: dtype}
+    (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (path / "generation_config.json").write_text('{"eos_token_id": 0, "top_k": 5}', encoding="utf-8")
+    assert local_model(str(path)).model.dtype == getattr(torch, dtype or "float32")
+    said = dict(_versions(["souk"], [f"hf:{path}", "simulated:balanced"]))
+    assert said[f"hf:{path}"] == f"{dtype or 'float32'}; top_k 5"
+    assert said["transformers"]
 
 
 @pytest.mark.slow
