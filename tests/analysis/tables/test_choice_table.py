@@ -39,7 +39,7 @@ def pair(trial: str = "t1", **changes: list[object]) -> Rows:
 
 def test_documented_columns_are_unique() -> None:
     names = [column.name for column in COLUMNS]
-    assert len(set(names)) == len(names) == 37
+    assert len(set(names)) == len(names) == 39
 
 
 def test_missing_columns_are_derived() -> None:
