@@ -114,8 +114,8 @@ def contrast(
 ) -> float | None:
     """Return the contrast (WCAG 2, 1 to 21) of a text's ink with its ground; None: it is illegible.
 
-    there, bare: a picture with its ink and one without (height x width x 3). still: the pixels that move by
-    nothing but ink; None: all of them.
+    there, bare: a picture with its ink and one without (height x width x RGBA). still: the pixels that only
+    ink changes; None: all of them.
     """
     found = []
     for line in lines:
@@ -156,8 +156,8 @@ def _edges(
     """The share of pixels at the edges of strokes of ink, and the logarithm of the ink's highest contrast."""
     if (there == bare).all():
         return 0.0, 0.0
-    light = np.log(_LINEAR[there] @ _WEIGHTS + 0.05)
-    ink = np.abs(light - np.log(_LINEAR[bare] @ _WEIGHTS + 0.05))
+    light = np.log(_LINEAR[there[..., :3]] @ _WEIGHTS + 0.05)
+    ink = np.abs(light - np.log(_LINEAR[bare[..., :3]] @ _WEIGHTS + 0.05))
     if still is not None:
         ink = np.where(still, ink, 0)
     step = max(1, min(there.shape[:2]) // 12)
@@ -174,7 +174,7 @@ def _edges(
 
 def _has_moved(there: Pixels, without: Pixels, bare: Bare, group: int) -> bool:
     """Whether more than the ink of a group has changed from one picture to the other."""
-    changed = (there != without).any(axis=2)
+    changed = _changed(there, without)
     for lines, its in zip(bare.boxes, bare.groups, strict=True):
         for left, top, right, bottom in lines if its == group else ():
             reach = (bottom - top) / 2
@@ -186,7 +186,12 @@ def _has_moved(there: Pixels, without: Pixels, bare: Bare, group: int) -> bool:
     return bool(changed.any())
 
 
+def _changed(one: Pixels, other: Pixels) -> NDArray[np.bool_]:
+    """Which pixels of two pictures differ: the four bytes of each are compared as one number."""
+    return np.asarray(one.view(np.uint32)[..., 0] != other.view(np.uint32)[..., 0])
+
+
 def _pixels(png: bytes) -> Pixels:
     from PIL import Image  # noqa: PLC0415 (only where pictures are sent)
 
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
