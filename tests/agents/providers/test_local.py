@@ -76,9 +76,7 @@ OWN_SETTINGS = (
     {"repetition_penalty": 3.0},
     {"num_beams": 3, "length_penalty": 2.0},
     {"no_repeat_ngram_size": 1},
-    {"do_sample": True, "min_p": 0.5, "top_k": 5, "temperature": 2.0},
-    {"suppress_tokens": list(range(40, 90))},
-    {"min_new_tokens": 6, "bad_words_ids": [[60], [70]]},
+    {"suppress_tokens": list(range(1, 300, 2))},
 )
 
 
