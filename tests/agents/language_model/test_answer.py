@@ -40,7 +40,7 @@ def test_text_around_the_tags_and_blank_parts_are_fine() -> None:
         (GOOD.replace("click('12')", "page.click('12')"), "not a call of an action"),
         (GOOD.replace("click('12')", "click(open('/etc/passwd').read())"), "must be a plain value"),
         (GOOD.replace("click('12')", "__import__('os').system('id')"), "not a call of an action"),
-        (GOOD + " " * MAX_LENGTH, "the limit is 40,000"),
+        (GOOD + "x" * MAX_LENGTH, "the limit is 40,000"),
         (f"<think>so: {GOOD} and then", "each exactly once"),
         ("{}", "the JSON object: thought: Field required"),
         (

@@ -99,7 +99,6 @@ def test_sections_cover_the_frames_and_cut_nothing(analysis: BiasAnalysis, check
     tables = {table.name for section in sections for table in section.tables}
     assert tables == {
         "missing",
-        "readings",
         "attrition_by_factor",
         "experiments",
         "index",

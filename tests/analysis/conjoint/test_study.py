@@ -23,7 +23,7 @@ from tests.support import size
 
 Simulate = Callable[..., pd.DataFrame]
 WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}
-NOT_TIDY = ("fit_statistics", "class_members", "taste_models", "attributes")
+NOT_TIDY = ("readings", "fit_statistics", "class_members", "taste_models", "attributes")
 
 
 @pytest.fixture(scope="module")
