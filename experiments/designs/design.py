@@ -296,8 +296,8 @@ class Design(ABC, Generic[T]):
 
 
 def _versions(packages: Iterable[str], agents: Iterable[str]) -> Iterator[tuple[str, str]]:
-    local = [agent for agent in agents if agent.startswith("hf:")]
-    yield from ((agent, describe_model(agent.removeprefix("hf:"))) for agent in local)
+    local = [agent for agent in agents if agent.partition(":")[0] == "hf"]
+    yield from ((agent, describe_model(agent.partition(":")[2])) for agent in local)
     for name in dict.fromkeys([*packages, *(("torch", "transformers") if local else ())]):
         try:
             yield name, version(name)
