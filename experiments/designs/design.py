@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
@@ -11,6 +12,7 @@ from agents.simulated.own_profiles import own_profiles, plain_data
 from environments.views import View
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.records.record import CONTROL, RunFacts, Trace, TrialRow
+from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
 
 if TYPE_CHECKING:
@@ -297,7 +299,9 @@ class Design(ABC, Generic[T]):
 
 def _versions(packages: Iterable[str], agents: Iterable[str]) -> Iterator[tuple[str, str]]:
     local = [agent for agent in agents if agent.partition(":")[0] == "hf"]
-    yield from ((agent, describe_model(agent.partition(":")[2])) for agent in local)
+    for agent in local:
+        with suppress(UserError):  # a dry run needs no model; a run without one ends before its first trial
+            yield agent, describe_model(agent.partition(":")[2])
     for name in dict.fromkeys([*packages, *(("torch", "transformers") if local else ())]):
         try:
             yield name, version(name)

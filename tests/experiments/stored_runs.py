@@ -5,8 +5,9 @@ from typing import Final
 
 import sqlalchemy as sql
 
+from experiments.records.seals import seal_trial
 from experiments.records.store import Records
-from experiments.records.tables import metadata, schema
+from experiments.records.tables import metadata, schema, trials
 
 _ROWS: Final = Path(__file__).with_suffix(".sqlite")
 
@@ -22,8 +23,11 @@ def stored_runs(path: Path) -> str:
                 continue
             there = {column["name"] for column in inspected.get_columns(table.name)}
             columns = [column for column in table.columns if column.name in there]
+            later = {each.name: "" for each in table.columns if each.name not in there and not each.nullable}
             if found := rows.execute(sql.select(*columns)).mappings().all():
-                connection.execute(table.insert(), [dict(row) for row in found])
+                connection.execute(table.insert(), [{**row, **later} for row in found])
+        for run, trial in connection.execute(sql.select(trials.c.run, trials.c.trial)).all():
+            seal_trial(connection, run, trial)
     records.close()
     kept.dispose()
     return url
