@@ -11,8 +11,8 @@ from experiments.designs.loading import load_design
 IDS = {
     "anchoring": ("anchoring-16f83527", "aa14e181f382"),
     "attributes": ("attributes-91631336", "8f3092d730c2"),
-    "biases": ("biases-57da22ab", "892de64b6091"),
-    "hotels": ("hotels-1407bb67", "345489a87621"),
+    "biases": ("biases-5f7fd646", "892de64b6091"),
+    "hotels": ("hotels-dda79ce8", "345489a87621"),
     "listing": ("listing-0da69ec7", "3ef01ee15310"),
     "modality": ("modality-a2b1bc84", "a2850f2d3dc4"),
     "nudges-mr": ("nudges-mr-077c4115", "b254c9e4baf8"),
@@ -25,7 +25,7 @@ IDS = {
     "sensitivity": ("sensitivity-f42166c0", "5c7373b71251"),
     "trios": ("trios-ec7f4b73", "6ccc0e8ef898"),
     "visual": ("visual-f30d79d8", "f7c3d81644a9"),
-    "wtp": ("wtp-5f81d129", "5354443750b0"),
+    "wtp": ("wtp-fbc74458", "5354443750b0"),
 }
 """Of each shipped experiment the run's id, and a digest of the ids of its first forty trials."""
 
