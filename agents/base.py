@@ -14,7 +14,7 @@ from typing import Any, Final, NotRequired, Protocol, Self, TypedDict, runtime_c
 
 from environments.actions import Action
 from environments.observation import Observation, storable
-from interventions.cards.reply import Ending
+from interventions.cards.reply import ENDED, Ending
 
 SIMULATED: Final = "simulated"
 COMMAND: Final = "command"
@@ -129,8 +129,8 @@ class Reply:
     """The text of an answer, and how it ended; `call` is the request where a provider was asked."""
 
     text: str
-    ending: Ending
-    call: Call | None
+    ending: Ending = ENDED
+    call: Call | None = None
 
     @property
     def raw(self) -> str:

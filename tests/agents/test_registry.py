@@ -28,7 +28,7 @@ class Waiter:
 
 class Parrot:
     async def answer(self, messages, *, temperature, max_tokens, schema=None):
-        return Reply(messages[-1]["content"], False, None)
+        return Reply(messages[-1]["content"])
 
 def make(argument, *, seed):
     return Waiter(argument, seed)

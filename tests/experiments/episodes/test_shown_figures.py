@@ -146,7 +146,8 @@ def test_the_stored_figures_are_those_of_the_pages(seed: int) -> None:
             stale = "".join(
                 each._replace(cents=777).card() for each in own if not treatments and each != ware
             )
-            passed_on(session, f"{SHOP}{ware.key}.html?v=1", ware._replace(cents=555).page())
+            if not treatments:  # a changed price would follow it, as that of a variant
+                passed_on(session, f"{SHOP}{ware.key}.html?v=1", ware._replace(cents=555).page())
             passed_on(session, f"{SHOP}{ware.key}.html", ware.page(stale))
     found = shown_figures([*truth], session, [], in_lists=in_list)
     for ware in own:

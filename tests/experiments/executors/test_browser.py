@@ -121,7 +121,7 @@ async def test_only_so_many_trials_are_passed_over_during_an_outage(
             asked.append(len(read))
             if len(asked) <= setup.slots:
                 raise ProviderError("down")
-            return Reply("A", False, None)
+            return Reply("A")
 
     def trials() -> Any:
         for trial in setup.design.trials(["openai:small"]):

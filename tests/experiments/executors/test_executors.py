@@ -47,7 +47,7 @@ class Mortal:
     async def answer(self, messages, *, temperature, max_tokens, schema=None):
         if self.is_doomed():
             os.kill(os.getpid(), signal.SIGKILL)
-        return Reply("A", False, None)
+        return Reply("A")
 
 def make(argument, *, seed):
     return Mortal(argument, seed)

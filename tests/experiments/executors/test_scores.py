@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import sqlalchemy as sql
 from rich.console import Console
 
 from agents.base import ProviderError
@@ -18,8 +17,6 @@ from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.executors.scores import BATCH, BatchingScorer
-from experiments.records import tables
-from experiments.records.store import Records
 from experiments.records.tidy_tables import score_table, write_table
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
@@ -181,17 +178,6 @@ async def test_who_stops_waiting_does_not_stop_the_others() -> None:
     slow.set()
     assert [score.logprob for score in (await other)[0]] == [pytest.approx(-2.02), pytest.approx(-1.02)]
     await together.close()
-
-
-def test_an_older_database_gets_the_tables(tmp_path: Path) -> None:
-    records = Records(f"sqlite:///{tmp_path}/t.db")
-    with records.writing() as connection:
-        for table in (tables.prompts, tables.scores):
-            table.drop(connection)
-        connection.execute(tables.schema.update().values(version=2))
-    records.close()
-    inspected = sql.inspect(Records(f"sqlite:///{tmp_path}/t.db").engine)
-    assert {"prompts", "scores"} <= set(inspected.get_table_names())
 
 
 @pytest.fixture(scope="module")
