@@ -167,7 +167,8 @@ def _readings(records: Records, run: str, frame: pd.DataFrame) -> "pd.Series[str
     """How the last answer of each row's trial was read; empty where none was, nor was one invalid."""
     query = sql.select(answers.c.trial, answers.c.rule).where(answers.c.run == run).order_by(answers.c.number)
     rules = _read(records, query).drop_duplicates("trial", keep="last").set_index("trial")["rule"]
-    invalid = frame["reason"].str.extract(r"^(invalid) answer(: \w+)").fillna("").agg("".join, axis=1)
+    said = frame["reason"].str.extract(r"^(invalid) answer(: \w+)").fillna("")
+    invalid = said[0] + said[1]
     return invalid.where(invalid != "", frame["trial"].map(rules).fillna(""))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 UNDISTURBED: Final = Path(__file__).with_name("undisturbed.js").read_text(encoding="utf-8")
 """A function that scripts share: it reads with the browser's own functions, whatever a page has replaced."""
 _KEPT: Final = (
-    "Array", "Boolean", "Document", "Map", "Math", "Node", "NodeFilter", "Number", "Object",
+    "Array", "Boolean", "CSSStyleSheet", "Document", "Map", "Math", "Node", "NodeFilter", "Number", "Object",
     "OffscreenCanvas", "Reflect", "Set", "URL", "WeakMap", "clearTimeout", "getComputedStyle", "navigator",
     "parseFloat", "self", "setTimeout",
 )  # fmt: skip

@@ -51,6 +51,18 @@ def runs(process: int) -> bool:
         return False
 
 
+def run_folder(folder: Path) -> Path:
+    """A folder of a run, which programs never see, beside the files that they may write."""
+    (own := folder / "run").mkdir()
+    return own
+
+
+def programs_at(folder: Path) -> list[psutil.Process]:
+    """The programs that run, without their keepers, and name a file of a folder."""
+    lines = [(each, each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])]
+    return [each for each, line in lines if len(line) <= 3 and str(folder) in " ".join(line)]
+
+
 def rows(folder: Path, query: str) -> list[dict[str, Any]]:
     with sqlite3.connect(folder / "t.db") as connection:
         connection.row_factory = sqlite3.Row
@@ -170,14 +182,16 @@ if __name__ == "__main__":
 
 
 KEPT = """\
-import json, os, socket, sys, time
+import json, socket, sys, time, uuid
 from buyer import buy
+
+mine = uuid.uuid4()  # in a namespace of processes, each is the second
 
 last = None
 for line in sys.stdin:
     told = json.loads(line)
     with open("trials", "a") as notes:
-        print(told["trial"], os.getpid(), told["proxy"], file=notes)
+        print(told["trial"], mine, told["proxy"], file=notes)
     number = len(open("trials").readlines())
     if last:
         before, connection = last
@@ -205,7 +219,7 @@ def test_a_program_that_is_kept(tmp_path: Path) -> None:
     """It has many trials, until one ends without its word; each has a port and an output of its own."""
     (tmp_path / "buyer.py").write_text(BUYER)
     (tmp_path / "kept.py").write_text(KEPT)
-    ended = run(tmp_path, f"kept:{sys.executable} kept.py", "--slots", "1", "--limit", "7")
+    ended = run(tmp_path, f"kept:{sys.executable} {tmp_path}/kept.py", "--slots", "1", "--limit", "7")
     notes = [line.split() for line in (tmp_path / "trials").read_text().splitlines()]
     trials = {row["trial"]: row for row in rows(tmp_path, "SELECT * FROM trials")}
     ends = [(trials[trial]["outcome"], trials[trial]["reason"]) for trial, _, _ in notes]
@@ -227,7 +241,7 @@ def test_a_program_that_is_kept(tmp_path: Path) -> None:
     assert told == [1, 2, 3, 0, 5, 0, 7]
     outputs = [row["trial"] for row in rows(tmp_path, "SELECT trial FROM output WHERE text LIKE '%usage%'")]
     assert len(outputs) == 5
-    assert not any(runs(int(program)) for program in programs)
+    assert not programs_at(tmp_path)
 
 
 @pytest.mark.slow
@@ -236,24 +250,24 @@ async def test_kept_programs_make_room_for_others(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("SOUK_PROGRAM_FILES", str(tmp_path))
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     (tmp_path / "p.py").write_text(
-        "import json, os, sys\n"
+        "import json, sys, uuid\n"
+        "mine = uuid.uuid4()\n"
         "for line in sys.stdin:\n"
-        "    open(sys.argv[1], 'a').write(f'{os.getpid()} ')\n"
+        "    open(sys.argv[1], 'a').write(f'{mine} ')\n"
         "    print(json.dumps({'done': json.loads(line)['trial']}), flush=True)\n"
     )
     design = load_design(str(tmp_path / "e.yaml"))
     names = [f"kept:{sys.executable} {tmp_path / 'p.py'} {tmp_path / name}" for name in "ab"]
     trials = [trial for name in names for trial in islice(design.trials([name]), 2)]
-    async with open_executor(Setup(design, tmp_path, None, 4, programs=1)) as executor:
+    async with open_executor(Setup(design, run_folder(tmp_path), None, 4, programs=1)) as executor:
         for trial in (trials[0], trials[1], trials[2], trials[3], trials[0]):
             record = await executor.run(Attempt(trial, 1, Start.now()))
-            assert record.trial.outcome == "no_choice"
-            mine = [each for each in psutil.process_iter(["cmdline"]) if names[0][5:] in str(each.info)]
-            assert len(mine) <= 1
+            assert record.trial.outcome == "no_choice", record.trial.reason
+            assert len(programs_at(tmp_path)) == 1
     a, b = ((tmp_path / name).read_text().split() for name in "ab")
     assert a[0] == a[1] != a[2]
     assert b[0] == b[1]
-    assert not any(runs(int(program)) for program in (*a, *b))
+    assert not programs_at(tmp_path)
 
 
 @pytest.mark.slow
@@ -324,7 +338,7 @@ async def test_no_more_programs_are_there_than_said(tmp_path: Path, monkeypatch:
     design = load_design(str(tmp_path / "e.yaml"))
     name = f"command:{sys.executable} {tmp_path / 'p.py'} {tmp_path / 'notes'}"
     trials = list(islice(design.trials([name]), 3))
-    async with open_executor(Setup(design, tmp_path, None, 4, programs=1)) as executor:
+    async with open_executor(Setup(design, run_folder(tmp_path), None, 4, programs=1)) as executor:
         await asyncio.gather(*(executor.run(Attempt(trial, 1, Start.now())) for trial in trials))
     assert (tmp_path / "notes").read_text().split() == ["begin", "end"] * 3
 

@@ -99,7 +99,7 @@ def test_a_trial_can_be_read_step_by_step(stored: Records) -> None:
     nudged = a_record("t5")
     nudged.options[1]["nudged"] = 1
     steps = [{**nudged.steps[0], "step": step, "action": f"click({step})"} for step in (1, 0)]
-    texts = {"card": "c", "text": "", "reason": ""}
+    texts = {"card": "c", "text": "", "reason": "", "rule": "letter"}
     answers = [{"number": number, "value": value, **texts} for number, value in ((1, None), (0, "A"))]
     stored.save(replace(nudged, steps=steps, answers=answers))
     assert [step["action"] for step in steps_of(stored, "r-1", "t5")] == ["click(0)", "click(1)"]

@@ -49,7 +49,9 @@ async def test_what_ends_together_is_one_transaction(records: Records) -> None:
 async def test_what_is_kept_of_the_steps(records: Records, trace: Trace, steps: int, pages: int) -> None:
     writer = Writer(records, trace)
     record = a_record("t1")
-    record.answers.append({"number": 0, "card": "c", "text": "A", "value": "A", "reason": ""})
+    record.answers.append(
+        {"number": 0, "card": "c", "text": "A", "value": "A", "reason": "", "rule": "letter"}
+    )
     await writer.store(record)
     await writer.close()
     assert [count(records, table) for table in (tables.steps, tables.artifacts)] == [steps, pages]
