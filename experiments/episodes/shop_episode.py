@@ -14,6 +14,7 @@ from agents.computer.options import DEFAULT
 from agents.registry import make_agent
 from environments.actions import Action
 from environments.episode import Episode, Look
+from environments.page_errors import count_errors
 from environments.pointer import Hit
 from environments.stops import guard, stops_of
 from environments.time_limit import NOBODY, Silent
@@ -154,6 +155,7 @@ async def run_episode(
     cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
     wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
     stops = stops_of(design.site.choice)
+    count_errors(context, trajectory.page_errors)
     episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
     async with limited(trajectory, limits.seconds, episode.silent):
         if live:
@@ -364,6 +366,10 @@ def to_record(
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
         calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
         disagreements=[{"number": number, "text": text} for number, text in enumerate(disagreements(shown))],
+        page_errors=[
+            {"number": number, "text": text, "times": times}
+            for number, (text, times) in enumerate(trajectory.page_errors.items())
+        ],
         unchecked=[
             {"number": number, **effect._asdict()}
             for number, effect in enumerate(_readable(unchecked, session, seen))

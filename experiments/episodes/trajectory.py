@@ -3,6 +3,7 @@
 import base64
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class Trajectory:
     times: list[float] = field(default_factory=list)
     hits: list[tuple[Hit, ...]] = field(default_factory=list)
     """What stood at the points of each action; empty where it had none."""
+    page_errors: Counter[str] = field(default_factory=Counter)
+    """How often each error was reported in the console of a page."""
     vain_calls: tuple[Call, ...] = ()
     """The requests to a provider that brought no decision."""
     vain_checks: tuple[SafetyCheck, ...] = ()

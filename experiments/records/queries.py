@@ -9,7 +9,17 @@ import sqlalchemy as sql
 from experiments.records.page_figures import COMPARED
 from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
-from experiments.records.tables import answers, calls, control, hits, options, runs, steps, trials
+from experiments.records.tables import (
+    answers,
+    calls,
+    control,
+    hits,
+    options,
+    page_errors,
+    runs,
+    steps,
+    trials,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +107,18 @@ def figures_of_options(records: Records, run: str) -> tuple[list[Row], list[tupl
     with records.reading() as connection:
         rows = connection.execute(compared.order_by(options.c.option)).mappings()
         return [dict(row) for row in rows], [(why or "", n) for why, n in connection.execute(unread)]
+
+
+def trials_with_page_errors(records: Records, run: str) -> list[tuple[str, str, int]]:
+    """Return each error of pages with a condition, and how many of its trials had it."""
+    here = (page_errors.c.run == trials.c.run) & (page_errors.c.trial == trials.c.trial)
+    by = (page_errors.c.text, trials.c.condition)
+    query = sql.select(*by, sql.func.count(trials.c.trial.distinct())).join_from(trials, page_errors, here)
+    with records.reading() as connection:
+        return [
+            tuple(row)
+            for row in connection.execute(query.where(trials.c.run == run).group_by(*by).order_by(*by))
+        ]
 
 
 def partly_opened(records: Records, run: str) -> int:

@@ -95,6 +95,7 @@ class TrialRecord:
     receipts: list[Row] = field(default_factory=list)
     calls: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
+    page_errors: list[Row] = field(default_factory=list)
     unchecked: list[Row] = field(default_factory=list)
     on_screen: list[Row] = field(default_factory=list)
     output: list[Row] = field(default_factory=list)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sql
 
 from experiments.records.seals import Rows, kept_columns
-from experiments.records.tables import disagreements, hits, on_screen, steps
+from experiments.records.tables import disagreements, hits, on_screen, page_errors, steps
 
 OWN_WORDS: Final = ("agent", "reason", "model", "error")
 """Columns that may name a file of the machine on which the run was made."""
@@ -17,7 +17,7 @@ OWN_WORDS: Final = ("agent", "reason", "model", "error")
 PAGES: Final = ("step", "url", "observation")
 """Of the steps: the page that was seen, by its address and its hash, and no words of the agent."""
 
-_LEFT_OUT: Final = frozenset({disagreements, on_screen, hits})
+_LEFT_OUT: Final = frozenset({disagreements, on_screen, hits, page_errors})
 _ABSOLUTE: Final = re.compile(r"(?<![^\s'\"(=:])(?:/|[A-Za-z]:\\)(?:[^/\\\s'\"]+[/\\])+")
 
 Shown = dict[str, list[dict[str, Any]]]

@@ -180,6 +180,14 @@ answers = _of_trial(
 `rule`: by which a valid one was read.
 """
 
+page_errors = _of_trial(
+    "page_errors",
+    sql.Column("text", Text, nullable=False),
+    sql.Column("times", sql.Integer, nullable=False),
+    key="number",
+)
+"""Errors in the console of the pages of one trial."""
+
 disagreements = _of_trial("disagreements", sql.Column("text", Text, nullable=False), key="number")
 """Lines on pages of one trial that show a product with different prices, ratings or numbers of reviews."""
 

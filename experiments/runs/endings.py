@@ -1,12 +1,12 @@
 """Say at the end of a run what its trials lack: choices, with the most likely cause, and figures."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from experiments.episodes.shop_episode import IN_VAIN
 from experiments.records.page_figures import differences, unread_notes
-from experiments.records.queries import cells, figures_of_options, first_ended
+from experiments.records.queries import cells, figures_of_options, first_ended, trials_with_page_errors
 from experiments.records.store import Records
 
 _ADVICE: Final = {
@@ -37,6 +37,26 @@ def figure_notes(records: Records, run: str) -> list[str]:
     """Say where a run's catalogue differs from the pages, and which displayed figures are not known."""
     rows, unread = figures_of_options(records, run)
     return differences(rows) + unread_notes(unread)
+
+
+def page_error_notes(records: Records, run: str) -> Iterator[str]:
+    """Yield a line for each error of pages that most trials of a condition have, and none of another."""
+    of_all = Counter[str]()
+    for cell in cells(records, run):
+        of_all[cell.condition] += cell.trials
+    found = defaultdict[str, dict[str, int]](dict)
+    for text, condition, number in trials_with_page_errors(records, run):
+        found[text][condition] = number
+    for text, by in found.items():
+        without = sorted(of_all.keys() - by.keys())
+        if without and any(2 * number >= of_all[each] for each, number in by.items()):
+            those = ", ".join(
+                f"{number:,} of {of_all[each]:,} trials of {each}" for each, number in by.items()
+            )
+            yield (
+                f"in {those} and in none of {', '.join(without)} a page reports the error {text!r} in its "
+                "console: the shop's own scripts can tell these conditions apart, and may draw them otherwise"
+            )
 
 
 def _line(records: Records, run: str, outcome: str, number: int, total: int) -> str:

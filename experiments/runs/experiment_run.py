@@ -37,7 +37,7 @@ from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
-from experiments.runs.endings import ending_complaints, figure_notes
+from experiments.runs.endings import ending_complaints, figure_notes, page_error_notes
 from experiments.runs.stopping import saved_text, stop_line, stopping_watch
 from interventions.errors import UserError
 from proxy.trust import bundle
@@ -369,6 +369,7 @@ class ExperimentRun:
             said = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items()))
             yield f"{agent}: {reasons.total():,} of its trials ended with an invalid answer: {said}"
         yield from figure_notes(self.records, self.design.run_id)
+        yield from page_error_notes(self.records, self.design.run_id)
         for asked, answered in answering(self.records, self.design.run_id):
             if not is_version(answered, asked):
                 yield f"{asked} was asked, and its provider says that {answered} has answered"

@@ -409,3 +409,26 @@ def test_a_catalogue_of_another_shop_is_refused_in_the_embedded_one(tmp_path: Pa
     assert "options: 2 of 2 products are not in the embedded shop, as " in ended.err
     assert "name the shop of the catalogue (environment: https://...)" in ended.err
     assert ended.err.count("\n") < 12 and "agent_limit" not in ended.err
+
+
+HYDRATES = """
+const SENT = ["page-title-wrapper product", "product-info-main", "", ""];
+console.error("an error in all conditions at " + location.href);
+if ([...document.querySelector("main").children].some((each, at) => each.className !== SENT[at])) {
+  reportError(new Error("Hydration failed; visit https://shop.test/errors?text=" + Math.random()));
+}
+"""
+
+
+@pytest.mark.browser
+async def test_errors_that_only_treated_pages_report_are_told(tmp_path: Path) -> None:
+    """Scripts that compare the page with what they know see the edit, and say so in the console."""
+    shop = ForeignShop(script=HYDRATES)
+    ended = await run(tmp_path, shop, limit=6, page="products/${key}")
+    assert ended.status == 0, ended.err
+    (told,) = [line for line in ended.err.splitlines() if "in its console" in line]
+    assert told.startswith("in 4 of 4 trials of nudged and in none of control a page reports the error ")
+    assert "'Hydration failed; visit https://shop.test/errors'" in told
+    by = "SELECT condition, count(DISTINCT trial) FROM page_errors JOIN trials USING (run, trial) WHERE text "
+    assert query(tmp_path, f"{by} LIKE 'an error in all%' GROUP BY 1") == [("control", 2), ("nudged", 4)]
+    assert query(tmp_path, f"{by} LIKE '%Hydration%' GROUP BY 1") == [("nudged", 4)]
