@@ -14,6 +14,9 @@
   const LINE_FIRST = /^(pre|listing|textarea)$/;
   const NOT_ITS_OWN = /^bid$|^browsergym_|["'<>/=\s]/; // what those who look leave in the page, or cannot be written
   const MOST_ROUNDS = 20;
+  // What pages have that React takes over as the server has drawn them; this is waited for in steps of 20 ms.
+  const SERVED = ["__next_f", "__NEXT_DATA__", "___gatsby", "__remixContext", "__reactRouterContext"];
+  const MOST_WAITS = 250;
   const Request = XMLHttpRequest;
   const { open, send } = Request.prototype;
   const { get: answerOf } = Object.getOwnPropertyDescriptor(Request.prototype, "responseText");
@@ -38,7 +41,8 @@
   let texts = new Map(), values = new Map(), lists = new Map();
   let added = new Set(), removed = new Map();
   // What the elements at the places were when last asked, those that may be others since, and what is wrong
-  let known = [], drawn = new Map(), undone = false, spoilt = false, answer = "", late = 0, rounds = 0, ended = "";
+  let known = [], drawn = new Map(), undone = false, spoilt = false, answer = "", ended = "";
+  let late = 0, rounds = 0, waits = 0;
   const dirty = new Set();
   const roots = [document];
 
@@ -259,13 +263,24 @@
     known = places();
     for (const node of find(all)) if (!drawn.get(node)) drawn.set(node, write(node));
   };
+  // React compares a page that the server has drawn with its data, and reports what differs. So the first edit
+  // comes after that: React then keeps a property of its own at each element.
+  const isTakenOver = () => waits > MOST_WAITS || !SERVED.some((name) => name in self) ||
+    find(all).every((node) => Object.keys(node).some((name) => name.startsWith("__react")));
   const look = (records, isLate = false) => {
     if (ended) return;
     try {
       undisturbedly(() => {
         note(records);
         note(observer.takeRecords());
-        if (document.readyState !== "loading" && (isLate || isNews())) round(isLate);
+        if (document.readyState !== "loading" && (isLate || isNews())) {
+          if (veil.disabled || isTakenOver()) round(isLate);
+          else {
+            waits += 1;
+            clearTimeout(late);
+            late = setTimeout(look, 20, [], isLate);
+          }
+        }
         observer.takeRecords();
       });
     } catch (cause) {

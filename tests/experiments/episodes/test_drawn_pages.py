@@ -137,6 +137,28 @@ async def test_a_choice_counts_only_where_the_edits_were_seen(
                 assert NUDGE not in glance.text and "$1,249.00" in glance.text, glance
 
 
+TAKES_OVER = """
+self.__next_f = [];
+setTimeout(async () => {
+  const main = document.querySelector("main"), own = document.createElement("div");
+  own.innerHTML = product(await load(`/api/lamps/${slug()}`));
+  const [sent, drawn] = [main, own].map((each) => each.textContent.replace(/\\s/g, ""));
+  if (sent !== drawn) {
+    main.replaceWith(own.firstChild);
+    reportError(new Error("Hydration failed"));
+  }
+  for (const each of document.querySelectorAll("*")) each.__reactFiber$1 = {};
+}, 300);"""
+
+
+async def test_edits_wait_until_react_has_taken_the_page_over(stage: Stage) -> None:
+    """It compares what the server has sent with its data, and would report an edit as an error."""
+    shop = DrawnShop("hydrated", script=TAKES_OVER)
+    trajectory, _ = await carry_out(stage, shop, Reader, site=SITE, edits=EDITS)
+    assert trajectory.outcome == "choice", trajectory.reason
+    assert not [text for text in trajectory.page_errors if "Hydration" in text]
+
+
 PRICE = [{"set_price": 949}]
 
 
