@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -33,7 +33,11 @@ def plain(text: str) -> str:
 
 
 class PlainConsole(Console):
-    """A console that writes no control characters but its own."""
+    """A console that writes no control characters but its own, and what `:M:` says as it is."""
+
+    def __init__(self, **how: Any) -> None:
+        """Make a console of Rich's."""
+        super().__init__(emoji=False, **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Yield the segments of what is printed, without control characters."""

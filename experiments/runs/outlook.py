@@ -152,7 +152,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
 def print_outlook(console: Console, found: dict[str, Any]) -> None:
     """Print the whole outlook for people."""
     for line in _lines(found):
-        console.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     table = new_table(
         "What it may take", "agent", "trials", "requests", "tokens in", "tokens out", "USD", "time"
     )
@@ -168,7 +168,6 @@ def print_outlook(console: Console, found: dict[str, Any]) -> None:
             style="dim",
             highlight=False,
             markup=False,
-            emoji=False,
             soft_wrap=True,
         )
 

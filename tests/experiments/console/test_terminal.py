@@ -2,10 +2,12 @@
 
 import logging
 import sys
+from collections.abc import Callable
 
 import pytest
+from rich.console import Console
 
-from experiments.console.terminal import PlainFormatter
+from experiments.console.terminal import PlainFormatter, stderr_console, stdout_console
 
 
 def logged() -> str:
@@ -28,3 +30,11 @@ def test_a_failure_that_a_library_logs(level: int, lines: int) -> None:
     assert first == "ERROR x: it failed"
     assert rest[-1] == "OSError: [Errno 24] Too many open files\\u001b[2J"
     assert len([first, *rest]) == lines
+
+
+@pytest.mark.parametrize("console", [stdout_console, stderr_console])
+def test_the_name_of_an_agent_stays_as_it_is(
+    console: Callable[[], Console], capsys: pytest.CaptureFixture[str]
+) -> None:
+    console().print("compatible:M: 3 trials", markup=False)
+    assert "compatible:M: 3 trials" in "".join(capsys.readouterr())
