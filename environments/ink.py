@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from environments.closed_trees import Talk
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 INK: Final = (Path(__file__).parent / "ink.js").read_text(encoding="utf-8")
 WORLD: Final = "souk"
@@ -40,6 +43,8 @@ _LINEAR: Final = np.array(
 _WEIGHTS: Final = np.array([0.2126, 0.7152, 0.0722], dtype=np.float32)
 
 Pixels = NDArray[np.uint8]
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom, in pixels of a picture."""
 Lines = Sequence[Sequence[float]]
 """The boxes of a text's lines: left, top, right, bottom."""
 
@@ -94,60 +99,63 @@ def read_ink(bare: Bare, picture: bytes) -> Talk:
     Raises:
         InkMoved: the page has another size than before.
     """
-    there, without = _pixels(picture), [_pixels(each) for each in bare.pictures]
-    if any(each.shape != there.shape for each in without):
+    from PIL import ImageChops  # noqa: PLC0415 (only where pictures are sent)
+
+    there, without = _image(picture), [_image(each) for each in bare.pictures]
+    if any(each.size != there.size for each in without):
         raise InkMoved
-    still = None
-    if any(_has_moved(there, each, bare, group) for group, each in enumerate(without)):
-        again = _pixels(base64.b64decode((yield "Page.captureScreenshot", _CAPTURE)["data"]))
-        still = (
-            (there == again).all(axis=2) if again.shape == there.shape else np.zeros(there.shape[:2], bool)
-        )
+    moving = None
+    if any(_has_moved(ImageChops.difference(there, each), bare, at) for at, each in enumerate(without)):
+        again = _image(base64.b64decode((yield "Page.captureScreenshot", _CAPTURE)["data"]))
+        if again.size != there.size:
+            raise InkMoved
+        moving = ImageChops.difference(there, again)
     return [
-        contrast(there, without[group], lines, still, text=text) if group < len(without) else None
+        contrast(there, without[group], lines, moving, text=text) if group < len(without) else None
         for lines, text, group in zip(bare.boxes, bare.texts, bare.groups, strict=True)
     ]
 
 
 def contrast(
-    there: Pixels, bare: Pixels, lines: Lines, still: NDArray[np.bool_] | None, *, text: bool
+    there: "Image", bare: "Image", lines: Lines, moving: "Image | None", *, text: bool
 ) -> float | None:
     """Return the contrast (WCAG 2, 1 to 21) of a text's ink with its ground; None: it is illegible.
 
-    there, bare: a picture with its ink and one without (height x width x RGBA). still: the pixels that only
-    ink changes; None: all of them.
+    there, bare: a picture with its ink and one without. moving: a picture that is not black where more than
+    ink changes; None: only ink does.
     """
     found = []
     for line in lines:
         along = int(line[3] - line[1] <= line[2] - line[0])
         # What is drawn under or through a text is no letter: only steps along the line count.
         axes = (along,) if text else (0, 1)
-        for at in _pieces(line, there.shape):
-            found.append(_edges(there[at], bare[at], None if still is None else still[at], axes))
+        for box in _pieces(line, *there.size):
+            still = None if moving is None else np.asarray(~_part(moving, box).any(axis=2))
+            found.append(_edges(_part(there, box), _part(bare, box), still, axes))
     legible = [highest for share, highest in found if share >= _SHARE]
     if not found or len(legible) < _LEGIBLE * len(found):
         return None
     return round(math.exp(max(legible)), 2)
 
 
-def _pieces(line: Sequence[float], shape: tuple[int, ...]) -> list[tuple[slice, slice]]:
+def _pieces(line: Sequence[float], width: int, height: int) -> list[Box]:
     """The parts of a picture in which a line stands, each about as long as the line is high."""
     left, top, right, bottom = line
     inset = 0.12 * min(right - left, bottom - top)
-    x0, x1 = max(round(left), 0), min(round(right), shape[1])
-    y0, y1 = max(round(top), 0), min(round(bottom), shape[0])
+    x0, x1 = max(round(left), 0), min(round(right), width)
+    y0, y1 = max(round(top), 0), min(round(bottom), height)
     if bottom - top <= right - left:
-        y0, y1 = max(round(top + inset), 0), min(round(bottom - 1.8 * inset), shape[0])
+        y0, y1 = max(round(top + inset), 0), min(round(bottom - 1.8 * inset), height)
     else:
-        x0, x1 = max(round(left + inset), 0), min(round(right - inset), shape[1])
+        x0, x1 = max(round(left + inset), 0), min(round(right - inset), width)
     if x1 - x0 < _SMALLEST or y1 - y0 < _SMALLEST:
         return []
     long, short = max(right - left, bottom - top), max(min(right - left, bottom - top), 1.0)
     count = max(1, min(round(long / short), 200))
     across = right - left >= bottom - top
-    ends = np.linspace(x0 if across else y0, x1 if across else y1, count + 1).round().astype(int)
-    parts = [slice(a, b) for a, b in pairwise(ends) if b - a >= _SMALLEST]
-    return [(slice(y0, y1), part) if across else (part, slice(x0, x1)) for part in parts]
+    ends = np.linspace(x0 if across else y0, x1 if across else y1, count + 1).round().astype(int).tolist()
+    parts = [(a, b) for a, b in pairwise(ends) if b - a >= _SMALLEST]
+    return [(a, y0, b, y1) if across else (x0, a, x1, b) for a, b in parts]
 
 
 def _edges(
@@ -156,8 +164,8 @@ def _edges(
     """The share of pixels at the edges of strokes of ink, and the logarithm of the ink's highest contrast."""
     if (there == bare).all():
         return 0.0, 0.0
-    light = np.log(_LINEAR[there[..., :3]] @ _WEIGHTS + 0.05)
-    ink = np.abs(light - np.log(_LINEAR[bare[..., :3]] @ _WEIGHTS + 0.05))
+    light = np.log(_LINEAR[there] @ _WEIGHTS + 0.05)
+    ink = np.abs(light - np.log(_LINEAR[bare] @ _WEIGHTS + 0.05))
     if still is not None:
         ink = np.where(still, ink, 0)
     step = max(1, min(there.shape[:2]) // 12)
@@ -172,26 +180,28 @@ def _edges(
     return float(at_edge.mean()), float(ink.max())
 
 
-def _has_moved(there: Pixels, without: Pixels, bare: Bare, group: int) -> bool:
-    """Whether more than the ink of a group has changed from one picture to the other."""
-    changed = _changed(there, without)
+def _has_moved(changed: "Image", bare: Bare, group: int) -> bool:
+    """Whether more than the ink of a group has changed; `changed` is black where nothing has."""
     for lines, its in zip(bare.boxes, bare.groups, strict=True):
         for left, top, right, bottom in lines if its == group else ():
             reach = (bottom - top) / 2
-            rows = slice(max(round(top - reach), 0), max(round(bottom + reach), 0))
-            box = changed[rows, max(round(left - reach), 0) : max(round(right + reach), 0)]
-            if box.size and box.mean() > _MOVED:
+            outer = (left - reach, top - reach, right + reach, bottom + reach)
+            box = tuple(max(round(side), 0) for side in outer)
+            box = (box[0], box[1], min(box[2], changed.width), min(box[3], changed.height))
+            if box[0] >= box[2] or box[1] >= box[3]:
+                continue
+            if _part(changed, box).any(axis=2).mean() > _MOVED:
                 return True
-            box[:] = False
-    return bool(changed.any())
+            changed.paste((0, 0, 0), box)
+    return changed.getbbox() is not None
 
 
-def _changed(one: Pixels, other: Pixels) -> NDArray[np.bool_]:
-    """Which pixels of two pictures differ: the four bytes of each are compared as one number."""
-    return np.asarray(one.view(np.uint32)[..., 0] != other.view(np.uint32)[..., 0])
+def _part(image: "Image", box: Box) -> Pixels:
+    return np.asarray(image.crop(box))
 
 
-def _pixels(png: bytes) -> Pixels:
-    from PIL import Image  # noqa: PLC0415 (only where pictures are sent)
+def _image(png: bytes) -> "Image":
+    from PIL import Image as images  # noqa: PLC0415 (only where pictures are sent)
 
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
+    image: Image = images.open(io.BytesIO(png))
+    return image if image.mode == "RGB" else image.convert("RGB")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -177,11 +178,15 @@ async def _pictured(
         for _ in range(PICTURES):
             picture = await (take_part(page, part) if part else take_picture(page))
             with suppress(InkMoved):
-                is_asked = before["inks"] and not part
+                same = blake2b(picture + repr([part, *map(before.get, (*_STILL, "inks"))]).encode()).digest()
+                inks = _known_inks.get(same)
+                is_asked = inks is None and before["inks"] and not part
                 bare = await _held(take_bare(world, before["inks"]), session) if is_asked else []
                 after = await _read(page, view, stops, wanted)
                 if all(before.get(name) == after.get(name) for name in _STILL):
-                    inks = [each for it in bare for each in await _held(read_ink(it, picture), session)]
+                    if inks is None:
+                        inks = [each for it in bare for each in await _held(read_ink(it, picture), session)]
+                        _remember(same, inks)
                     return after, picture, inks_of(after, inks)
                 before = after
                 continue
@@ -190,6 +195,16 @@ async def _pictured(
     finally:
         with suppress(PlaywrightError):
             await session.detach()
+
+
+_known_inks: Final[dict[bytes, list[float | None]]] = {}
+"""What could be read in pictures that were seen before, by their bytes and what stands where in them."""
+
+
+def _remember(same: bytes, inks: list[float | None]) -> None:
+    if len(_known_inks) >= _MOST_KNOWN:
+        _known_inks.clear()
+    _known_inks[same] = inks
 
 
 def _uncovered(standing: Standing, labels: Sequence[Box]) -> Standing:
@@ -410,6 +425,7 @@ def _is_on_screen(found: Any) -> bool:
     return False
 
 
+_MOST_KNOWN: Final = 10_000
 _STILL: Final = ("found", "cards", "marked", "drawn", "url", "stop")
 """What has to be the same before a picture is taken and after."""
 _UNDER: Final = "covered by a mark"
