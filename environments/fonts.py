@@ -14,40 +14,12 @@ from xml.sax.saxutils import escape
 
 from playwright.async_api import BrowserContext
 
+from interventions.data_file import read_data
 from interventions.errors import UserError
 
 SANS: Final = "DejaVu Sans"
 SERIF: Final = "DejaVu Serif"
 MONO: Final = "DejaVu Sans Mono"
-
-FAMILIES: Final[Mapping[str, str]] = {
-    SANS: (
-        "sans-serif, sans, system-ui, ui-sans-serif, ui-rounded, -apple-system, BlinkMacSystemFont, cursive, "
-        "fantasy, Script, Impact, Comic Sans MS, Arial, Arial Black, Arial Narrow, Helvetica, Helvetica Neue,"
-        " Verdana, Tahoma, Geneva, Trebuchet MS, Lucida Grande, Lucida Sans Unicode, Calibri, Segoe UI, "
-        "Futura, Gill Sans, Century Gothic, Open Sans, Roboto, Lato, Montserrat, Inter, Poppins, Raleway, "
-        "Nunito, Source Sans Pro, PT Sans, Fira Sans, Ubuntu, Cantarell, Oxygen, Noto Sans, Droid Sans, "
-        "Liberation Sans, Bitstream Vera Sans"
-    ),
-    SERIF: (
-        "serif, ui-serif, math, Latin Modern Math, Times, Times New Roman, Georgia, Garamond, Palatino, "
-        "Palatino Linotype, Book Antiqua, Baskerville, Cambria, Charter, Didot, Merriweather, Playfair "
-        "Display, Lora, PT Serif, Roboto Slab, Noto Serif, Droid Serif, Liberation Serif, Bitstream Vera "
-        "Serif"
-    ),
-    MONO: (
-        "monospace, mono, ui-monospace, Courier, Courier New, Consolas, Menlo, Monaco, SFMono-Regular, "
-        "Andale Mono, Lucida Console, Cascadia Code, Source Code Pro, Roboto Mono, Fira Code, Fira Mono, "
-        "Ubuntu Mono, Noto Sans Mono, Droid Sans Mono, Liberation Mono, Bitstream Vera Sans Mono"
-    ),
-}
-"""By the family that stands for them, the generic families and those that pages usually name."""
-
-OTHER_SCRIPTS: Final = (
-    "am as bn bo brx chr doi dv dz gu hi ii ja km kn ko kok ks lah mai ml mn-cn mni mr my ne or pa sa sat si "
-    "syr ta te th ti-er ti-et tig wal zh-cn zh-hk zh-mo zh-sg zh-tw und-zsye"
-)
-"""The languages, as fontconfig names them, that DejaVu Sans does not write; the last are emoji."""
 
 DRAWING: Final = ("--font-render-hinting=none", "--disable-lcd-text")
 """The switches for how letters are drawn; the headless shell does not ask fontconfig."""
@@ -96,6 +68,12 @@ _DRAWN: Final = (
     ),
     "</match>",
 )
+
+
+def families() -> Mapping[str, str]:
+    """Return the names for which a family stands, separated by commas, by its own name."""
+    told: Mapping[str, str] = read_data(__file__, "fonts.yaml")["families"]
+    return told
 
 
 def pinned(folder: Path) -> dict[str, str]:
@@ -161,14 +139,14 @@ def _lines(files: Iterable[Path]) -> Iterator[str]:
         yield f"<rejectfont>{_pattern('scalable', f'<bool>{each}</bool>')}</rejectfont>"
     for file in files:
         yield f"<acceptfont>{_pattern('file', _string(str(file)))}</acceptfont>"
-    for language in OTHER_SCRIPTS.split():
+    for language in read_data(__file__, "fonts.yaml")["other scripts"].split():
         yield f"<acceptfont>{_pattern('lang', _string(language))}</acceptfont>"
     yield "</selectfont>"
-    for family, names in FAMILIES.items():
+    for family, names in families().items():
         for name in names.split(", "):
             yield _match(_test("eq", name), _named(family))
     # Any other name is that of no font, as on a machine without it: the next of the page's list is taken.
-    yield _match(*(_test("not_eq", family) for family in FAMILIES), _named("not installed"))
+    yield _match(*(_test("not_eq", family) for family in families()), _named("not installed"))
     # For a character that the font of the page lacks no family is named.
     yield _match(f'<edit name="family" mode="append_last">{_string(SANS)}</edit>')
     yield from _DRAWN

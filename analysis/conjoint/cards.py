@@ -28,46 +28,15 @@ PRICES = ("log_price", "price")
 
 INDEPENDENT = "Independent"
 FAMILIES = {
-    "Hilton": (
-        "hilton",
-        "hampton",
-        "doubletree",
-        "embassy suites",
-        "conrad",
-        "homewood",
-        "waldorf",
-        "ink 48",
-    ),
-    "Marriott": (
-        "marriott",
-        "courtyard",
-        "fairfield",
-        "residence inn",
-        "springhill",
-        "moxy",
-        "aloft",
-        "ac hotel",
-        "w new york",
-        "westin",
-        "sheraton",
-        "st. regis",
-        "renaissance",
-        "ritz-carlton",
-        "edition",
-        "lotte",
-    ),
-    "IHG": (
-        "holiday inn",
-        "crowne plaza",
-        "intercontinental",
-        "kimpton",
-        "indigo",
-        "voco",
-        "even hotel",
-        "staybridge",
-    ),
-    "Hyatt": ("hyatt", "andaz", "thompson"),
-    "Wyndham": ("wyndham", "ramada", "days inn", "la quinta", "best western"),
+    family: tuple(names.split(", "))
+    for family, names in {
+        "Hilton": "hilton, hampton, doubletree, embassy suites, conrad, homewood, waldorf, ink 48",
+        "Marriott": "marriott, courtyard, fairfield, residence inn, springhill, moxy, aloft, ac hotel, "
+        "w new york, westin, sheraton, st. regis, renaissance, ritz-carlton, edition, lotte",
+        "IHG": "holiday inn, crowne plaza, intercontinental, kimpton, indigo, voco, even hotel, staybridge",
+        "Hyatt": "hyatt, andaz, thompson",
+        "Wyndham": "wyndham, ramada, days inn, la quinta, best western",
+    }.items()
 }
 """Chain families by words of a hotel's name, for cards without a chain; the first that fits counts."""
 

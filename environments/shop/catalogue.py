@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from environments.shop.departments import LEAF_PATHS, Category, build_tree, slug
-from environments.shop.lexicon import SHELVES, Shelf
+from environments.shop.departments import Category, build_tree, leaf_paths, slug
+from environments.shop.lexicon import Shelf, Unlisted, shelves, unlisted
 from environments.shop.market import MARKETS, percent, price_cents, quantile, ratings, strata
-from environments.shop.unlisted import UNLISTED, Unlisted
 
 SMALLEST_SHELF: Final = 60
 LONGEST_KEY: Final = 200
@@ -31,7 +30,6 @@ _NAME_LENGTHS: Final = (
     (1.0, 196.0),
 )
 """Quantile function of the length of names, in characters."""
-_PATHS: Final = {path[-1]: path for path in LEAF_PATHS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +120,10 @@ def generate(seed: int = 0) -> Catalogue:
     for number, category in enumerate(MARKETS):
         rng = random.Random(seed * _SEED_STEP + number)  # noqa: S311 - reproducible, not secret
         products.extend(_shelf_products(category, seed, 1 + len(products), taken, rng))
-    unlisted = tuple(_unlisted(item, seed, number) for number, item in enumerate(UNLISTED, 1 + len(products)))
-    return Catalogue(seed, tuple(products), build_tree(), unlisted)
+    hidden = enumerate(unlisted().values(), 1 + len(products))
+    return Catalogue(
+        seed, tuple(products), build_tree(), tuple(_unlisted(item, seed, number) for number, item in hidden)
+    )
 
 
 def _unlisted(item: Unlisted, seed: int, product_id: int) -> Product:
@@ -150,7 +150,8 @@ def _shelf_products(
     category: str, seed: int, first_id: int, taken: set[str], rng: random.Random
 ) -> Iterator[Product]:
     """The products of one leaf category; `taken` holds the url keys in use and grows."""
-    shelf, market = SHELVES[category], MARKETS[category]
+    shelf, market = shelves()[category], MARKETS[category]
+    path = next(path for path in leaf_paths() if path[-1] == category)
     n = max(SMALLEST_SHELF, market.size // 4)
     order = rng.sample(range(n), n)
     rated = order[round(n * market.unrated) :]
@@ -175,7 +176,7 @@ def _shelf_products(
             name=name,
             brand=words["brand"],
             category=category,
-            path=_PATHS[category],
+            path=path,
             cents=price_cents(market, price_quantiles[k], rng.random()),
             rating=percent(stars, reviews) if reviews else None,
             reviews=reviews,

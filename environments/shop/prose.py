@@ -4,53 +4,15 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from typing import Final
 
 from environments.shop.catalogue import Product
-from environments.shop.lexicon import SHELVES as LISTED
-from environments.shop.lexicon import Shelf
-from environments.shop.unlisted import UNLISTED
+from environments.shop.lexicon import Shelf, Unlisted, shelves, unlisted
+from interventions.data_file import items, read_data
 
-SHELVES: Final[dict[str, Shelf]] = LISTED | {item.path[-1]: item.shelf for item in UNLISTED}
 _FEATURES: Final = 5
 _LAST_DAY: Final = date(2023, 4, 18)
-
-_AUTHORS: Final = (
-    "Rosa M.", "Theo", "J. Albright", "Kim L.", "Pat", "Noor", "Grandpa Lou", "Dana W.", "S. Okafor", "Mei",
-    "Tomas", "Ellie B.", "Greg from Ohio", "Priya", "H. Lindqvist", "Marta", "Devon", "Quiet Reader",
-    "Ana C.", "Walt", "Joyce", "B. Nakamura", "Sam & Ivy", "L. Moreau", "Carmen", "Olek",
-)  # fmt: skip
-
-_TITLES: Final = {
-    5: ("Love it", "Just what I hoped for", "Very happy", "Five stars from us", "Great {aspect}"),
-    4: ("Very good", "Good {aspect}", "Nearly perfect", "Happy overall", "Solid choice"),
-    3: ("It is all right", "Average", "Mixed feelings", "Does the job", "Fair {aspect}"),
-    2: ("Not for me", "Expected more", "Disappointing {aspect}", "Below average"),
-    1: ("Very disappointed", "Poor {aspect}", "Sent it back", "Would not buy again"),
-}
-_GOOD: Final = (
-    "The {aspect} is excellent.",
-    "I was surprised by how good the {aspect} is.",
-    "The {aspect} could hardly be better.",
-    "Everyone at home liked the {aspect}.",
-)
-_FAIR: Final = (
-    "The {aspect} is fine, nothing more.",
-    "I am still making up my mind about the {aspect}.",
-    "The {aspect} is about what you would expect.",
-)
-_BAD: Final = (
-    "The {aspect} let me down.",
-    "I did not like the {aspect} at all.",
-    "The {aspect} is worse than on the picture.",
-)
-_CLOSINGS: Final = {
-    5: ("I have ordered it again already.", "No complaints at all.", "It arrived on time and well wrapped."),
-    4: ("I would buy it again.", "One star less because of the price.", "Happy with it after a month."),
-    3: ("It is okay for the price.", "I may try another one next time.", "Neither good nor bad."),
-    2: ("I will look for something else.", "It stays in the cupboard now.", "Too expensive for what it is."),
-    1: ("I asked for my money back.", "It went straight into the bin.", "Save your money."),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +29,13 @@ class Review:
 
 def features(product: Product) -> tuple[str, ...]:
     """Return the bullet list of the product page."""
-    bullets = _rng(product, 1).sample(SHELVES[product.category].bullets, _FEATURES)
+    bullets = _rng(product, 1).sample(_shelf(product).bullets, _FEATURES)
     return tuple(_sentence(bullet.format_map(product.words)) for bullet in bullets)
 
 
 def details(product: Product) -> tuple[tuple[str, str], ...]:
     """Return the rows (label, value) of the details table."""
-    rows = SHELVES[product.category].details
+    rows = _shelf(product).details
     first_day = _LAST_DAY - timedelta(days=_rng(product, 2).randrange(900, 3000))
     return (
         ("Manufacturer", product.brand),
@@ -88,16 +50,17 @@ def reviews(product: Product) -> tuple[Review, ...]:
 
     Their stars add up to `product.stars`, so that their mean is the rating.
     """
-    rng = _rng(product, 3)
+    rng, words = _rng(product, 3), _words()
     age = 0
     written = []
     for number, stars in enumerate(_star_values(product, rng)):
         age += rng.randrange(1, 60)
-        aspects = rng.sample(SHELVES[product.category].aspects, 2)
-        title = rng.choice(_TITLES[stars]).format(aspect=aspects[0])
-        text = " ".join((*_opinions(stars, aspects, rng), rng.choice(_CLOSINGS[stars])))
+        aspects = rng.sample(shelves()[product.category].aspects, 2)
+        title = rng.choice(words[f"title {stars}"]).format(aspect=aspects[0])
+        text = " ".join((*_opinions(stars, aspects, rng), rng.choice(words[f"closing {stars}"])))
         posted = _LAST_DAY - timedelta(days=age)
-        written.append(Review(1000 * product.id + number, stars, title, text, rng.choice(_AUTHORS), posted))
+        author = rng.choice(words["authors"])
+        written.append(Review(1000 * product.id + number, stars, title, text, author, posted))
     return tuple(written)
 
 
@@ -119,9 +82,24 @@ def _star_values(product: Product, rng: random.Random) -> list[int]:
 
 def _opinions(stars: int, aspects: list[str], rng: random.Random) -> Iterator[str]:
     """Two sentences that fit the star value."""
-    moods = {5: (_GOOD, _GOOD), 4: (_GOOD, _FAIR), 3: (_FAIR, _FAIR), 2: (_FAIR, _BAD), 1: (_BAD, _BAD)}
+    moods = {
+        5: ("good", "good"),
+        4: ("good", "fair"),
+        3: ("fair", "fair"),
+        2: ("fair", "bad"),
+        1: ("bad", "bad"),
+    }
     for mood, aspect in zip(moods[stars], aspects, strict=True):
-        yield rng.choice(mood).format(aspect=aspect)
+        yield rng.choice(_words()[mood]).format(aspect=aspect)
+
+
+def _shelf(product: Product) -> Shelf | Unlisted:
+    return unlisted().get(product.category) or shelves()[product.category]
+
+
+@cache
+def _words() -> dict[str, tuple[str, ...]]:
+    return {name: items(text) for name, text in read_data(__file__, "reviews.yaml").items()}
 
 
 def _rng(product: Product, purpose: int) -> random.Random:

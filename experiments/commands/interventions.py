@@ -213,7 +213,7 @@ def _products(categories: str | None, products: Path | None) -> "list[ProductFac
     if products:
         return read_products(products)
     names = [name.strip() for name in (categories or "").split(",") if name.strip()]
-    return example_products(names) if names else example_products()
+    return example_products(names)
 
 
 @app.command("preview")

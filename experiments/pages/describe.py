@@ -11,7 +11,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from experiments.console.terminal import new_table
-from experiments.pages.example_products import SHOP_CATEGORIES, example_products
+from experiments.pages.example_products import example_products, shop_categories
 from experiments.pages.html_diff import Hunk, shown
 from interventions.apply.engine import Receipt
 from interventions.apply.plan import compile_treatment
@@ -119,7 +119,7 @@ def _places(edit: Edit, intervention: Intervention, site: SiteMap) -> Iterator[t
 def _filled(intervention: Intervention) -> Iterator[str]:
     """What each edit shows of an example product."""
     tables = [set(table) for table in intervention.tables.values()]
-    known = [name for name in SHOP_CATEGORIES if all(name in table for table in tables)]
+    known = [name for name in shop_categories() if all(name in table for table in tables)]
     categories = known or sorted(set.intersection(*tables) if tables else ()) or ["Example"]
     (product,) = example_products(categories[:1])
     try:

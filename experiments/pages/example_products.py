@@ -1,18 +1,19 @@
 """Make products to check interventions against: one of each category."""
 
 from collections.abc import Iterable
-from typing import Final
 
-from environments.shop.departments import LEAF_PATHS
+from environments.shop.departments import leaf_paths
 from interventions.apply.plan import ProductFacts
 
-SHOP_CATEGORIES: Final = tuple(path[-1] for path in LEAF_PATHS)
-"""The categories of the embedded shop, and of the consumer-choice study."""
+
+def shop_categories() -> list[str]:
+    """Return the categories of the embedded shop, and of the consumer-choice study."""
+    return [path[-1] for path in leaf_paths()]
 
 
-def example_products(categories: Iterable[str] = SHOP_CATEGORIES) -> list[ProductFacts]:
-    """Return a product of each category with all its facts."""
+def example_products(categories: Iterable[str] = ()) -> list[ProductFacts]:
+    """Return a product of each category, if none is given of each of the shop's, with all its facts."""
     return [
         ProductFacts(f"example-{number}", category, "Example product", 19.99, 84, 12)
-        for number, category in enumerate(categories)
+        for number, category in enumerate(categories or shop_categories())
     ]

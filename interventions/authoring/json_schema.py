@@ -5,6 +5,7 @@ from typing import Any, Final, get_args
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from interventions.data_file import read_data
 from interventions.edits.base import RoleName
 from interventions.files.schema import InterventionFile
 from interventions.yaml.sitemap import SiteMap
@@ -12,45 +13,6 @@ from interventions.yaml.sitemap import SiteMap
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _ROLE: Final = "souk-role"
-_EXAMPLE: Final = {
-    "interventions": [
-        {
-            "id": "best-seller",
-            "kind": "nudge",
-            "family": "social proof",
-            "direction": 1,
-            "edits": [
-                {
-                    "insert_text": {
-                        "after": "product.title",
-                        "text": "Best seller in ${place}",
-                        "style": "badge",
-                    }
-                }
-            ],
-        },
-        {
-            "id": "buy",
-            "kind": "card",
-            "card": {
-                "look": "shop",
-                "question": "Would you buy ${title}?",
-                "reply": " Reply with only the letter ${letters}.",
-                "answer": {"kind": "letter", "labels": {"A": "Yes", "B": "No"}},
-                "example": {"values": {"title": "Desk Lamp"}},
-            },
-        },
-    ],
-    "tables": {"place": {"Cookies": "the biscuit aisle"}},
-}
-_SITE_EXAMPLE: Final = {
-    "name": "my-shop",
-    "extends": "onestopmarket",
-    "roles": {
-        "product.title": "h1.name",
-        "product.price": ["span.amount", {"css": "meta.price", "attribute": "content"}],
-    },
-}
 
 
 def interventions_schema(site: SiteMap) -> dict[str, Any]:
@@ -60,13 +22,22 @@ def interventions_schema(site: SiteMap) -> dict[str, Any]:
     known = {"enum": sorted(site.names), "description": f"A role of the site map {site.name}."}
     css = {"type": "string", "pattern": "^css:.", "description": "A selector on a product's own page."}
     schema["$defs"]["Role"] = {"anyOf": [known, css]}
-    return {"$schema": DIALECT, **schema, "title": "Souk interventions", "examples": [_EXAMPLE]}
+    return {
+        "$schema": DIALECT,
+        **schema,
+        "title": "Souk interventions",
+        "examples": [_example("interventions")],
+    }
 
 
 def site_map_schema() -> dict[str, Any]:
     """Return the schema of a site map (draft 2020-12)."""
     schema = SiteMap.model_json_schema(schema_generator=_Generator)
-    return {"$schema": DIALECT, **schema, "title": "Souk site map", "examples": [_SITE_EXAMPLE]}
+    return {"$schema": DIALECT, **schema, "title": "Souk site map", "examples": [_example("site map")]}
+
+
+def _example(of: str) -> Any:
+    return read_data(__file__, "examples.yaml")[of]
 
 
 def _refer_to_roles(node: Any) -> Any:

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Collection
 from functools import cache
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-import yaml
+from interventions.data_file import read_data
 
 
 class Ending(NamedTuple):
@@ -106,5 +105,4 @@ def declines(text: str) -> bool:
 @cache
 def words(name: str) -> str:
     """Return the pattern of the words of this name in `words.yaml`, by which answers are known."""
-    lists = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
-    return f"(?:{'|'.join(lists[name])})"
+    return f"(?:{'|'.join(read_data(__file__, 'words.yaml')[name])})"

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import yaml
 from selectolax.lexbor import LexborNode
 
+from interventions.data_file import read_data
 from interventions.html.currencies import UNSEEN
 from interventions.html.numbers import UNKNOWN, Figure, NumberUsage
 from interventions.html.ranges import prices
@@ -240,9 +239,6 @@ def _label(line: _Line) -> str:
 
 @lru_cache(maxsize=1)
 def _kinds() -> Mapping[str, _Kind]:
-    told: dict[str, dict[str, Any]] = yaml.safe_load(
-        (Path(__file__).parent / "amounts.yaml").read_text("utf-8")
-    )
     return {
         name: _Kind(
             says.get("role", ""),
@@ -250,7 +246,7 @@ def _kinds() -> Mapping[str, _Kind]:
             _any(says.get("after", ()), _AFTER),
             re.compile(says["names"]) if "names" in says else None,
         )
-        for name, says in told.items()
+        for name, says in read_data(__file__, "amounts.yaml").items()
     }
 
 

@@ -1,78 +1,36 @@
 """Know the signs of currencies beside a figure, and how many decimals a currency has.
 
-Signs, codes and decimals are CLDR's, through Babel; words that only shops write are in `_WORDS`.
+Signs, codes and decimals are CLDR's, through Babel; words that only shops write are in `currencies.yaml`.
 """
 
 import unicodedata
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from babel import Locale, UnknownLocaleError
 from babel.numbers import get_currency_precision, list_currencies
 
+from interventions.data_file import items, read_data
+
 UNSEEN: Final = " \t\n\f\r\u200e\u200f\u061c\u00a0\u2007\u2009\u202f"
 """What may stand between a figure and its currency: white space, marks of direction."""
-_OF_SEVERAL: Final = (
-    "kr kr. zł Kč Ft lei лв лв. Rs Rs. Rp RM руб руб. Fr Fr. ر.س د.إ ج.م ريال درهم جنيه دينار تومان".split()  # noqa: SIM905
-)
 _NEVER_BEFORE: Final = frozenset(["Euro", "Euros", "euro", "euros"])
 """Words that begin what is no price, as in `Euro 2024`."""
-_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "": dict.fromkeys(_OF_SEVERAL, "")
-    | {"円": "JPY", "元": "CNY", "RMB": "CNY", "원": "KRW", "บาท": "THB", "đ": "VND", "₫": "VND"}
-    | dict.fromkeys(("Euro", "Euros", "euro", "euros", "EURO"), "EUR")
-    | {
-        "TL": "TRY",
-        "KD": "KWD",
-        "Dhs": "AED",
-        "FCFA": "XOF",
-        "F CFA": "XOF",
-        "KSh": "KES",
-        "S/": "PEN",
-        "Gs.": "PYG",
-    }
-    | {
-        "грн": "UAH",
-        "грн.": "UAH",
-        "тг": "KZT",
-        "тг.": "KZT",
-        "сум": "UZS",
-        "so'm": "UZS",
-        "дин": "RSD",
-        "дин.": "RSD",
-    }
-    | {
-        "रू": "NPR",
-        "रु": "INR",
-        "रु.": "INR",
-        'ש"ח': "ILS",
-        "ש״ח": "ILS",
-        "שח": "ILS",
-        "ლარი": "GEL",
-        "դր.": "AMD",
-    }
-    | {"د.ب": "BHD", "د.ك": "KWD", "ر.ع": "OMR", "د.أ": "JOD", "د.ت": "TND", "د.ل": "LYD"},
-    "az": {"man.": "AZN", "man": "AZN"},
-    "bs": {"KM": "BAM"},
-    "en": {"BD": "BHD", "JD": "JOD", "SR": "SAR", "Tk": "BDT"},
-    "fr": {"DA": "DZD", "DH": "MAD", "DT": "TND"},
-    "hr": {"din": "RSD", "din.": "RSD"},
-    "my": {"Ks": "MMK"},
-    "ru": {"р": "RUB", "р.": "RUB"},
-    "sr": {"din": "RSD", "din.": "RSD"},
-}
-"""Language (empty: any) -> what shops write beside a figure, and CLDR does not know -> the currency's code.
 
-The code is empty where several currencies are called so.
-"""
+
+@cache
+def _words(language: str) -> Mapping[str, str]:
+    """What shops write beside a figure -> the code of the currency; empty where several are called so."""
+    told = read_data(__file__, "currencies.yaml").get(language, {})
+    return {word: "" if code == "several" else code for code, text in told.items() for word in items(text)}
 
 
 @lru_cache(maxsize=64)
 def signs(language: str) -> Mapping[str, str]:
     """Return the signs of currencies on pages in a language, each with its code (empty: of several)."""
     own = language.replace("_", "-").partition("-")[0].lower()
-    known = dict(_WORDS[""]) | dict(_WORDS.get(own, {})) | {code: code for code in list_currencies()}
+    known = dict(_words("every")) | dict(_words(own)) | {code: code for code in list_currencies()}
     for locale in (locale_of("en"), locale_of(language)):
         for code, sign in locale.currency_symbols.items() if locale else ():
             known[" ".join(sign.strip(UNSEEN).split())] = known[sign.strip(UNSEEN).rstrip(".")] = code

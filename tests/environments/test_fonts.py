@@ -11,7 +11,7 @@ from playwright.async_api import Page
 
 import environments.browser
 from environments.browser import run_browsers
-from environments.fonts import FAMILIES, MONO, SANS, SERIF, pinned_files
+from environments.fonts import MONO, SANS, SERIF, families, pinned_files
 from environments.picture import take_picture
 
 GENERIC = ("sans-serif", "serif", "monospace", "system-ui", "cursive", "fantasy", "ui-serif", "ui-monospace")
@@ -112,7 +112,7 @@ def test_the_fonts_are_those_that_matplotlib_finds() -> None:
 @in_browser
 async def test_all_families_are_drawn_with_the_pinned_fonts(machine: Callable[[bool], None]) -> None:
     machine(True)
-    for family, names in FAMILIES.items():
+    for family, names in families().items():
         async with a_page(paragraphs(tuple(names.split(", ")), "Lamp 12")) as page:
             assert await used(page) == [{family}] * len(names.split(", "))
     async with a_page(paragraphs((*GENERIC, "Nobody Knows', monospace, '", "Nobody Knows"), "Lamp")) as page:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from analysis.reporting.literature import ENTRIES, bibtex
+from analysis.reporting.literature import bibtex, entries
 from experiments.cli import app
 from experiments.studies.kinds import STUDIES
 from tests.experiments.stored_runs import stored_runs
@@ -61,8 +61,8 @@ def test_a_methods_section_brings_its_sources(db: str, tmp_path: Path) -> None:
 
 
 def test_entries_are_whole() -> None:
-    assert {key for study in STUDIES.values() for key in study.sources} == ENTRIES.keys()
-    for key, entry in ENTRIES.items():
+    assert {key for study in STUDIES.values() for key in study.sources} == entries().keys()
+    for key, entry in entries().items():
         assert re.match(rf"@\w+\{{{key},", entry) and entry.count("{") == entry.count("}")
         assert all(f"{name} = {{" in entry for name in ("author", "title", "year"))
     assert bibtex([], "1.2").count("@") == 1
