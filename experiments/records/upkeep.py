@@ -1,8 +1,7 @@
 """Repair a database, give its free space back, or copy it to another place; the old one is never lost."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import sqlalchemy as sql
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from experiments.records.borrowed_schema import borrowed_schema
 from experiments.records.chain import begin_anew, mend
 from experiments.records.control import at_work
 from experiments.records.database import sqlite_path
@@ -86,29 +84,22 @@ def repair(url: str, progress: Progress) -> Repaired:
     try:
         if path:
             _refuse_if_open(path)
-        with _opened(url, path) as salvage:
+        with Salvage(url) as salvage:
             if path:
                 return Repaired(*_repair_file(salvage, path, progress))
             return Repaired(_repair_here(salvage, progress), None)
+    except Unreadable as error:
+        if not path:
+            raise
+        raise UserError(
+            f"{str(error).rpartition('; ')[0]}; its list of tables is lost, so take a copy of yours, or "
+            f"look what SQLite finds: sqlite3 {path} .recover"
+        ) from None
     except (SQLAlchemyError, OSError) as error:
         raise UserError(
             f"--db {without_password(url)}: {cause(error)}; nothing was changed: make room, or end what uses "
             "it, and repair it again"
         ) from None
-
-
-@contextmanager
-def _opened(url: str, path: Path | None) -> Iterator[Salvage]:
-    try:
-        opened = Salvage(url)
-    except Unreadable:
-        with borrowed_schema(path) if path else nullcontext() as found:
-            if found is None:
-                raise
-            yield found
-    else:
-        with opened:
-            yield opened
 
 
 def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[SalvageFindings, Path]:

@@ -250,6 +250,16 @@ def test_space_is_given_back_unless_a_run_is_at_work(filled: Records) -> None:
     assert len(filled.finished("r-1")) == 6
 
 
+def test_a_file_without_its_list_of_tables_is_named_and_stays(study: Study, tmp_path: Path) -> None:
+    file = tmp_path / "t.db"
+    shutil.copy(study.file, file)
+    damage(file, [(0.0, 0, bytes(PAGE))])
+    left = file.read_bytes()
+    with pytest.raises(UserError, match=r"not a database; its list .*a copy.*: sqlite3 \S+ \.recover$"):
+        repair(f"sqlite:///{file}", quiet)
+    assert file.read_bytes() == left
+
+
 def test_a_file_that_is_in_use_is_not_repaired(filled: Records, url: str) -> None:
     if url.startswith("sqlite"):
         with pytest.raises(UserError, match="database is locked; nothing was changed"):
