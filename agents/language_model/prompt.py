@@ -13,9 +13,9 @@ from typing import Final, Literal, NamedTuple
 
 from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from agents.language_model.answer import KEYS, TAGS
-from agents.language_model.bounded_templates import BoundedEnvironment
 from environments.actions import ACTIONS
 from environments.observation import Tab
 from interventions.errors import UserError
@@ -27,6 +27,8 @@ PICTURES: Final = "pictures"
 
 LONGEST_TEMPLATE: Final = 100_000
 """The longest template, in characters."""
+LONGEST_MESSAGE: Final = 20_000_000
+"""The longest message that a template makes, in characters."""
 
 SHIPPED: Final = Path(__file__).parent / "templates"
 FILES: Final = ("system.j2", "step.j2")
@@ -107,7 +109,13 @@ class PromptTemplates:
 
     def _render(self, file: str, values: dict[str, object]) -> str:
         try:
-            text = _environment(self).render_bounded(file, values)
+            text = ""
+            for part in _environment(self).get_template(file).generate(values):
+                text += part
+                if len(text) > LONGEST_MESSAGE:
+                    raise SecurityError(
+                        f"it makes a text longer than {LONGEST_MESSAGE:,} characters; make it shorter"
+                    )
         except Exception as error:  # whatever a template's own code raises, its author has to mend it
             raise UserError(self._mistake(file, error)) from None
         return text.encode(errors="replace").decode()  # pages can hold lone surrogates, which cannot be sent
@@ -174,9 +182,9 @@ def _read(path: Path) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _environment(templates: PromptTemplates) -> BoundedEnvironment:
+def _environment(templates: PromptTemplates) -> ImmutableSandboxedEnvironment:
     sources = templates.sources
-    return BoundedEnvironment(
+    return ImmutableSandboxedEnvironment(
         loader=FunctionLoader(lambda file: (sources[file], file, None) if file in sources else None),
         autoescape=False,  # a prompt is plain text, and the model has to see the page's HTML as it is
         undefined=StrictUndefined,

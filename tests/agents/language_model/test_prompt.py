@@ -116,6 +116,12 @@ def test_a_folder_is_relative_to_the_experiment_and_named_as_there(tmp_path: Pat
         ({"system": "{% include 'hints.j2' %}"}, "system.j2:1: hints.j2 is no part of a prompt"),
         ({"system": "{% include '/etc/passwd' %}"}, "is no part of a prompt"),
         ({"system": "{{ ''.__class__.__mro__ }}"}, "system.j2:1: access to attribute '__class__'"),
+        ({"system": "{{ '{0.__class__}'.format(goal) }}"}, "system.j2:1: access to attribute '__class__'"),
+        (
+            {"system": "{{ (goal|attr('format')).__globals__ }}"},
+            "system.j2:1: access to attribute '__globals__'",
+        ),
+        ({"system": "{% for i in range(3000) %}{{ 'a' * 9999 }}{% endfor %}"}, "longer than 20,000,000"),
         ({"system": "{{ history.append(1) }}"}, "system.j2:1: "),
         ({"system": "\n{{ 1 / 0 }}"}, "system.j2:2: division by zero"),
         ({"system": "{% include 'system.j2' %}"}, "system.j2:1: maximum recursion depth"),
