@@ -8,10 +8,7 @@ try:
     import logging
     import os
     import signal
-    import threading
-    import time
     from importlib import metadata
-    from types import FrameType
     from typing import Annotated, Any, Final
 
     import typer
@@ -115,51 +112,27 @@ app.add_typer(interventions.app, name="interventions")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")
 
-SOON_SECONDS = 0.01
-"""When a signal that could not end a command is given again."""
-_repeating: set[threading.Thread] = set()
-"""The threads that give a signal again, until one comes that can end the command.
-
-It is no `Event`, whose lock a signal's handler might wait for while it holds it.
-"""
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 
 
-def interrupt(_: int, frame: FrameType | None) -> None:
+def interrupt(*_: object) -> None:
     """Stop the command as Ctrl-C does.
 
     This works also where the signal is ignored, as for what a script starts with `&`.
     """
-    while frame:
-        if frame.f_code is stop_anyway.__code__:  # it would swallow the exception; the next one comes soon
-            return
-        frame = frame.f_back
-    _repeating.clear()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
 
 
 def stop_anyway(unraisable: Any) -> None:
-    """Stop the command also where Ctrl-C came in what cannot end it, such as an object's last breath.
+    """End the process also where Ctrl-C came in what cannot end it, such as an object's last breath.
 
     Python would print the exception and go on.
     """
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        again = threading.Thread(target=_signal_again, daemon=True)
-        _repeating.add(again)
-        again.start()
-    else:
-        sys.__unraisablehook__(unraisable)
-
-
-def _signal_again() -> None:
-    main_thread = threading.main_thread().ident
-    assert main_thread is not None  # noqa: S101 - it runs
-    time.sleep(SOON_SECONDS)
-    while threading.current_thread() in _repeating:
-        signal.pthread_kill(main_thread, signal.SIGTERM)
-        time.sleep(SOON_SECONDS)
+        os._exit(130)
+    sys.__unraisablehook__(unraisable)
 
 
 def command_line() -> Any:
