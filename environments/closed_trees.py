@@ -3,14 +3,12 @@
 from collections.abc import Generator, Iterator
 from typing import Any, Final
 
+from interventions.data_file import read_source
+
 Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], list[Any]]
 """A talk with the browser: yields methods of its protocol and their parameters, gets the answers."""
 
-_TAKE: Final = """(() => {
-  const closed = globalThis[Symbol.for("souk.closed")];
-  delete globalThis[Symbol.for("souk.closed")];
-  return closed;
-})()"""
+_TAKE: Final = read_source(__file__, "closed.js")
 _TEXT: Final = 3
 _NO_TEXT: Final = frozenset(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TITLE"])
 

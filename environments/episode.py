@@ -25,15 +25,12 @@ from environments.time_limit import NOBODY, Silent, time_limit
 from environments.views import View
 from environments.ways import Ways
 from environments.zoom import ViewportPart, part_of
+from interventions.data_file import read_source
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap
 
 # What a page does when it is scrolled begins with the next frame; a tab that shows nothing has none.
-SCROLL: Final = """([left, top]) => new Promise((done) => {
-  scrollBy({ left, top, behavior: "instant" });
-  requestAnimationFrame(done);
-  setTimeout(done, 100);
-})"""
+SCROLL: Final = read_source(__file__, "scroll.js")
 
 ACTION_TIMEOUT_MS: Final = 5_000
 LOAD_TIMEOUT_MS: Final = 30_000

@@ -9,18 +9,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from environments.closed_trees import Talk
+from interventions.data_file import read_source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-INK: Final = (Path(__file__).parent / "ink.js").read_text(encoding="utf-8")
+INK: Final = read_source(__file__, "ink.js")
 WORLD: Final = "souk"
 """The name of the world in which a page is read: it shares the page's elements, but no script."""
 MOST_GROUPS: Final = 4

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Final
 
 from playwright.async_api import CDPSession, Page
@@ -28,6 +27,7 @@ from environments.picture import (
 from environments.stops import Stop
 from environments.views import View
 from environments.zoom import ViewportPart, in_part, take_part
+from interventions.data_file import read_source
 from interventions.edits.in_browser import (
     CardSpots,
     Element,
@@ -39,16 +39,9 @@ from interventions.edits.in_browser import (
     as_read,
 )
 
-
-def source_of(name: str) -> str:
-    """Return a script of this folder."""
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
-LEGIBLE: Final = source_of("legible.js")
-OBSERVE: Final = (
-    f"((placesOf, drawnOn) => {source_of('observe.js')})({LEGIBLE}, {source_of('drawn_on.js').rstrip()})"
-)
+LEGIBLE: Final = read_source(__file__, "legible.js")
+_DRAWN_ON: Final = read_source(__file__, "drawn_on.js")
+OBSERVE: Final = f"((placesOf, drawnOn) => {read_source(__file__, 'observe.js')})({LEGIBLE}, {_DRAWN_ON})"
 
 PICTURES: Final = 12
 """How often a picture is taken until the page has not changed meanwhile."""

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from environments.observe import FARTHEST, LEGIBLE, Disturbed, Wanted, parsed, source_of, standing_of
+from environments.observe import FARTHEST, LEGIBLE, Disturbed, Wanted, parsed, standing_of
 from environments.pointer import DESCRIBED, roles_of
+from interventions.data_file import read_source
 from interventions.edits.in_browser import Standing
 from interventions.html.inline_script import UNDISTURBED, called, short, with_functions
 from interventions.yaml.sitemap import SiteMap
@@ -21,12 +22,14 @@ Sees = Literal["page", "viewport"]
 viewport at some time."""
 
 _FUNCTION: Final = short(
-    with_functions(source_of("observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED, described=DESCRIBED)
+    with_functions(
+        read_source(__file__, "observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED, described=DESCRIBED
+    )
 )
 _ACTED: Final = re.compile(rb'\{"acted":([0-9.e-]{1,40})\}')
 """What the script sends, after the key, where something on its page was pressed: the number of the visit."""
 _LEADS: Final = b'{"leads":'
-_OBSERVED: Final = source_of("observed.js")
+_OBSERVED: Final = read_source(__file__, "observed.js")
 
 
 @dataclass(frozen=True, slots=True)

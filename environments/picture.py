@@ -8,27 +8,14 @@ from typing import Any, Final
 from playwright.async_api import Page
 
 from environments.drawn import Box, Drawn
+from interventions.data_file import read_source
 
 TIMEOUT_MS: Final = 10_000
 LOADING_MS: Final = 5_000
 """The longest wait for the fonts and pictures of a page."""
 
 # Animations are brought to their end, those without an end to their beginning; a page draws what is loaded.
-READY: Final = """(longest) => new Promise((done) => {
-  const running = document.getAnimations().filter((each) => each.playState !== "finished");
-  for (const each of running) { try { each.finish(); } catch { each.cancel(); } }
-  const isInView = ({ left, top, right, bottom }) =>
-    right > 0 && bottom > 0 && left < innerWidth && top < innerHeight;
-  const pictures = [...document.images].filter((each) => isInView(each.getBoundingClientRect()));
-  const ready = pictures.map((each) => each.decode().catch(() => null));
-  // An end is drawn with the frame after the next; a tab that shows nothing has none.
-  if (running.length) ready.push(new Promise((drawn) => {
-    requestAnimationFrame(() => requestAnimationFrame(drawn));
-    setTimeout(drawn, 200);
-  }));
-  Promise.all([document.fonts.ready, ...ready]).then(() => done(true));
-  setTimeout(done, longest, false);
-})"""
+READY: Final = read_source(__file__, "ready.js")
 
 _LABEL: Final = (255, 235, 59)
 _EDGE: Final = (198, 40, 40)

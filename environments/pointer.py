@@ -13,7 +13,8 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from environments.actions import EVERY, Action, ActionError, points_at
 from environments.observation import storable
-from environments.observe import parsed, source_of
+from environments.observe import parsed
+from interventions.data_file import read_source
 from interventions.yaml.sitemap import SiteMap
 
 BUTTONS: Final = {"left": "left", "middle": "middle", "right": "right"}
@@ -25,8 +26,8 @@ LAYER_MS: Final = 1_500
 """How long a layer may take to come, and to go."""
 PRESSED: Final = "button, a, [role=button], input[type=submit], input[type=button], summary"
 
-DESCRIBED: Final = source_of("described.js")
-HIT: Final = f"((described) => {source_of('hit.js').rstrip()})({DESCRIBED})"
+DESCRIBED: Final = read_source(__file__, "described.js")
+HIT: Final = f"((described) => {read_source(__file__, 'hit.js')})({DESCRIBED})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,7 @@ async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
 
 
 # The open dialog behind which an element lies, by its name; empty: none.
-BEHIND: Final = """(element) => {
-  const modal = [...document.querySelectorAll("dialog:modal")].at(-1);
-  if (!modal || modal.contains(element)) return "";
-  const heading = modal.querySelector("h1, h2, h3, h4")?.textContent;
-  const name = modal.getAttribute("aria-label") || heading || modal.id || modal.innerText;
-  return name.trim().slice(0, 60) || "dialog";
-}"""
+BEHIND: Final = read_source(__file__, "behind.js")
 
 
 async def dismiss(page: Page, site: SiteMap) -> None:
@@ -169,19 +164,7 @@ async def _point(page: Page, action: Action) -> str:
 
 
 # A wheel scrolls in the frames that follow.
-SCROLLED: Final = """() => new Promise((done) => {
-  let last = "", still = 0;
-  const where = () => [...document.querySelectorAll("*")].filter((each) => each.scrollTop || each.scrollLeft)
-    .map((each) => `${each.scrollLeft},${each.scrollTop}`).join(" ") + ` ${scrollX},${scrollY}`;
-  const look = () => {
-    const now = where();
-    still = now === last ? still + 1 : 0;
-    last = now;
-    if (still > 3) done(); else requestAnimationFrame(look);
-  };
-  requestAnimationFrame(look);
-  setTimeout(done, 1000);
-})"""
+SCROLLED: Final = read_source(__file__, "scrolled.js")
 
 
 def _button(name: str) -> Any:

@@ -7,44 +7,18 @@ from typing import Any, Final
 from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from environments.observe import Wanted, source_of
+from environments.observe import Wanted
 from environments.page_watch import PageWatch
+from interventions.data_file import read_source
 from interventions.yaml.sitemap import SiteMap
 
-STANDS: Final = source_of("still.js")
+STANDS: Final = read_source(__file__, "still.js")
 
 # A page without scripts is as it came. What only other readers know (`:lexbor-contains`) is not waited for.
-DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
-  const roots = (root) => [root, ...[...root.querySelectorAll("*")].filter((each) => each.shadowRoot)
-    .flatMap((each) => roots(each.shadowRoot))];
-  const all = roots(document);
-  const has = (css) => {
-    try { return all.some((root) => root.querySelector(css)); } catch { return css !== product; }
-  };
-  const isDrawn = !document.scripts.length ||
-    known.some(has) && !(product && has(product) && !parts.every(has));
-  if (isDrawn) done(true);
-  else setTimeout(done, 20, false);
-})"""
+DRAWN: Final = read_source(__file__, "is_drawn.js")
 
 # What a script makes of an answer, it draws in later tasks, in the page or in shadow trees.
-STILL: Final = """([still, longest]) => new Promise((done) => {
-  let timer = setTimeout(done, still);
-  const watched = new Set();
-  const again = () => {
-    clearTimeout(timer);
-    timer = setTimeout(done, still);
-    watch(document);
-  };
-  const observer = new MutationObserver(again);
-  const watch = (root) => {
-    if (!watched.has(root)) observer.observe(root, { subtree: true, childList: true, characterData: true });
-    watched.add(root);
-    for (const { shadowRoot } of root.querySelectorAll("*")) if (shadowRoot) watch(shadowRoot);
-  };
-  watch(document);
-  setTimeout(done, longest);
-})"""
+STILL: Final = read_source(__file__, "unchanging.js")
 STILL_MS: Final = 100
 STIRRING_MS: Final = 1_000
 """How long nothing changes in a page that is still, and the longest wait for that."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal
 
+from interventions.data_file import read_source
 from interventions.html.inline_script import called
 from interventions.yaml.choice import Choice
 
@@ -32,7 +32,7 @@ def stops_of(choice: Choice) -> tuple[Stop, ...]:
     return (*said, *refused, NOT_PRESSED)
 
 
-_GUARD: Final = Path(__file__).with_name("guard.js").read_text(encoding="utf-8")
+_GUARD: Final = read_source(__file__, "guard.js")
 
 
 def guard(named: Iterable[str], report: str = "") -> str:

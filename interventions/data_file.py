@@ -1,4 +1,4 @@
-"""Read the tables of words that Souk brings along: YAML files beside the modules that use them."""
+"""Read what Souk brings along in files beside the modules that use it: tables of words, scripts, prompts."""
 
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,11 @@ def read_data(module: str, name: str) -> Any:
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the parser in C is many times as fast
     return loader(Path(module).with_name(name).read_text("utf-8")).get_single_data()
+
+
+def read_source(module: str, name: str) -> str:
+    """Return a text, such as a script, from a file beside a module, without the end of its last line."""
+    return Path(module).with_name(name).read_text("utf-8").removesuffix("\n")
 
 
 def items(text: str) -> tuple[str, ...]:

@@ -18,23 +18,13 @@ from agents.computer.agent import (
 )
 from agents.computer.chat_computer import GRID, ChatComputer, asked_of, resized
 from environments.actions import Action
+from interventions.data_file import read_source
 
 _FUNCTION: Final = "computer_use"
 _CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|(?=<tool_call>)|\Z)", re.S)
 _RESIZED: Final = re.compile(r"qwen-?2[.-]?5", re.I)
 """Models whose points are pixels of the picture as they resize it; those of others are thousandths."""
-_PROMPT: Final = """\
-You operate a web browser for a user by calling functions. Their signatures:
-<tools>
-{tools}
-</tools>
-
-To call one, write its name and its arguments as JSON between these tags:
-<tool_call>
-{{"name": "...", "arguments": {{...}}}}
-</tool_call>
-
-In each answer say in a sentence or two what you see and what you do next, and then make one call."""
+_PROMPT: Final = read_source(__file__, "qwen.txt")
 
 
 class QwenComputer(ChatComputer):

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from agents.computer.agent import WAYS, Asked, chord, function_action, is_typed, typing
 from agents.computer.chat_computer import GRID, ChatComputer, asked_of, resized
 from environments.actions import MAX_LENGTH, Action
+from interventions.data_file import read_source
 
 _WAIT: Final = 5_000.0
 _SCROLL: Final = 500.0
@@ -45,30 +46,7 @@ _EARLIER: Final = (
 )
 """Models that write points in another way than UI-TARS 1.5."""
 
-_PROMPT: Final = """\
-You operate a web browser for a user, by the mouse and the keyboard. You are given a task, what you have \
-done so far, and pictures of the page. Decide on the next action.
-
-Answer in this form:
-Thought: what you see, what is left to do, and what you do next, briefly
-Action: the action, as one call
-
-These are the actions:
-click({at}='{point}')
-left_double({at}='{point}')
-right_single({at}='{point}')
-drag({start}='{point}', {end}='{point}')
-scroll({at}='{point}', direction='down') # or up, right, left
-hotkey(key='ctrl c') # keys in lower case with spaces between them, at most three
-type(content='') # with \\n at its end the text is submitted; write \\', \\" and \\n for such characters
-wait() # five seconds
-goto(url='') # opens an address
-go_back()
-tab_focus(index='0') # makes another tab active; the first has index 0
-finished(content='') # ends the task
-
-The task:
-{goal}"""
+_PROMPT: Final = read_source(__file__, "ui_tars.txt")
 
 
 class UITarsComputer(ChatComputer):

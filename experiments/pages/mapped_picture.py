@@ -4,7 +4,6 @@ import html
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from playwright.async_api import BrowserContext, Route
@@ -12,13 +11,14 @@ from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import VIEWPORT, run_browsers
 from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
+from interventions.data_file import read_source
 from interventions.errors import UserError
 from interventions.proposal.check import HTML, PRICE, TEXT, treated
 from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import Capture
 from interventions.yaml.sitemap import SiteMap
 
-_SCRIPT: Final = (Path(__file__).parent / "mapped_picture.js").read_text()
+_SCRIPT: Final = read_source(__file__, "mapped_picture.js")
 _TALLEST: Final = 1400
 _FRAME: Final = """<style>
   body {{ margin: 0; padding: 16px; background: #f1f3f4; font-family: system-ui, sans-serif }}

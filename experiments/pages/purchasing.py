@@ -13,6 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 from environments.browser import run_browsers
 from environments.settling import AWAITED
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
+from interventions.data_file import read_source
 from interventions.html.tree import select
 from interventions.proposal.cart import Purchase, Sent, shows_line
 from interventions.proposal.checkout import checkout_link, leads_elsewhere
@@ -29,22 +30,7 @@ _CART: Final = re.compile(
     r"(?:^|/)@*(?:shopping-?)?(?:cart|basket|bag|warenkorb|panier|carrito|cesta|carrello|carrinho|koszyk|sepet|kosik)\b",
     re.I,
 )
-_CHOOSE: Final = """button => {
-  // A size or a colour that has to be chosen first: the first that there is.
-  const form = button.closest('form') || document;
-  const changed = [];
-  for (const select of form.querySelectorAll('select')) {
-    const wanted = [...select.options].find(option => option.value && !option.disabled);
-    if (!select.value && wanted) { select.value = wanted.value; changed.push(select); }
-  }
-  const groups = new Set();
-  for (const radio of form.querySelectorAll('input[type=radio]')) {
-    const group = [...form.querySelectorAll(`input[type=radio][name="${CSS.escape(radio.name)}"]`)];
-    if (groups.has(radio.name) || group.some(each => each.checked)) continue;
-    groups.add(radio.name); radio.checked = true; changed.push(radio);
-  }
-  for (const each of changed) each.dispatchEvent(new Event('change', {bubbles: true}));
-}"""
+_CHOOSE: Final = read_source(__file__, "choose_options.js")
 
 
 async def learned(mapped: Mapped) -> tuple[Mapped, tuple[str, ...]]:

@@ -13,9 +13,10 @@ from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import VIEWPORT, run_browsers
 from experiments.pages.preview import FetchedPage, Preview
+from interventions.data_file import read_source
 from interventions.errors import UserError
 
-_SCRIPT: Final = (Path(__file__).parent / "side_by_side.js").read_text()
+_SCRIPT: Final = read_source(__file__, "side_by_side.js")
 _PATIENCE_MS: Final = 15_000
 _FRAME: Final = """
 <style>

@@ -15,6 +15,7 @@ from playwright.async_api import Page, Response, Route
 from environments.browser import run_browsers
 from environments.settling import STILL
 from experiments.pages.download import LARGEST, download
+from interventions.data_file import read_source
 from interventions.errors import UserError
 from interventions.html import charset
 from interventions.html.content_type import is_json
@@ -29,20 +30,7 @@ from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
 PATIENCE_S: Final = 20.0
 STILL_MS: Final = 300
 STIRRING_MS: Final = 3_000
-AS_DRAWN: Final = """() => {
-  const shadowRoots = [];
-  const find = (root) => {
-    for (const { shadowRoot } of root.querySelectorAll("*")) {
-      if (shadowRoot) { shadowRoots.push(shadowRoot); find(shadowRoot); }
-    }
-  };
-  find(document);
-  const whole = document.documentElement;
-  const [start] = whole.cloneNode(false).outerHTML.split("</html>");
-  const inner = shadowRoots.length ? whole.getHTML({ shadowRoots }) : whole.innerHTML;
-  const { doctype } = document;
-  return `${doctype ? new XMLSerializer().serializeToString(doctype) : ""}${start}${inner}</html>`;
-}"""
+AS_DRAWN: Final = read_source(__file__, "as_drawn.js")
 """Returns the HTML of the page as it is drawn, with open shadow trees as templates, as shops send them."""
 
 

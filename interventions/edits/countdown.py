@@ -4,17 +4,17 @@ import html
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, PlainValidator, field_validator
 
+from interventions.data_file import read_source
 from interventions.edits.base import FIGURE_SCHEMA, Edit, RoleName, Text, figure, filled
 from interventions.edits.in_browser import There, Verdict, as_read, inserted
 from interventions.edits.showing import Change, Showing
 
 _STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
-_SCRIPT = (Path(__file__).parent / "countdown.js").read_text(encoding="utf-8").strip()
+_SCRIPT = read_source(__file__, "countdown.js")
 
 Minutes = Annotated[
     Decimal | str,

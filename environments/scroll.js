@@ -1,0 +1,5 @@
+([left, top]) => new Promise((done) => {
+  scrollBy({ left, top, behavior: "instant" });
+  requestAnimationFrame(done);
+  setTimeout(done, 100);
+})
