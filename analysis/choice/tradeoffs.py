@@ -1,6 +1,6 @@
 """Weigh randomised attributes against each other: part-worths, the price elasticity, what each is worth."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -63,23 +63,6 @@ def _adjusted(frame: pd.DataFrame) -> pd.DataFrame:
     worths = frame[frame["measure"] == "part_worth"].set_index(["group", "term"])["p_value"]
     found = pd.Series(benjamini_hochberg(worths), worths.index)
     return frame.assign(p_adjusted=found.reindex(frame.set_index(["group", "term"]).index).to_numpy())
-
-
-def true_tradeoffs(
-    part_worths: Mapping[str, float], options: float, price: float
-) -> dict[tuple[str, str], float]:
-    """Return what the rows of `tradeoffs` estimate, by term and measure, from true part-worths in its units.
-
-    options: the mean of 1 / options. price: the median price.
-    """
-    found = {(term, "part_worth"): worth for term, worth in part_worths.items()}
-    if slope := part_worths.get(PRICE):
-        found[PRICE, "elasticity"] = slope * (1 - options)
-        for term, worth in part_worths.items():
-            if term != PRICE:
-                change = float(np.expm1(-worth / slope))
-                found[term, "percent"], found[term, "money"] = 100 * change, price * change
-    return found
 
 
 class Elasticity:

@@ -10,36 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-Quantiles = tuple[float, ...]
+from interventions.data_file import read_source
 
-_TABLE: Final = """
-Cookies                       | 908 |  6.98  13.00  21.79   35.16   69.65 | .63 | 45 60 76  88 100 |  3 10 12 12  25 | .19
-Chocolate                     | 793 |  6.97  13.00  21.73   34.92   61.99 | .59 | 40 60 76  87 100 |  3 12 12 12 122 | .27
-Toothpaste                    | 562 |  3.85   9.98  14.99   25.41   62.09 | .78 | 55 73 83  94 100 |  3 10 12 12 112 | .17
-Mirrors                       | 549 | 18.49  52.99 139.41  239.99  537.08 | .83 | 60 75 85  96 100 |  4 11 12 12  24 | .36
-Video Projectors              | 484 | 16.64  59.00 147.50  452.67 2052.55 | .83 | 58 66 80  93 100 |  2  8 12 12  88 | .20
-Speakers                      | 478 | 20.95  55.13 153.45  450.00 2902.50 | .78 | 58 70 82  93 100 |  4 12 12 12  72 | .18
-Digital Cameras               | 445 | 12.32  42.95 165.95  942.11 2882.20 | .69 | 60 70 80  90  99 |  4 11 12 12  66 | .17
-Earbud Headphones             | 420 |  6.66  14.99  25.99   43.03  106.40 | .59 | 48 60 72  80  91 |  5 12 12 12  81 | .43
-Deodorants & Antiperspirants  | 382 |  6.36  11.46  17.87   29.58   50.63 | .62 | 56 67 80  90 100 |  5 12 12 12 105 | .17
-Cheese                        | 351 |  7.34  21.80  34.98   50.73  114.98 | .63 | 57 72 82  92 100 |  3 11 12 12  17 | .09
-Cereals                       | 284 |  5.19  12.99  22.99   42.55   62.72 | .63 | 59 73 82  88  97 |  9 12 12 12  35 | .27
-Artificial Plants & Flowers   | 270 |  8.99  15.99  25.23   68.47  262.17 | .66 | 57 71 83  90  95 |  8 12 12 12  22 | .44
-Virtual Reality (VR) Headsets | 269 | 10.24  24.99  53.99  109.20  274.21 | .86 | 52 63 75  86 100 |  2 10 12 12  12 | .25
-Mouthwash                     | 196 |  6.99  12.21  19.99   36.02   67.48 | .69 | 59 73 87 100 100 |  3 10 12 12  12 | .11
-Televisions                   | 175 | 19.00 144.99 714.39 1515.99 4997.94 | .78 | 38 57 67  82 100 |  2 11 12 12  42 | .33
-Over-Ear Headphones           | 148 | 11.23  19.99  39.43   99.99  415.89 | .50 | 58 67 81  90 100 |  4 12 12 12 112 | .53
-Breads                        | 148 |  8.29  17.85  31.60   47.44   62.68 | .63 | 59 68 77  88  97 |  6 12 12 12  87 | .17
-Lenses                        | 141 | 19.95 119.00 371.00  849.00 1891.95 | .45 | 73 80 88  96 100 |  5 11 12 12 112 | .18
-Wine                          | 116 |  3.73  14.99  25.40   42.56   91.10 | .78 | 62 67 76  94 100 |  2  4 11 12 113 | .11
-Yogurt                        |  89 |  3.01  13.32  33.83   52.90   65.53 | .54 | 60 67 84  87  93 | 11 12 12 12  55 | .08
-Pasta & Noodles               |  78 |  6.71  13.08  21.56   29.74   60.13 | .51 | 59 70 78  89 100 | 11 12 12 12 113 | .24
-Cell Phones                   |  68 | 25.75  67.98 159.00  295.50  570.75 | .37 | 39 56 65  73  80 | 11 12 12 12 115 | .40
-Smartwatches                  |  56 | 26.74  37.48  49.93   78.54  226.50 | .59 | 60 62 77  81  99 |  6 12 12 12  16 | .66
-Flashes                       |  50 | 17.09  69.99 108.41  229.00  399.97 | .58 | 50 67 80  87 100 |  3  4 12 12  12 | .08
-On-Ear Headphones             |  44 | 11.43  15.74  22.56   49.99  118.49 | .41 | 62 68 73  78  88 |  8 12 12 12  12 | .45
-Radios                        |  42 |  9.47  20.49  37.95   59.48  380.87 | .76 | 64 66 80  86  89 | 10 12 12 12  12 | .33
-"""  # noqa: E501 - a table is read by its columns
+Quantiles = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +38,7 @@ def _market(row: str) -> tuple[str, Market]:
     return name, Market(int(size), price_q, float(unrated), rating_q, reviews_q, float(optioned))
 
 
-MARKETS: Final[dict[str, Market]] = dict(map(_market, _TABLE.strip().splitlines()))
+MARKETS: Final[dict[str, Market]] = dict(map(_market, read_source(__file__, "markets.txt").splitlines()))
 """The distributions by leaf category; the order is that of the catalogue."""
 
 _ENDINGS: Final = ((0.29, 99), (0.39, 0), (0.45, 95), (0.48, 98), (0.50, 90), (0.52, 49))

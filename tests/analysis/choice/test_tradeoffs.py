@@ -12,14 +12,14 @@ from agents.simulated.utility import Taste
 from analysis.choice import analyze_choice
 from analysis.choice.exact import exact_tests
 from analysis.choice.report import report
-from analysis.choice.tradeoffs import MEASURES, tradeoffs, true_tradeoffs
+from analysis.choice.tradeoffs import MEASURES, tradeoffs
 from analysis.estimators.clogit import fit_clogit
 from analysis.estimators.wtp import fieller
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.bench.validity.choice import answers, shoppers
+from tests.bench.validity.choice import answers, shoppers, true_tradeoffs
 from tests.simulated_choices import with_choices
 from tests.support import size
 

@@ -6,6 +6,7 @@ estimator gives for the chances: it is linear in choices.
 """
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from unittest.mock import patch
@@ -295,3 +296,20 @@ def exact_counts(made: SimulatedTrials, chosen: Floats, *, given: bool) -> dict[
     count["intervals"] = 0 if given else count["printed"]
     count["held"] = np.nan if given else count["held"]
     return count | {"width": np.nan if given else float(np.nanmedian(widths))}
+
+
+def true_tradeoffs(
+    part_worths: Mapping[str, float], options: float, price: float
+) -> dict[tuple[str, str], float]:
+    """Return what the rows of `tradeoffs` estimate, by term and measure, from true part-worths in its units.
+
+    options: the mean of 1 / options. price: the median price.
+    """
+    found = {(term, "part_worth"): worth for term, worth in part_worths.items()}
+    if slope := part_worths.get("price"):
+        found["price", "elasticity"] = slope * (1 - options)
+        for term, worth in part_worths.items():
+            if term != "price":
+                change = float(np.expm1(-worth / slope))
+                found[term, "percent"], found[term, "money"] = 100 * change, price * change
+    return found

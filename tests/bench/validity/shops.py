@@ -20,12 +20,12 @@ from analysis.choice.factors import deciding_factors
 from analysis.choice.groups import position_shares
 from analysis.choice.pooled import PARTS, heterogeneity
 from analysis.choice.sensitivity import sensitivity
-from analysis.choice.tradeoffs import tradeoffs, true_tradeoffs
+from analysis.choice.tradeoffs import tradeoffs
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.bench.validity.choice import Shopper, answers
+from tests.bench.validity.choice import Shopper, answers, true_tradeoffs
 from tests.bench.validity.counting import ROUNDING
 from tests.bench.validity.exact import parts_of, trials_of
 from tests.bench.validity.studies import Columns, Frames, Key, Truth
