@@ -20,7 +20,7 @@ from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from interventions.apply.engine import EditFailed, OtherPage, PlaceMemory, rewrite
-from interventions.html.content_type import is_html, is_in_pieces, is_json
+from interventions.html.content_type import is_html, is_in_pieces, is_json, is_plain
 from interventions.html.csp import allow
 from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_RECORDED, NOT_TREATED, error_page
@@ -57,6 +57,8 @@ READING = ("GET", "HEAD")
 """Methods that change nothing at the shop. Pages may ask in this way for what comes when it comes."""
 QUERY: Final = re.compile(r"(?:[\s,\ufeff]|#[^\n\r]*)*(?:query\b|fragment\b|\{)")
 """How a GraphQL document begins that holds no mutation, where that word is nowhere in it."""
+MOST_HELD: Final = 4 * 1024 * 1024
+"""The largest answer that is held back without being a page or JSON, in bytes."""
 MOST_QUERY: Final = 2**18
 """The most bytes of a request in which a GraphQL query is looked for."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
@@ -155,8 +157,11 @@ class Rewriter:
             if flow.request.method == "HEAD":
                 for name in (*OUTDATED, "content-length"):
                     response.headers.pop(name, None)
-        elif flow.metadata.get(HOLD):
+        elif flow.metadata.get(HOLD) or may_hold_html(flow, session):
             response.stream = False
+        elif is_fetched(flow, session) and is_in_pieces(content_type(response)):
+            session.keep(ShownPage(flow.request.url, content_type(response), b"", None))
+            response.stream = True
         else:
             response.stream = response.stream or True
 
@@ -170,7 +175,12 @@ class Rewriter:
         try:
             if is_treatable(flow, session):
                 treat(flow.request, flow.response, session, self._places, cart)
+            elif may_hold_html(flow, session):
+                kind, body = content_type(flow.response), whole_body(flow.request, flow.response)
+                session.keep(ShownPage(flow.request.url, kind, body, None))
         except Undecodable as error:
+            if not (is_page(flow.response) or session.site.loads(flow.request.url)):
+                return  # no page, and nothing that the site map knows
             fail(flow, session, f"{flow.request.url}: the page cannot be rewritten: {error}")
         except EditFailed as failure:
             fail(flow, session, str(failure))
@@ -237,7 +247,8 @@ def treat(
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
     page = ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
-    session.note_page(page)
+    shows = result.receipts or is_page(response) or session.site.loads(request.url)
+    (session.note_page if shows else session.keep)(page)
     session.note_replaced(result)
     session.note_sent(request.url, content_type(response), body, result, earlier=earlier, totals=totals)
     if any(receipt.role.startswith("row.") for receipt in result.receipts):
@@ -361,7 +372,34 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
     response = flow.response
     if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
         return False
-    return is_page(response) or (is_json(content_type(response)) and session.site.loads(flow.request.url))
+    kind = content_type(response)
+    if is_page(response) or (is_json(kind) and session.site.loads(flow.request.url)):
+        return True
+    return (is_json(kind) or (is_plain(kind) and is_short(response))) and is_fetched(flow, session)
+
+
+def is_fetched(flow: http.HTTPFlow, session: Session) -> bool:
+    """Return whether edits are planned and a script may put the answer into a page."""
+    response = flow.response
+    if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
+        return False
+    destination = flow.request.headers.get("sec-fetch-dest", "empty")
+    return destination == "empty" and not is_document_request(flow.request)
+
+
+def may_hold_html(flow: http.HTTPFlow, session: Session) -> bool:
+    """Return whether a script may have fetched parts of a page in a form in which no edit is made."""
+    if flow.response is None or not is_short(flow.response):
+        return False
+    kind = media_type(flow.response)
+    is_text = kind.startswith("text/") or kind.endswith(("xml", "javascript"))
+    return is_text and is_fetched(flow, session)
+
+
+def is_short(response: http.Response) -> bool:
+    """Return whether the answer says its length, which is small: it may be held back."""
+    length = response.headers.get("content-length", "")
+    return length.isdigit() and len(length) < 8 and int(length) <= MOST_HELD
 
 
 def is_untreatable(flow: http.HTTPFlow, session: Session) -> bool:

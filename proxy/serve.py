@@ -2,13 +2,15 @@
 
 import asyncio
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from interventions.apply.engine import Receipt
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
@@ -22,9 +24,10 @@ from proxy.allow_list import AllowList
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import Added, Session
 from proxy.shown_page import ShownPage
+from proxy.untreated import why_untreated
 
 MOST_DRAWN: Final = 1_000
-"""The most receipts of pages as drawn that are remembered, so that each is printed once."""
+"""The most receipts of pages as drawn, and kinds of addresses, that are remembered to be printed once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,10 +189,15 @@ class PrintingSession(Session):
     """
 
     def note_page(self, page: ShownPage) -> None:
-        """Ignore the page."""
+        """Print a line, once for each kind of address, where a fetched answer may lack edits."""
+        kind = re.sub(r"\d+", "0", urlsplit(page.url)._replace(query="", fragment="").geturl())
+        if kind not in self.as_sent and (why := why_untreated(page, self.plan, self.site)):
+            if len(self.as_sent) > MOST_DRAWN:
+                self.as_sent.clear()
+            self.as_sent[kind] = replace(page, body=b"", sent=None)
+            say({"untreated": f"{page.url}: {why}"})
 
-    def keep(self, page: ShownPage) -> None:
-        """Ignore the page."""
+    keep = note_page
 
     def note_added(self, added: Iterable[Added]) -> None:
         """Ignore what is put into the cart."""

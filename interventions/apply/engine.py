@@ -18,13 +18,16 @@ from interventions.edits.place_values import figures_at
 from interventions.edits.showing import Change, Earlier, Showing, Target
 from interventions.errors import CannotEdit
 from interventions.html import charset
-from interventions.html.content_type import is_html, is_json
+from interventions.html.content_type import is_data, is_html, is_json, is_plain
 from interventions.html.csp import Inline
 from interventions.html.marking import ALL_TAGS, Marks, hints, marks_for
 from interventions.html.page import Page
+from interventions.html.parsing_cost import parsing_steps
 from interventions.html.ranges import prices
 from interventions.html.source_page import Unmarked
 from interventions.html.splices import Owner
+from interventions.html.strings import with_strings
+from interventions.html.tree import MOST_STEPS
 from interventions.yaml.limited import one_page
 from interventions.yaml.sitemap import Data, SiteMap, product_key
 
@@ -141,12 +144,14 @@ def rewrite(
     task = _Rewriting(body, url, plan, site, known, came, earlier, totals, partly=partly)
     places = places or PlaceMemory()
     try:
-        if is_json(content_type):
-            return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
-        if not is_html(content_type):
+        is_page = is_html(content_type)
+        if is_json(content_type) or is_plain(content_type) or (is_page and is_data(body)):
+            return task.run_data(content_type)
+        if not is_page:
             return untouched
         for marks in _attempts(body, url, plan, site, places):
             page = Page(body, content_type, marks, url)
+            page.stand_among([place.css for card in site.cards for place in site.role(card)])
             try:
                 result = task.run(page)
             except Unmarked:
@@ -212,6 +217,8 @@ class _Rewriting:
         self.lacks: EditFailed | None = None
         self.current: Owner = ("", "", "")
         self.done: list[tuple[Owner, str, Change]] = []
+        self.inner: list[Receipt] = []
+        self.steps = 0
 
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
@@ -263,17 +270,55 @@ class _Rewriting:
         )
 
     def run_data(self, content_type: str) -> Rewrite:
-        """Raises CannotEdit."""
+        """Make the edits in data, and in the parts of pages in it. Raises CannotEdit, EditFailed."""
         codec, _ = charset.detect(self.body, content_type)
         self.current = ("", "data", self.url)
+        is_known = self.plan.writes_values and self.site.loads(self.url)
         try:
-            document = Document(self.body.decode(codec))
+            text = plain = self.body.decode(codec)
         except UnicodeError:
+            if not is_known:
+                return Rewrite(self.body, "", None, ())
             raise CannotEdit(f"the data is not valid {codec}") from None
-        for data in self.site.data_at(self.url):
-            self.write_data(document, data, "data", None)
-        body = document.text().encode(codec) if document.changed else self.body
-        return Rewrite(body, "data", None, self.receipts("data", body), earlier=self.earlier)
+        if is_known:
+            document = Document(text)
+            for data in self.site.data_at(self.url):
+                self.write_data(document, data, "data", None)
+            text = document.text() if document.changed else text
+        if not self.site.drawn:
+            is_text = is_plain(content_type) and not is_data(self.body)
+            text = self.in_string(text) if is_text else with_strings(text, self.in_string)
+        body = self.body if text == plain else text.encode(codec)
+        after = page_hash(body, self.url)
+        inner = (
+            replace(r, page_hash_before=page_hash(self.body, self.url), page_hash_after=after)
+            for r in self.inner
+        )
+        receipts = (*self.receipts("data", body), *inner)
+        return Rewrite(body, "data" if is_known else "", None, receipts, earlier=self.earlier)
+
+    def in_string(self, text: str) -> str:
+        """Make the edits in a part of a page that stands in a text. Raises CannotEdit, EditFailed."""
+        part = text.encode("utf-8", "surrogatepass")
+        self.steps += parsing_steps(part, MOST_STEPS)
+        if self.steps >= MOST_STEPS:
+            raise CannotEdit("it would stop all trials to read all parts of pages in this answer")
+        try:
+            result = rewrite(
+                part,
+                content_type="text/html; charset=utf-8",
+                url=self.url,
+                plan=self.plan,
+                site=self.site,
+                known=self.known,
+                earlier=self.earlier,
+                totals=self.totals,
+            )
+        except OtherPage:  # data at a product's address are not its page
+            return text
+        self.inner += result.receipts
+        self.earlier.update(result.earlier)
+        return result.body.decode("utf-8", "surrogatepass")
 
     def earlier_of(self, key: str) -> Earlier:
         """What edits have replaced of a product; a page that scripts have not drawn has nothing from data."""

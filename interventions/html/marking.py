@@ -12,7 +12,7 @@ from typing import NamedTuple
 MARK = f"data-souk-{secrets.token_hex(4)}"
 _MARKS = re.compile(rf' {MARK}=(?:"\d+"|\d+ )')
 _TAG = re.compile(rb"<[a-zA-Z][^\t\n\f\r />]*(?=[\t\n\f\r />])")
-_SELECTOR = re.compile(
+SELECTOR = re.compile(
     r"""\[\s*(?P<key>[\w:-]+)\s*
         (?:[~|^$*]?=\s*(?:"(?P<v1>[^"\\]*)"|'(?P<v2>[^'\\]*)'|(?P<v3>[\w-]+))\s*)?\]
     |\((?:[^()]|\([^()]*\))*\)
@@ -97,7 +97,7 @@ def _compounds(selector: str) -> list[list[str]]:
     """For each alternative of a selector the rarest literal of each compound, the subject's last."""
     chains, position = [[""]], 0
     while position < len(selector):
-        match = _SELECTOR.match(selector, position)
+        match = SELECTOR.match(selector, position)
         if match is None:
             return [[""]]
         position = match.end()

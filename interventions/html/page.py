@@ -366,7 +366,7 @@ class Page(ReadPage):
         expected = unmark(self.tree.html or "")
         for marker, markup in shown.items():
             expected = expected.replace(marker, parse(markup, is_fragment=True).html or "")
-        if self._parse(apply(self.source, doubtful)).html != expected:
+        if self._parse(apply(self.source, doubtful), self._around).html != expected:
             raise CannotEdit(
                 "the markup around the target is too irregular for a safe edit", doubtful[0].owner
             )

@@ -3,12 +3,14 @@
 import codecs
 import html
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.errors import CannotEdit
 from interventions.html import charset
+from interventions.html.fragments import around, is_part, surroundings
 from interventions.html.marking import MARK, Marks, mark
 from interventions.html.markup import Tag, attributes, tag_at
 from interventions.html.numbers import NumberUsage, one_line
@@ -60,13 +62,29 @@ class ReadPage:
         self._has_shadows = self.source != plain
         # Characters outside ASCII are written as references unless the page says that it is UTF-8.
         self.output = "utf-8" if self.decoded or (self.codec == "utf-8" and declared) else "ascii"
-        self.tree = self._parse(mark(self.source, marks))
+        self._around, self._marked = b"", mark(self.source, marks)
+        self.tree = self._parse(self._marked)
         self._found: dict[tuple[str, int], list[LexborNode]] = {}
         self._tags: dict[int, Tag] = {}
         self._starts: dict[int, int] = {}
         self._ends: dict[int, End] = {}
         self._values: dict[tuple[int, str | None], str] = {}
         self._removed: set[int] = set()
+
+    def stand_among(self, selectors: Sequence[str]) -> None:
+        """Read a part of a page as it stands in the page, where else none of the selectors is met.
+
+        A parser drops `<tr>` outside a table, and `<li>` alone is not found by `ul.cards > li`.
+        """
+        if not is_part(self.source) or any(map(self.has, selectors)):
+            return
+        table = around(self.source)
+        for css in selectors:
+            outer = surroundings(css)
+            outer += b"" if b"<table" in outer else table
+            if outer and (tree := self._parse(self._marked, outer)).css_first(css):
+                self._around, self.tree, self._found = outer, tree, {}
+                return
 
     def find(self, css: str, root: LexborNode | None = None) -> list[LexborNode]:
         """Return the elements that match, in document order, without those that an earlier edit removes."""
@@ -170,9 +188,9 @@ class ReadPage:
         """The encoding of `source`."""
         return "utf-8" if self.decoded else self.codec
 
-    def _parse(self, source: bytes) -> LexborHTMLParser:
+    def _parse(self, source: bytes, outer: bytes = b"") -> LexborHTMLParser:
         # Before the first tag it would be a text, and open the body.
-        source = source.removeprefix(codecs.BOM_UTF8)
+        source = outer + source.removeprefix(codecs.BOM_UTF8)
         utf8 = self.decoded or self.codec == "utf-8"
         return parse(source if utf8 else source.decode(self.codec, "replace"), scripting=True)
 

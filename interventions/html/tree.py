@@ -5,7 +5,7 @@ The parser is in C and holds the interpreter's lock: one page that it needs minu
 
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from interventions.errors import CannotEdit
 from interventions.html.parsing_cost import parsing_steps
@@ -25,7 +25,9 @@ def parse(
             f"it would stop all trials to read this page: the parser needs more than {most:,} steps "
             "(elements nested too deeply, or too many attributes or options in one element)"
         )
-    return LexborHTMLParser(source, scripting=scripting, is_fragment=is_fragment)
+    # Else the chosen `<option>` would be copied into `<selectedcontent>`, where no source of it stands.
+    options = LexborDocumentOptions.WO_EVENTS
+    return LexborHTMLParser(source, scripting=scripting, is_fragment=is_fragment, options=options)
 
 
 def select(root: LexborHTMLParser | LexborNode, css: str) -> list[LexborNode]:

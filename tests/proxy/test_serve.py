@@ -11,12 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from mitmproxy import http
+from starlette.responses import Response
 
 from environments.shop.server import shop
 from experiments.cli import main
@@ -33,7 +35,7 @@ from proxy.allow_list import AllowList
 from proxy.authority import Authority
 from proxy.drawing import edited
 from proxy.serve import PrintingSession, parse_values, plan_for
-from proxy.server import Proxy
+from proxy.server import Proxy, Slot
 from proxy.session import Session
 from tests.experiments.command_line import program
 from tests.support import pages
@@ -367,3 +369,58 @@ def test_a_page_that_scripts_draw_has_what_its_data_have_replaced(
     assert "$1,299" in json.dumps(answer["changes"])
     assert "treatment_failed" not in capsys.readouterr().out
     assert session.failures == []
+
+
+CARD = '<li class="card"><a href="/lamp">Lamp</a> <b class="price">$7.00</b></li>'
+CARDS = SiteMap.model_validate(
+    {
+        **{"name": "cards", "pages": {"product": {"css": "h1"}}},
+        "roles": {
+            **{"product.price": "p.price", "item": "li.card", "item.price": ".price"},
+            "item.link": {"css": "a", "attribute": "href"},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize("product", ["lamp", None])
+async def test_what_scripts_fetch_is_edited_or_told(
+    slot: Slot, client: httpx.AsyncClient, product: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = CARD.replace('class="card"', 'class="card-tile"')
+    answers: dict[str, tuple[str, str, str]] = {  # by path: type, body, and why it has no edit
+        "/more": ("text/html", CARD, ""),
+        "/api/more": ("application/json", json.dumps({"html": CARD}), ""),
+        "/text": ("text/plain", json.dumps([CARD]), ""),
+        "/tiles/1": ("text/html", other, "no card of the site map"),
+        "/api/tiles/1": ("application/json", json.dumps({"html": other}), "no card of the site map"),
+        "/stream": ("text/vnd.turbo-stream.html", f"<template>{CARD}</template>", "parts of pages in"),
+        "/xml": ("text/xml", f"<update><![CDATA[{CARD}]]></update>", "parts of pages in text/xml"),
+        "/js": ("text/javascript", f"$('#list').append('{CARD}')", "parts of pages in text/javascript"),
+        "/events": ("text/event-stream", f"data: {CARD}\n\n", "in pieces (text/event-stream)"),
+        "/none": ("application/json", '{"html": "<p>nothing of lamps"}', ""),
+        "/whole": ("text/html", f"<!doctype html><title>Tiles</title>{other.replace('card', 't')}", ""),
+        "/data": ("application/json", '{"url": "\\/lamp", "price": 7}', "it is data" if product else ""),
+    }
+    answers["/tiles/2"], answers["/api/tiles/23"] = answers["/tiles/1"], answers["/api/tiles/1"]
+    plan = Plan((Treatment("cheap", product, (SetPrice(Decimal(5)),)),))
+    sent = {path: Response(body, media_type=kind) for path, (kind, body, _) in answers.items()}
+    async with pages(sent) as url:
+        slot.session = PrintingSession(plan, CARDS, AllowList.of(url))
+        came = {path: (await client.get(url + path[1:])).text for path in answers}
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = {
+        urlsplit(each["untreated"]).path.partition(": ")[0]: each["untreated"]
+        for each in lines
+        if "untreated" in each
+    }
+    assert len(told) == sum("untreated" in each for each in lines)
+    edited_ones = {"/more", "/api/more", "/text"}
+    assert {path for path, text in came.items() if "$5.00" in text} == edited_ones
+    assert all(text == answers[path][1] for path, text in came.items() if path not in edited_ones)
+    assert sum("receipt" in each for each in lines) == len(edited_ones)
+    wanted = {path: why for path, (_, _, why) in answers.items() if why}
+    del wanted["/tiles/2"], wanted["/api/tiles/23"]  # told once for each kind of address
+    assert told.keys() == wanted.keys()
+    assert all(why in told[path] for path, why in wanted.items()), told
+    assert slot.session.failures == []

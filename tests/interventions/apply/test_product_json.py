@@ -343,7 +343,8 @@ def test_an_answer_that_cannot_be_kept_in_step_is_not_shown(body: bytes, reason:
 
 def test_other_answers_pass() -> None:
     body = json.dumps(cart()).encode()
-    assert run(body, {"set_price": 5}, content_type="text/plain").body is body
+    assert run(body, {"set_price": 5}, content_type="text/csv").body is body
+    assert run(body, {"set_price": 5}, content_type="text/plain").receipts
     assert run(body, {"insert_text": {"after": "product.title", "text": "x"}}).body is body
 
 

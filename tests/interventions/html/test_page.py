@@ -159,3 +159,12 @@ def test_a_new_figure_in_tag_soup_is_right_or_refused(
     except (CannotEdit, Unmarked):
         return
     assert tree(result) == tree(source.encode()).replace("12.50", "99")
+
+
+def test_the_copy_of_a_chosen_option_is_none_of_the_source() -> None:
+    option = "<option selected>Small <span class=price>$9.00</span></option>"
+    source = f"<select><button><selectedcontent></selectedcontent></button>{option}</select>"
+    page = open_page(source)
+    (price,) = page.find(".price")
+    assert page.replace(price, None, all_99)
+    assert page.finish().decode() == source.replace("9.00", "99")
