@@ -163,15 +163,20 @@ def parse_values(pairs: Iterable[str], interventions: Iterable[Intervention]) ->
     Raises UserError, also for a name that no intervention has as a variable.
     """
     known = {name for intervention in interventions for name in variables(intervention)}
+    values = read_values(pairs)
+    for name in values.keys() - known:
+        hint = did_you_mean(name, sorted(known), noun="variables") if known else "there are none"
+        raise UserError(f'--var {name}={values[name]}: no intervention has the variable "{name}"; {hint}')
+    return values
+
+
+def read_values(pairs: Iterable[str]) -> dict[str, str]:
+    """Parse texts `NAME=VALUE` into a mapping. Raises UserError."""
     values = {}
     for pair in pairs:
-        name, equals, value = pair.partition("=")
+        name, equals, values[name] = pair.partition("=")
         if not equals or not name:
-            raise UserError(f"--var {pair}: not a value; write NAME=VALUE, e.g. --var category=headphones")
-        if name not in known:
-            hint = did_you_mean(name, sorted(known), noun="variables") if known else "there are none"
-            raise UserError(f'--var {pair}: no intervention has the variable "{name}"; {hint}')
-        values[name] = value
+            raise UserError(f"--var {pair}: not a value; write NAME=VALUE, such as category=headphones")
     return values
 
 

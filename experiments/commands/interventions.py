@@ -246,10 +246,10 @@ def preview_page(
     from experiments.console.terminal import stdout_console
     from experiments.pages.describe import print_hunks, print_receipts
     from experiments.pages.html_diff import html_diff
-    from experiments.pages.preview import fetched, preview, read_values
+    from experiments.pages.preview import fetched, preview
     from interventions.files.schema import load_interventions
     from interventions.yaml.sitemap import load_site_map
-    from proxy.trust import keys_of
+    from proxy.serve import read_values
 
     site_map = load_site_map(site)
     intervention, values = load_interventions(file, site_map)[id], read_values(var or ())
@@ -278,8 +278,9 @@ def preview_page(
             if png:
                 from experiments.pages.side_by_side import write_side_by_side
 
-                seconds = await write_side_by_side(found, id, png, await keys_of([page.url], upstream_ca))
-                typer.echo(f"{png}: before and after, in {seconds:.1f} s", err=True)
+                for line in await write_side_by_side(found, id, png, upstream_ca):
+                    typer.echo(plain(line), err=True)
+                typer.echo(f"{png}: before and after", err=True)
 
     run_until_stopped(run())
 

@@ -1,22 +1,18 @@
 """Draw a proposed site map: its pages in the real browser, with the elements of each role outlined."""
 
 import html
-import re
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import Final
 
-from playwright.async_api import BrowserContext, Route
+from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import VIEWPORT, run_browsers
 from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
 from interventions.data_file import read_source
 from interventions.errors import UserError
-from interventions.proposal.check import HTML, PRICE, TEXT, treated
 from interventions.proposal.roles import FoundRole
-from interventions.proposal.scan import Capture
-from interventions.yaml.sitemap import SiteMap
 
 _SCRIPT: Final = read_source(__file__, "mapped_picture.js")
 _TALLEST: Final = 1400
@@ -28,11 +24,8 @@ _FRAME: Final = """<style>
 </style><main>{sections}</main>"""
 
 
-async def picture(mapped: Mapped, site: SiteMap) -> tuple[bytes, list[str]]:
-    """Return a PNG, and a line for each edit of the product's page that scripts undo.
-
-    Raises UserError.
-    """
+async def picture(mapped: Mapped) -> bytes:
+    """Return a PNG. Raises UserError."""
     sections = []
     try:
         async with run_browsers(trusted=mapped.trusted) as pool, pool.context(None) as context:
@@ -45,40 +38,14 @@ async def picture(mapped: Mapped, site: SiteMap) -> tuple[bytes, list[str]]:
                         f"<section><h2>{kind}</h2><p>{html.escape(capture.url)}</p>"
                         f'<img src="data:image/png;base64,{data}"></section>'
                     )
-            undone = await _undone(context, mapped.product, site)
             page = await context.new_page()
             await page.set_content(_FRAME.format(sections="".join(sections)))
             width = await page.evaluate("document.querySelector('main').offsetWidth + 32")
             await page.set_viewport_size({"width": width, "height": 600})
-            return await page.screenshot(full_page=True), undone
+            return await page.screenshot(full_page=True)
     except PlaywrightError as error:
         cause = str(error).splitlines()[0]
         raise UserError(f"no picture: {cause}; the map itself is written") from None
-
-
-async def _undone(context: BrowserContext, product: Capture, site: SiteMap) -> list[str]:
-    """Scripts may draw a page again from data of their own, without what was put into the HTML."""
-    if site.drawn:  # then edits are made again as well
-        return []
-    url, edited = product.url, treated(site, product)
-    if edited is None:
-        return []
-    page = await context.new_page()
-
-    async def answer(route: Route) -> None:
-        await route.fulfill(body=edited, content_type=HTML)
-
-    await page.route(url, answer)
-    await page.goto(url, wait_until="networkidle", timeout=PATIENCE_S * 1000)
-    shown = await page.locator("body").inner_text()
-    lost = []
-    if TEXT not in shown:
-        lost.append(f"{url}: insert_text: the page's scripts draw it again without the text")
-    if not re.search(PRICE.replace(".", "[.,]"), shown):
-        lost.append(
-            f"{url}: set_price: the page's scripts draw it again with the old price; find it in the data"
-        )
-    return lost
 
 
 async def _outlined(context: BrowserContext, url: str, roles: Sequence[tuple[str, str | None, str]]) -> bytes:

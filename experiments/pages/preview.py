@@ -54,19 +54,10 @@ class Preview:
     page_type: str
     products: tuple[ProductFacts, ...]
     receipts: tuple[Receipt, ...]
+    plan: Plan
+    site: SiteMap
     left: str = ""
     """Which amounts near the price do not follow a new one; empty: none."""
-
-
-def read_values(pairs: Iterable[str]) -> dict[str, str]:
-    """Parse texts `NAME=VALUE` into a mapping. Raises UserError."""
-    values = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise UserError(f"--var {pair}: not a value; write NAME=VALUE, such as product.category=Cookies")
-        values[name] = value
-    return values
 
 
 @asynccontextmanager
@@ -217,7 +208,7 @@ def preview(
     left = ""
     if plan.writes_values and not is_data and any(each.edit == SetPrice.kind() for each in done.receipts):
         left = left_behind(Page(page.body, page.content_type, Marks(frozenset()), page.url), site)
-    return Preview(page, done.body, facts.page_type, products, done.receipts, left)
+    return Preview(page, done.body, facts.page_type, products, done.receipts, plan, site, left)
 
 
 def _carriers(

@@ -1,8 +1,8 @@
 """Prove a proposed site map: shop through the real proxy with an edit for each role, in a real browser."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +15,7 @@ from playwright.async_api import Locator, Page
 from environments.browser import run_browsers
 from environments.through_proxy import BrowserFailure
 from experiments.pages.purchasing import in_browser, open_page, press
+from experiments.pages.redrawn import place_in, redrawn, value_of
 from experiments.pages.site_mapping import AS_DRAWN, Mapped
 from interventions.apply.engine import EditFailed
 from interventions.apply.mapped_page import MappedPage
@@ -49,6 +50,8 @@ class Proof:
 
     proved: bool | None
     why: str
+    is_drawn_over: bool = False
+    """Whether the edit was made, and the page's scripts have drawn over it."""
 
 
 async def prove(
@@ -65,17 +68,12 @@ async def prove(
     plan = Plan((Treatment("probe", key, tuple(edit_from_dict(EDITS[part]) for part in parts)),))
     origins = {f"{urlsplit(mapped.product.url).scheme}://{host}" for host in mapped.hosts}
     session = Session(plan, site, AllowList.of(*origins))
-    with tempfile.TemporaryDirectory(prefix="souk-map-") as folder:
-        async with run_proxy(Path(folder), upstream_ca=upstream_ca) as proxy:
-            slot = await proxy.open_slot()
-            slot.session = session
-            with suppress(BrowserFailure):
-                async with run_browsers(proxy.spki) as pool, pool.context(slot.url) as context:
-                    page = await context.new_page()
-                    try:
-                        await _visit(page, mapped, site, session, proofs, buys=buys)
-                    except PlaywrightError as error:
-                        session.note_failure(str(error).splitlines()[0])
+    with suppress(BrowserFailure):
+        async with through_proxy(session, upstream_ca) as page:
+            try:
+                await _visit(page, mapped, site, session, proofs, buys=buys)
+            except PlaywrightError as error:
+                session.note_failure(str(error).splitlines()[0])
     why = squeezed(session.failures[0]) if session.failures else "was not seen"
     for role in site.roles:
         if role not in proofs:
@@ -85,6 +83,17 @@ async def prove(
         unseen = Proof(False, "was not seen") if buys else Proof(None, "not tried")
         proofs.setdefault(f"choice.{rule}", unseen)
     return proofs
+
+
+@asynccontextmanager
+async def through_proxy(session: Session, upstream_ca: Path | None = None) -> AsyncIterator[Page]:
+    """Open a tab in a fresh browser, which sees the shop as a session of the proxy shows it."""
+    with tempfile.TemporaryDirectory(prefix="souk-map-") as folder:
+        async with run_proxy(Path(folder), upstream_ca=upstream_ca) as proxy:
+            slot = await proxy.open_slot()
+            slot.session = session
+            async with run_browsers(proxy.spki) as pool, pool.context(slot.url) as context:
+                yield await context.new_page()
 
 
 def _possible(site: SiteMap, product: Capture, proofs: dict[str, Proof]) -> Iterator[tuple[str, str]]:
@@ -116,6 +125,8 @@ async def _visit(
                 await _shown(card, session, kind, proofs, site)
     await open_page(page, mapped.product.url)
     await _shown(page.locator("html"), session, "product", proofs, site)
+    for role, why in (await redrawn(page, session, site)).items():
+        proofs[role] = Proof(False, f"{proofs[role].why}, but {why}", is_drawn_over=True)
     if not buys or not site.role("product.add_to_cart"):
         return
     css = in_browser(site.role("product.add_to_cart")[0].css)
@@ -141,8 +152,8 @@ async def _card(page: Page, site: SiteMap, kind: str, key: str) -> Locator | Non
     """The first card of a kind whose link leads to the product."""
     link = site.role(f"{kind}.link")[0]
     for card in await page.locator(in_browser(site.role(kind)[0].css)).all():
-        found = _part(card, link.css)
-        if await found.count() and site.key(await _value(found, link.attribute), page.url) == key:
+        found = place_in(card, link.css)
+        if await found.count() and site.key(await value_of(found, link.attribute), page.url) == key:
             return card
     return None
 
@@ -158,12 +169,11 @@ async def _shown(
         if receipt.edit == "insert_text":
             found = root.get_by_text(TEXT, exact=True).first
             seen = bool(await found.count()) and await found.is_visible()
-            proofs[receipt.role] = Proof(
-                seen, "the text stands there" if seen else "the text is not on the screen"
-            )
+            why = "the text stands there" if seen else "the text is not on the screen"
+            proofs[receipt.role] = Proof(seen, why, not seen)
             continue
-        target = _part(root, place.css)
-        value = await _value(target, place.attribute) if await target.count() else ""
+        target = place_in(root, place.css)
+        value = await value_of(target, place.attribute) if await target.count() else ""
         folded = bool(place.attribute) or group == "mini"  # a small cart is often folded up
         visible = folded or (bool(value) and await target.is_visible())
         right = _spaced(receipt.after) in _spaced(value)
@@ -172,7 +182,7 @@ async def _shown(
             said += f", but the browser shows {_short(value)!r}"
         elif not visible:
             said += ", but nobody can see it there"
-        proofs[receipt.role] = Proof(right and visible, said)
+        proofs[receipt.role] = Proof(right and visible, said, not right)
 
 
 async def _chosen(page: Page, site: SiteMap, session: Session, proofs: dict[str, Proof]) -> None:
@@ -203,8 +213,8 @@ async def _in_cart(
         wanted["cart.total"] = page.locator("html"), PRICE * _PIECES
     for role, (root, value) in wanted.items():
         if places := site.role(role):
-            target = _part(root, places[0].css)
-            shown = await _value(target, places[0].attribute) if await target.count() else ""
+            target = place_in(root, places[0].css)
+            shown = await value_of(target, places[0].attribute) if await target.count() else ""
             right = number(shown) == value
             why = f"{_short(shown)} for {_PIECES} pieces"
             proofs[role] = Proof(right, why if right else f"{why}, not {value}")
@@ -223,7 +233,7 @@ async def _at_checkout(page: Page, site: SiteMap, key: str, proofs: dict[str, Pr
         (role, target, place.attribute, value)
         for role, value in figures.items() if card is not None
         for place in site.role(role)[:1]
-        for target in await _part(card, place.css).all()
+        for target in await place_in(card, place.css).all()
     ]  # fmt: skip
     found += [
         ("cart.total", target, place.attribute, PRICE * _PIECES)
@@ -231,23 +241,9 @@ async def _at_checkout(page: Page, site: SiteMap, key: str, proofs: dict[str, Pr
         for target in await page.locator(in_browser(place.css)).all()
     ]
     for role, target, attribute, value in found:
-        said = await _value(target, attribute)
+        said = await value_of(target, attribute)
         if number(said) != value:
             proofs[role] = Proof(False, f"{_short(said)} for {_PIECES} pieces at the checkout, not {value}")
-
-
-def _part(root: Locator, css: str) -> Locator:
-    """The first element in a card, or the card itself, that a selector finds."""
-    wanted = in_browser(css)
-    return root.locator(wanted).or_(root.and_(root.page.locator(wanted))).first
-
-
-async def _value(target: Locator, attribute: str | None) -> str:
-    if attribute == "value":
-        return await target.input_value()
-    if attribute:
-        return (await target.get_attribute(attribute)) or ""
-    return squeezed(await target.text_content() or "")
 
 
 def _spaced(text: str) -> str:

@@ -101,7 +101,7 @@ def in_browser(css: str) -> str:
 async def open_page(page: Page, url: str) -> None:
     """Open an address, and wait until its scripts are quiet."""
     await page.goto(url, wait_until="load", timeout=PATIENCE_S * 1000)
-    await _quiet(page)
+    await quiet(page)
 
 
 async def press(page: Page, css: str) -> list[Request]:
@@ -129,7 +129,7 @@ async def press(page: Page, css: str) -> list[Request]:
                     if answer := await request.response():
                         await answer.finished()
                     await page.evaluate(_NEXT_TASK)
-    await _quiet(page)
+    await quiet(page)
     page.remove_listener("request", note)
     return asked
 
@@ -209,7 +209,7 @@ async def _checkout(page: Page, done: Purchase, render: bool) -> tuple[Capture |
         return None, f"{cart.url}: no plain link leads to the checkout: {by_hand}" if cart else ""
     try:
         answer = await page.goto(address, wait_until="load", timeout=PATIENCE_S * 1000)
-        await _quiet(page)
+        await quiet(page)
         html = await page.evaluate(AS_DRAWN)
         sent = await answer.text() if answer else ""
     except PlaywrightError as error:
@@ -236,7 +236,8 @@ async def _sent(request: Request) -> Sent:
     )  # fmt: skip
 
 
-async def _quiet(page: Page) -> None:
+async def quiet(page: Page) -> None:
+    """Wait until a page neither asks for more nor draws, for some seconds at most."""
     with suppress(PlaywrightError):
         await page.wait_for_load_state("networkidle", timeout=QUIET_MS)
     with suppress(PlaywrightError):

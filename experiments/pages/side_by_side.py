@@ -2,9 +2,8 @@
 
 import asyncio
 import html
-import time
 from base64 import b64encode
-from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +12,14 @@ from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import VIEWPORT, run_browsers
 from experiments.pages.preview import FetchedPage, Preview
+from experiments.pages.proof import through_proxy
+from experiments.pages.purchasing import open_page
+from experiments.pages.redrawn import redrawn
+from interventions.apply.plan import Plan
 from interventions.data_file import read_source
 from interventions.errors import UserError
+from proxy.session import Session
+from proxy.trust import keys_of
 
 _SCRIPT: Final = read_source(__file__, "side_by_side.js")
 _PATIENCE_MS: Final = 15_000
@@ -32,40 +37,56 @@ _FRAME: Final = """
 
 
 async def write_side_by_side(
-    preview: Preview, intervention: str, file: Path, trusted: Sequence[str] = ()
-) -> float:
-    """Write the picture; return the seconds that it took. Raises UserError."""
-    start = time.perf_counter()
-    picture = await side_by_side(preview, intervention, trusted)
+    preview: Preview, intervention: str, file: Path, upstream_ca: Path | None = None
+) -> list[str]:
+    """Write the picture; return a line for each edit that a choice on the page draws over.
+
+    Raises UserError.
+    """
+    picture, lost = await side_by_side(preview, intervention, upstream_ca)
     try:
         await asyncio.to_thread(file.write_bytes, picture)
     except OSError as error:
         raise UserError(f"--png {file}: cannot be written ({error.strerror}); choose another file") from None
-    return time.perf_counter() - start
+    return [f"{preview.page.url}: {role}: {why}" for role, why in lost.items()]
 
 
-async def side_by_side(preview: Preview, intervention: str, trusted: Sequence[str] = ()) -> bytes:
-    """Return a PNG with both versions at the same place and the differences outlined.
+async def side_by_side(
+    preview: Preview, intervention: str, upstream_ca: Path | None = None
+) -> tuple[bytes, dict[str, str]]:
+    """Return a PNG with both versions at the same place, their differences outlined; and what `redrawn` says.
 
-    `trusted`: see run_browsers. Raises UserError.
+    Pages that scripts draw are opened through the proxy, as in a trial. Raises UserError.
     """
-    async with run_browsers(trusted=trusted) as pool, pool.context(None) as context:
+    url, session = preview.page.url, Session(preview.plan, preview.site)
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(run_browsers(trusted=await keys_of([url], upstream_ca)))
+        context = await stack.enter_async_context(pool.context(None))
         try:
-            before, after = await asyncio.gather(
-                open_version(context, preview.page, preview.page.body),
-                open_version(context, preview.page, preview.after),
-            )
-            of_before, of_after = [await page.evaluate(_SCRIPT, None) for page in (before, after)]
+            if preview.site.drawn:
+                sessions = Session(Plan(), preview.site), session
+                tabs = [
+                    await stack.enter_async_context(through_proxy(each, upstream_ca)) for each in sessions
+                ]
+                for tab in tabs:
+                    await open_page(tab, url)
+            else:
+                session.note_receipts(preview.receipts)
+                bodies = preview.page.body, preview.after
+                tabs = [await open_version(context, preview.page, body) for body in bodies]
+            before, after = tabs
+            of_before, of_after = [await page.evaluate(_SCRIPT, None) for page in tabs]
             gone = await before.evaluate(_SCRIPT, of_after)
             come = await after.evaluate(_SCRIPT, of_before)
             middle = come if come is not None else gone
-            pictures = [await _picture(page, middle or 0) for page in (before, after)]
-            caption = f"{intervention} on {preview.page.url}"
+            pictures = [await _picture(page, middle or 0) for page in tabs]
+            caption = f"{intervention} on {url}"
             picture = await _frame(context, html.escape(caption), *pictures)
+            lost = await redrawn(after, session, preview.site)
         except PlaywrightError as error:
             cause = str(error).splitlines()[0]
-            raise UserError(f"{preview.page.url}: cannot be rendered ({cause}); try without --png") from None
-    return picture
+            raise UserError(f"{url}: cannot be rendered ({cause}); try without --png") from None
+    return picture, lost
 
 
 async def open_version(context: BrowserContext, fetched: FetchedPage, body: bytes) -> Page:

@@ -105,13 +105,13 @@ async def _drawn_first(page: Capture, hosts: frozenset[str], upstream_ca: Path |
     return first_product(drawn)
 
 
-def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:
-    """Write the YAML of the map.
+def save(mapped: Mapped, file: Path, *, anew: bool = False) -> tuple[SiteMap, list[str]]:
+    """Write the YAML of the map; `anew`: over the one that was written before.
 
     Returns the map, and a line for each edit that does not work with it. Raises UserError.
     """
     try:
-        with file.open("x", encoding="utf-8") as out:
+        with file.open("w" if anew else "x", encoding="utf-8") as out:
             out.write(mapped.proposal.to_yaml())
     except FileExistsError:
         raise UserError(

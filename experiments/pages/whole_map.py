@@ -1,6 +1,6 @@
 """Make a site map from first to last: propose, learn from a purchase, write, draw, prove."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +86,28 @@ async def map_and_prove(
     if buys:
         mapped, troubles = await learned(mapped)
     site, faults = save(mapped, file)
-    undone: list[str] = []
     if png is not None:
-        image, undone = await picture(mapped, site)
-        _write(png, image)
+        _write(png, await picture(mapped))
     proofs = await prove(mapped, site, buys=buys, upstream_ca=upstream_ca)
+    lost, again = _drawn_over(proofs), site.model_copy(update={"drawn": True})
+    if lost and not site.drawn:
+        cured = await prove(mapped, again, buys=buys, upstream_ca=upstream_ca)
+        proved = {role for role, proof in proofs.items() if proof.proved}
+        if _drawn_over(cured) < lost and all(cured[role].proved for role in proved):
+            mapped = replace(mapped, proposal=replace(mapped.proposal, is_redrawn=True))
+            (site, faults), proofs = save(mapped, file, anew=True), cured
+    undone = [
+        f"{mapped.product.url}: {role}: the page's scripts draw over the edit"
+        + ("; drawn: true does not help: find it in the data" if not site.drawn else "")
+        for role in sorted(_drawn_over(proofs))
+    ]
     read = Page(mapped.product.html.encode(), HTML, Marks(frozenset()), mapped.product.url)
     left = [f"{mapped.product.url}: {said}" for said in [left_behind(read, site)] if said]
     return ProvedMap(mapped, proofs, (*troubles, *faults, *undone, *left))
+
+
+def _drawn_over(proofs: dict[str, Proof]) -> set[str]:
+    return {role for role, proof in proofs.items() if proof.is_drawn_over}
 
 
 def _write(png: Path, image: bytes) -> None:

@@ -26,20 +26,6 @@ def faults(site: SiteMap, product: Capture, listing: Capture | None) -> list[str
     return found
 
 
-def treated(site: SiteMap, product: Capture) -> str | None:
-    """Return the product's page with the price `PRICE` and the text `TEXT`.
-
-    Returns None if they cannot be written.
-    """
-    edits = tuple(edit_from_dict(edit) for edit in EDITS)
-    plan = Plan((Treatment("check", site.key(product.url), edits),))
-    try:
-        done = tried(product, plan, site)
-    except EditFailed:
-        return None
-    return done.body.decode()
-
-
 def _tried(site: SiteMap, capture: Capture, key: str, page_type: str) -> Sequence[str]:
     lines = []
     for edit in EDITS:

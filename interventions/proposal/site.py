@@ -66,6 +66,8 @@ class Proposal:
     query: tuple[str, ...] = ()
     """The parts of an address's query that tell products apart; none where their paths do."""
     learned: Learned | None = None
+    is_redrawn: bool = False
+    """Whether scripts draw over edits in pages that came complete."""
 
     def after(self, learned: Learned) -> "Proposal":
         """Return the proposal with what a purchase taught."""
@@ -86,8 +88,8 @@ class Proposal:
 
     @property
     def drawn(self) -> bool:
-        """Whether there are roles that exist only after scripts ran."""
-        return any(role.scripted for role in self.roles)
+        """Whether edits are made in the pages as their scripts have drawn them."""
+        return self.is_redrawn or any(role.scripted for role in self.roles)
 
     @property
     def missing(self) -> list[str]:

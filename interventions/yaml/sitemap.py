@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
 from interventions.errors import UserError
-from interventions.yaml.choice import CartRequest, Choice
+from interventions.yaml.choice import Choice
 from interventions.yaml.limited import is_slow, name_expression
 from interventions.yaml.notations import Css, JsonPath, check_regex, expanded, listed
 from interventions.yaml.yaml_source import did_you_mean, dotted, is_there, load_model
@@ -164,8 +164,6 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
     dismiss: Annotated[tuple[Dismissal, ...], BeforeValidator(partial(listed, key="css"))] = ()
     """Buttons that are pressed on each start page, where it has them, before a trial of any condition."""
     choice: Choice = Choice()
-    add_to_cart: CartRequest | None = None
-    """The same as `choice.request`, as files of before have it."""
 
     @field_validator("roles")
     @classmethod
@@ -236,7 +234,7 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         They are to stay the same from version to version: what came later is left out where it says nothing.
         Earlier versions knew the requests of `choice` only, and of every shop the messages of onestopmarket.
         """
-        found: dict[str, Any] = _as_before(self.model_dump(mode="json"))
+        found: dict[str, Any] = {"add_to_cart": None} | _as_before(self.model_dump(mode="json"))
         for key in ("drawn", "dismiss"):
             if not found[key]:
                 del found[key]
@@ -286,9 +284,6 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
     if path in users:
         raise UserError(f"{path}: extends: the site map extends itself; remove this key")
     own = load_model(path, SiteMap)
-    if own.add_to_cart:
-        rules = own.choice.model_dump(exclude_unset=True) | {"request": (own.add_to_cart,)}
-        own = own.model_copy(update={"choice": Choice(**rules), "add_to_cart": None})
     for key, expression in own.expressions():
         name_expression(expression, f"{path}: {key}")
     if own.extends is None:

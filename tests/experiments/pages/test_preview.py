@@ -13,13 +13,16 @@ from playwright.async_api import Page as BrowserPage
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from environments.browser import run_browsers
-from experiments.pages.preview import Preview, fetched, preview, read_values
+from experiments.pages.preview import Preview, fetched, preview
 from experiments.pages.side_by_side import write_side_by_side
+from experiments.pages.site_mapping import map_site, save
 from interventions.errors import UserError
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import load_site_map
+from proxy.serve import read_values
+from tests.experiments.drawn_shop import DrawnShop
 from tests.interventions.shop_pages import KEY, card, category_page, product_page, shop_page
-from tests.support import pages
+from tests.support import pages, serve
 
 pytestmark = pytest.mark.usefixtures("one_driver")
 
@@ -174,7 +177,7 @@ def test_values() -> None:
 async def test_the_picture_shows_both_and_outlines_what_differs(find, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     found = await find("dear", "shelf", "two")
     file = tmp_path / "dear.png"
-    assert await write_side_by_side(found, "dear", file) > 0
+    assert await write_side_by_side(found, "dear", file) == []
     async with run_browsers() as pool, pool.context(None) as context:
         page = await context.new_page()
         await page.goto(file.as_uri())
@@ -184,6 +187,24 @@ async def test_the_picture_shows_both_and_outlines_what_differs(find, tmp_path: 
     unwritable = tmp_path / "none" / "x.png"
     with pytest.raises(UserError, match=r"--png .*x\.png: cannot be written \(.*\); choose another file"):
         await write_side_by_side(found, "dear", unwritable)
+
+
+@pytest.mark.browser
+async def test_the_picture_of_a_page_that_scripts_draw_shows_the_edit(tmp_path: Path) -> None:
+    """Its scripts run in the picture too, so that an edit of the drawn page alone would be gone."""
+    edits = "edits: [{set_price: 949}]"
+    (tmp_path / "dear.yaml").write_text(f"interventions: [{{id: dear, kind: price, {edits}}}]\n")
+    async with serve(DrawnShop("shell").app()) as address:
+        url = f"{address}lamps/harbour-lamp"
+        site, _ = save(await map_site(url, address, name="lamps", render=True), tmp_path / "lamps.yaml")
+        dear = load_interventions(str(tmp_path / "dear.yaml"), site)["dear"]
+        async with fetched(url, None, drawn=True) as page:
+            found = preview(page, dear, site, values={})
+            assert await write_side_by_side(found, "dear", tmp_path / "dear.png") == []
+    async with run_browsers() as pool, pool.context(None) as context:
+        shown = await context.new_page()
+        await shown.goto((tmp_path / "dear.png").as_uri())
+        assert await _red(shown, 1) > 100
 
 
 async def _red(page: BrowserPage, half: int) -> int:

@@ -9,10 +9,12 @@ from starlette.responses import RedirectResponse
 
 from environments.shop.server import shop as run_shop
 from experiments.pages.mapped_picture import picture
+from experiments.pages.proof import prove
 from experiments.pages.site_mapping import default_name, map_site, save
+from experiments.pages.whole_map import map_and_prove
 from interventions.errors import UserError
-from interventions.yaml.sitemap import load_site_map
-from tests.support import pages
+from interventions.yaml.sitemap import PageTest, load_site_map
+from tests.support import pages, usual
 
 pytestmark = pytest.mark.usefixtures("one_driver")
 
@@ -21,10 +23,7 @@ PRODUCT = """<title>Lamp</title><body class="product-view"><h1>Lamp</h1><p class
 LISTING = """<title>Lamps</title><body class="list"><ul>
 <li class="card"><a class="name" href="/lamp">Lamp</a> <b class="price">$5.00</b></li>
 <li class="card"><a class="name" href="/lantern">Lantern</a> <b class="price">$7.00</b></li></ul>"""
-REDRAWN = (
-    PRODUCT
-    + "<script>document.querySelector('h1').parentElement.innerHTML = '<h1>Lamp</h1><p>$5.00</p>'</script>"
-)
+REDRAWN = PRODUCT + "<script>document.body.innerHTML = '<h1>Lamp</h1><p class=price>$5.00</p>'</script>"
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +49,7 @@ async def test_the_embedded_shop(shop: str, tmp_path: Path) -> None:
     skipped |= {"page.listing_tools", "item.image", "item.id", "item.stock", "item.reviews_summary"}
     wanted = {role for role in by_hand.roles if role.startswith(("page.", "product.", "item"))} - skipped
     assert wanted <= set(site.roles)
-    image, undone = await picture(mapped, site)
-    assert image.startswith(b"\x89PNG")
-    assert undone == []
+    assert (await picture(mapped)).startswith(b"\x89PNG")
     with pytest.raises(UserError, match="exists and is not overwritten; choose another with --out or --name"):
         save(mapped, tmp_path / "own.yaml")
 
@@ -68,16 +65,73 @@ async def test_the_listing_is_found_among_the_page_s_links(tmp_path: Path) -> No
 
 
 @pytest.mark.browser
-async def test_scripts_that_undo_edits_are_noticed(tmp_path: Path) -> None:
+async def test_scripts_that_undo_edits_are_noticed_and_cured(tmp_path: Path) -> None:
     async with pages({"/lamp": REDRAWN}) as url:
+        file = tmp_path / "lamps.yaml"
         mapped = await map_site(f"{url}lamp", None, name="lamps", follow=0)
-        site, faults = save(mapped, tmp_path / "lamps.yaml")
+        site, faults = save(mapped, tmp_path / "first.yaml")
         assert faults == []
-        _, undone = await picture(mapped, site)
-        assert [line.partition("/lamp: ")[2].partition(":")[0] for line in undone] == [
-            "insert_text",
-            "set_price",
-        ]
+        assert not site.drawn
+        proofs = await prove(mapped, site, buys=False)
+        assert {role for role, proof in proofs.items() if proof.is_drawn_over} >= {
+            "product.title",
+            "product.price",
+        }
+        done = await map_and_prove(
+            f"{url}lamp", None, name="lamps", file=file, png=None, follow=0, buys=False
+        )
+    assert load_site_map(file).drawn
+    assert done.troubles == ()
+    assert done.proofs["product.price"].proved
+    assert done.proofs["product.title"].proved
+
+
+# What chooses a variant: the markup, what calls `show` with the new price, and what it is called.
+CONTROLS = {
+    "select": (
+        "<select name=size onchange='show(this.value)'><option value=20.00>Small"
+        "<option value=28.00>Large</select>",
+        "Large",
+    ),
+    "radios": (
+        "<label><input type=radio name=a checked>Small</label>"
+        "<label><input type=radio name=a onchange='show(\"28.00\")'>Large</label>",
+        "Large",
+    ),
+    "pressed": (
+        "<button aria-pressed=true>Small</button>"
+        "<button aria-pressed=false onclick='show(\"28.00\")'>Large</button>",
+        "Large",
+    ),
+    "currency": (
+        "<div class=currencies><button type=button>$</button>"
+        "<button type=button onclick='show(\"18.00\")'>EUR</button></div>",
+        "EUR",
+    ),
+    "quantity": ("<select name=qty onchange='show(\"1\")'><option>1<option>2</select>", ""),
+    "sends": ("<form><button class=option onclick='show(\"1\")'>Now</button></form>", ""),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "kind", [*usual(["select", "radios", "pressed", "currency"], 2), *usual(["quantity", "sends"], 1)]
+)
+async def test_what_a_choice_draws_anew_is_told(kind: str, tmp_path: Path) -> None:
+    control, label = CONTROLS[kind]
+    show = "<script>const show = (p) => document.querySelector('.price').innerHTML = '$' + p</script>"
+    page = f"<title>Lamp</title><h1>Lamp</h1><p class=price>$20.00</p>{control}{show}"
+    async with pages({"/lamp": page}) as url:
+        mapped = await map_site(f"{url}lamp", None, name="lamps", follow=0)
+        site, _ = save(mapped, tmp_path / "lamps.yaml")
+        site = site.model_copy(update={"pages": {"product": PageTest(css="h1")}})
+        for drawn in (False, True):
+            proofs = await prove(mapped, site.model_copy(update={"drawn": drawn}), buys=False)
+            price = proofs["product.price"]
+            lost = bool(label) and not drawn
+            assert (price.proved, price.is_drawn_over) == (not lost, lost), (drawn, price)
+            assert (f"choosing '{label}' draws it anew without the edit" in price.why) == lost
+            assert proofs["product.title"].proved
 
 
 @pytest.mark.browser

@@ -148,14 +148,6 @@ def test_equal_maps_have_equal_hashes() -> None:
     assert hash(SiteMap(name="a")) == hash(SiteMap(name="a"))
 
 
-def test_what_a_choice_is_can_be_said_as_before(tmp_path: Path) -> None:
-    (tmp_path / "old.yaml").write_text("name: old\nadd_to_cart: {path: /buy, field: sku}\n")
-    (tmp_path / "new.yaml").write_text("name: new\nchoice: {request: {path: /buy, field: sku}}\n")
-    old, new = (load_site_map(tmp_path / f"{name}.yaml") for name in ("old", "new"))
-    assert old.choice == new.choice
-    assert old.add_to_cart is None
-
-
 def test_a_map_says_for_itself_what_it_wants_to_know_of_choices(tmp_path: Path) -> None:
     base = load_site_map("onestopmarket").choice
     (tmp_path / "mine.yaml").write_text("name: mine\nextends: onestopmarket\nchoice: {address: /thanks}\n")
