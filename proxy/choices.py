@@ -193,7 +193,8 @@ def values(request: http.Request, rule: CartRequest) -> Iterator[str]:
             yield value
         return
     content = request.get_content(strict=False)
-    asked = operations(request, rule.operation) if rule.operation else objects(content)
+    is_whole = rule.field.startswith("$[")
+    asked = operations(request, rule.operation) if rule.operation else objects(content, whole=is_whole)
     for each in asked:
         for match in find(rule.field, each):
             if isinstance(match.obj, str | int) and not isinstance(match.obj, bool):
@@ -207,7 +208,7 @@ def operations(request: http.Request, name: str) -> Iterator[dict[str, Any]]:
     """
     asked = list(objects(request.get_content(strict=False)))
     if not asked and request.query:
-        variables = next(objects((request.query.get("variables") or "").encode()), {})
+        variables: Any = next(objects((request.query.get("variables") or "").encode()), {})
         asked = [{**dict(reversed(request.query.fields)), "variables": variables}]
     field = re.compile(rf"[{{\s:]{re.escape(name)}\b\s*[({{@\s}}]")
     for each in asked:
@@ -216,13 +217,14 @@ def operations(request: http.Request, name: str) -> Iterator[dict[str, Any]]:
             yield each
 
 
-def objects(body: bytes | None) -> Iterator[dict[str, Any]]:
-    """Yield the JSON object that a body is, or those of the list that it is."""
+def objects(body: bytes | None, *, whole: bool = False) -> Iterator[Any]:
+    """Yield the JSON object that a body is, or those of the list that it is; `whole`: the document itself."""
     try:
         data = json.loads(body or b"")
     except (ValueError, RecursionError):
         return
-    yield from (each for each in (data if isinstance(data, list) else [data]) if isinstance(each, dict))
+    several = data if isinstance(data, list) and not whole else [data]
+    yield from (each for each in several if whole or isinstance(each, dict))
 
 
 def answers(body: bytes) -> Iterator[dict[str, Any]]:
@@ -239,9 +241,8 @@ def fields(request: http.Request) -> dict[str, str]:
     found.update(reversed(request.urlencoded_form.fields))
     for name, value in reversed(request.multipart_form.fields):
         found[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
-    if "json" in request.headers.get("content-type", ""):
-        for data in objects(request.get_content(strict=False)):
-            found.update({name: str(value) for name, value in data.items()})
+    for data in objects(request.get_content(strict=False)):  # whatever type it says that it has
+        found.update({name: str(value) for name, value in data.items()})
     return found
 
 

@@ -34,6 +34,7 @@ from interventions.yaml.sitemap import Data, SiteMap, product_key
 TOTAL: Final = "cart.total"
 HEADED: Final = ("product", "listing")
 """The types of pages on which a total stands for the cart in a header, and not below lines of it."""
+PART: Final = "text/html; charset=utf-8"
 _MAX_TEXT = 200
 _FEW = 20
 """How often a literal is marked on a page without cards: its reviews may repeat what stands above them."""
@@ -305,15 +306,9 @@ class _Rewriting:
             raise CannotEdit("it would stop all trials to read all parts of pages in this answer")
         try:
             result = rewrite(
-                part,
-                content_type="text/html; charset=utf-8",
-                url=self.url,
-                plan=self.plan,
-                site=self.site,
-                known=self.known,
-                earlier=self.earlier,
-                totals=self.totals,
-            )
+                part, content_type=PART, url=self.url, plan=self.plan, site=self.site, known=self.known,
+                earlier=self.earlier, totals=self.totals,
+            )  # fmt: skip
         except OtherPage:  # data at a product's address are not its page
             return text
         self.inner += result.receipts

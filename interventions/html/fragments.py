@@ -31,21 +31,19 @@ def surroundings(selector: str) -> bytes:
 
     Empty where it names none, or they are more than tags, classes, ids and attributes with a value.
     """
-    opened, tag, attributes, position = "", "", list[tuple[str, str]](), 0
+    opened, tag, classes, attributes, position = "", "", "", "", 0
     while position < len(selector):
         match = SELECTOR.match(selector, position)
         if match is None or match["comma"] or match[0].lstrip()[:1] in tuple("+~:(*"):
             return b""
+        value = match["v1"] or match["v2"] or match["v3"] or ""
         if match["combinator"]:
-            classes = " ".join(value for name, value in attributes if name == "class")
-            others = [(name, value) for name, value in attributes if name != "class"]
-            written = [("class", classes)] * bool(classes) + others
-            opened += f"<{tag or 'div'}" + "".join(f' {k}="{escape(v)}"' for k, v in written) + ">"
-            tag, attributes = "", []
-        elif match["name"]:
-            attributes.append(("class" if match[0].startswith(".") else "id", match["name"]))
-        elif match["key"]:
-            attributes.append((match["key"], match["v1"] or match["v2"] or match["v3"] or ""))
+            opened += f'<{tag or "div"}{attributes} class="{classes}">'
+            tag = classes = attributes = ""
+        elif match["name"] and match[0].startswith("."):
+            classes += f" {match['name']}"
+        elif match["name"] or match["key"]:
+            attributes += f' {match["key"] or "id"}="{escape(match["name"] or value)}"'
         else:
             tag = match["type"]
         position = match.end()

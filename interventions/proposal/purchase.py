@@ -204,6 +204,8 @@ def _fields(sent: Sent, data: Any) -> Iterator[tuple[str, str]]:
             yield from parse_qsl(sent.body)
         return
     waiting: list[tuple[str, Any]] = [("$", data[0] if isinstance(data, list) and data else data)]
+    if isinstance(data, list) and not isinstance(waiting[0][1], dict):
+        waiting = [(f"$[{place}]", each) for place, each in enumerate(data)]
     while waiting:
         path, value = waiting.pop(0)
         if isinstance(value, dict):

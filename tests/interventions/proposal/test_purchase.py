@@ -5,10 +5,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from mitmproxy import http
 
 from interventions.proposal.cart import Purchase, Sent, cart_roles
 from interventions.proposal.purchase import learn
 from interventions.proposal.scan import Capture, Scan
+from proxy.choices import values
 
 URL = "http://shop.test/p/1-lamp/"
 # As Shuup writes it: the first field with the product's id holds the number of the warehouse.
@@ -45,6 +47,26 @@ def test_a_stored_query_s_hash_is_no_product() -> None:
     learned = learn(replace(PURCHASE, requests=(sent,)))
     assert [rule.field for rule in learned.choice.request] == ["$.variables.input.merchandiseId"]
     assert learned.id == "gid:7"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ('[null,"17342","x"]', "$[1]"),
+        ('["a",{"form":[17342]}]', "$[1].form[*]"),
+        ('{"what":"17342"}', "what"),
+        ('[{"what":"17342"}]', "what"),
+    ],
+)
+def test_json_of_plain_values_that_says_it_is_text(body: str, field: str) -> None:
+    """What is proposed is also what the proxy finds in the request."""
+    page = PAGE.replace("</h1>", "</h1><input type=hidden name=product value=17342>", 1)
+    sent = Sent("POST", f"{URL}cart", "text/plain;charset=UTF-8", body, 200, False)
+    purchase = replace(PURCHASE, after=Capture(URL, page), before=Capture(URL, page), requests=(sent,))
+    (rule,) = learn(purchase).choice.request
+    assert rule.field == field
+    request = http.Request.make("POST", sent.url, body, {"content-type": sent.content_type})
+    assert list(values(request, rule)) == ["17342"]
 
 
 def test_a_line_that_shows_only_its_sum() -> None:
