@@ -42,6 +42,7 @@ EDITS: Final[Mapping[str, dict[str, Any]]] = {
 }
 """Part of a product -> the edit that tries it."""
 _PIECES: Final = 2
+_ROLES: Final = "give its line a role (mini, mini.link, mini.price), or name its JSON in data"
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,13 @@ async def _visit(
     css = in_browser(site.role("product.add_to_cart")[0].css)
     early = {added.by for added in session.added}
     session.added.clear()
+    old = next((each.before for each in session.receipts if each.role == "product.price"), "")
+    before = (await page.locator("body").inner_text()).count(old)
     await press(page, css)
+    if old and site.key(page.url) == key and (await page.locator("body").inner_text()).count(old) > before:
+        proofs["cart drawer"] = Proof(
+            False, f"after the press {old} is shown again: {_ROLES}", is_drawn_over=True
+        )
     await _chosen(page, site, session, proofs)
     await open_page(page, mapped.product.url)
     await press(page, css)

@@ -30,6 +30,7 @@ _CART: Final = re.compile(
     r"(?:^|/)@*(?:shopping-?)?(?:cart|basket|bag|warenkorb|panier|carrito|cesta|carrello|carrinho|koszyk|sepet|kosik)\b",
     re.I,
 )
+_COVERS: Final = re.compile(r"(<[^>\n]+>)[^\n]* intercepts pointer events")
 _CHOOSE: Final = read_source(__file__, "choose_options.js")
 
 
@@ -117,7 +118,13 @@ async def press(page: Page, css: str) -> list[Request]:
     with suppress(PlaywrightError):
         await button.evaluate(_CHOOSE, timeout=PRESS_MS)
     page.on("request", note)
-    await button.click(timeout=PRESS_MS)
+    try:
+        await button.click(timeout=PRESS_MS)
+    except PlaywrightError as error:
+        if over := _COVERS.search(str(error)):
+            dismiss = "name its own button under dismiss in the map, and write choice by hand"
+            raise PlaywrightError(f"{over[1]} covers the button {css}: {dismiss}") from None
+        raise
     answered = 0
     with suppress(TimeoutError, PlaywrightError):
         async with asyncio.timeout(QUIET_MS / 1000):

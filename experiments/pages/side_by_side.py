@@ -39,24 +39,10 @@ _FRAME: Final = """
 async def write_side_by_side(
     preview: Preview, intervention: str, file: Path, upstream_ca: Path | None = None
 ) -> list[str]:
-    """Write the picture; return a line for each edit that a choice on the page draws over.
+    """Write a PNG: both versions at the same place, their differences outlined.
 
-    Raises UserError.
-    """
-    picture, lost = await side_by_side(preview, intervention, upstream_ca)
-    try:
-        await asyncio.to_thread(file.write_bytes, picture)
-    except OSError as error:
-        raise UserError(f"--png {file}: cannot be written ({error.strerror}); choose another file") from None
-    return [f"{preview.page.url}: {role}: {why}" for role, why in lost.items()]
-
-
-async def side_by_side(
-    preview: Preview, intervention: str, upstream_ca: Path | None = None
-) -> tuple[bytes, dict[str, str]]:
-    """Return a PNG with both versions at the same place, their differences outlined; and what `redrawn` says.
-
-    Pages that scripts draw are opened through the proxy, as in a trial. Raises UserError.
+    Pages that scripts draw are opened through the proxy, as in a trial. Returns a line for each edit that a
+    choice on the page draws over. Raises UserError.
     """
     url, session = preview.page.url, Session(preview.plan, preview.site)
     async with AsyncExitStack() as stack:
@@ -80,13 +66,16 @@ async def side_by_side(
             come = await after.evaluate(_SCRIPT, of_before)
             middle = come if come is not None else gone
             pictures = [await _picture(page, middle or 0) for page in tabs]
-            caption = f"{intervention} on {url}"
-            picture = await _frame(context, html.escape(caption), *pictures)
+            picture = await _frame(context, html.escape(f"{intervention} on {url}"), *pictures)
             lost = await redrawn(after, session, preview.site)
         except PlaywrightError as error:
             cause = str(error).splitlines()[0]
             raise UserError(f"{url}: cannot be rendered ({cause}); try without --png") from None
-    return picture, lost
+    try:
+        await asyncio.to_thread(file.write_bytes, picture)
+    except OSError as error:
+        raise UserError(f"--png {file}: cannot be written ({error.strerror}); choose another file") from None
+    return [f"{url}: {role}: {why}" for role, why in lost.items()]
 
 
 async def open_version(context: BrowserContext, fetched: FetchedPage, body: bytes) -> Page:

@@ -220,13 +220,15 @@ async def _find_listing(
     client: httpx.AsyncClient, product: Capture, hosts: frozenset[str], follow: int
 ) -> Capture | None:
     """Of the pages that the product's page links to: one with the product, else that with the most cards."""
-    best, most = None, 0
+    best, most, shown = None, 0, cards_on(product)
     for url in _likely_listings(product)[:follow]:
         try:
             page = await _fetch(client, url, hosts)
         except UserError:
             continue
         keys = cards_on(page)
+        if product_key(page.url) in shown:
+            continue  # a product's page too
         if product_key(product.url) in keys:
             return page
         if len(keys) > most:

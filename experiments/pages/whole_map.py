@@ -96,11 +96,7 @@ async def map_and_prove(
         if _drawn_over(cured) < lost and all(cured[role].proved for role in proved):
             mapped = replace(mapped, proposal=replace(mapped.proposal, is_redrawn=True))
             (site, faults), proofs = save(mapped, file, anew=True), cured
-    undone = [
-        f"{mapped.product.url}: {role}: the page's scripts draw over the edit"
-        + ("; drawn: true does not help: find it in the data" if not site.drawn else "")
-        for role in sorted(_drawn_over(proofs))
-    ]
+    undone = [f"{mapped.product.url}: {each}: {proofs[each].why}" for each in sorted(_drawn_over(proofs))]
     read = Page(mapped.product.html.encode(), HTML, Marks(frozenset()), mapped.product.url)
     left = [f"{mapped.product.url}: {said}" for said in [left_behind(read, site)] if said]
     return ProvedMap(mapped, proofs, (*troubles, *faults, *undone, *left))

@@ -1,5 +1,6 @@
 """Find what a page shows: its type, the product that it is about, and each place where a product shows."""
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -12,6 +13,8 @@ from interventions.errors import CannotEdit
 from interventions.html.page import Page
 from interventions.yaml.sitemap import Data, SiteMap
 
+_JSON_TYPE: Final = re.compile(r"""\[type=("application/(?:ld\+)?json"|'application/(?:ld\+)?json')\]""")
+"""Pages write the type with parameters, spaces and capitals too."""
 NONE_KNOWN: Final[Mapping[str, str]] = {}
 
 
@@ -119,7 +122,7 @@ class MappedPage:
             if data.css:
                 rules.setdefault((data.css, data.attribute), []).append(data)
         for (css, attribute), known in rules.items():
-            for node in self.page.find(css):
+            for node in self.page.find(_JSON_TYPE.sub(r"[type*=\1 i]", css)):
                 try:
                     yield Embedded(node, attribute, Document(self.page.raw(node, attribute)), known)
                 except CannotEdit:

@@ -1,5 +1,6 @@
 """`souk interventions map` on the embedded shop, and what it refuses."""
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from starlette.responses import RedirectResponse
 from environments.shop.server import shop as run_shop
 from experiments.pages.mapped_picture import picture
 from experiments.pages.proof import prove
+from experiments.pages.purchasing import learned
 from experiments.pages.site_mapping import default_name, map_site, save
 from experiments.pages.whole_map import map_and_prove
 from interventions.errors import UserError
@@ -132,6 +134,41 @@ async def test_what_a_choice_draws_anew_is_told(kind: str, tmp_path: Path) -> No
             assert (price.proved, price.is_drawn_over) == (not lost, lost), (drawn, price)
             assert (f"choosing '{label}' draws it anew without the edit" in price.why) == lost
             assert proofs["product.title"].proved
+
+
+@pytest.mark.browser
+async def test_what_covers_the_button_is_named_and_a_drawer_s_old_price_told(tmp_path: Path) -> None:
+    draw = "document.body.insertAdjacentHTML('beforeend', '<aside>1 Lamp $5.00</aside>')"
+    shop = f'{PRODUCT}<button type=button onclick="{draw}">Add to cart</button>'
+    wall = (
+        shop + "<div id=wall style='position: fixed; inset: 0; background: white'><button>OK</button></div>"
+    )
+    async with pages({"/lamp": shop, "/wall": wall}) as url:
+        mapped = await map_site(f"{url}wall", None, name="lamps", follow=0)
+        _, troubles = await learned(mapped)
+        assert re.search(r'<div id="wall"> covers the button .*: .* dismiss', "; ".join(troubles)), troubles
+        mapped = await map_site(f"{url}lamp", None, name="lamps", follow=0)
+        site, _ = save(mapped, tmp_path / "lamps.yaml")
+        proofs = await prove(mapped, site, buys=True)
+        assert proofs["cart drawer"].why.startswith(
+            "after the press $5.00 is shown again: give its line a role"
+        )
+        assert proofs["product.price"].proved
+
+
+async def test_another_product_s_page_is_no_listing() -> None:
+    """It shows the product among related ones."""
+    related = '<ul><li class="card"><a href="/{}">{}</a> <b class="price">$7.00</b></li>'
+    strip = related.format("lantern", "Lantern") + related.format("torch", "Torch")
+    other = related.format("lamp", "Lamp") + related.format("torch", "Torch")
+    lamp, lantern = f"{PRODUCT}{strip}", f"<title>Lantern</title><h1>Lantern</h1>{other}"
+    links = lamp.replace('<a href="/lamps">Lamps</a>', "")
+    async with pages({"/lamp": links, "/lantern": lantern, "/torch": lantern, "/lamps": LISTING}) as url:
+        assert (await map_site(f"{url}lamp", None, name="lamps")).listing is None
+    async with pages({"/lamp": lamp, "/lantern": lantern, "/torch": lantern, "/lamps": LISTING}) as url:
+        found = (await map_site(f"{url}lamp", None, name="lamps")).listing
+        assert found is not None
+        assert found.url == f"{url}lamps"
 
 
 @pytest.mark.browser

@@ -14,7 +14,7 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.apply.product_json import Document
 from interventions.edits.registry import edit_from_dict
 from interventions.errors import CannotEdit
-from interventions.yaml.sitemap import Data, load_site_map
+from interventions.yaml.sitemap import Data, SiteMap, load_site_map
 from tests.interventions.shop_pages import HOST, KEY, product_page
 
 SITE = load_site_map("onestopmarket")
@@ -395,3 +395,27 @@ LEAVES = st.one_of(
 def test_whatever_is_not_edited_means_the_same(rest: Any) -> None:
     root = {"rest": rest, "url": "/a", "price": "$1.00"}
     assert written(root) == {"rest": rest, "url": "/a", "price": "$12.50"}
+
+
+@pytest.mark.parametrize("css", ['script[type="application/ld+json"]', "[type='application/ld+json']"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/ld+json",
+        "application/ld+json; charset=utf-8",
+        " Application/LD+JSON",
+        "application/ld+json ",
+    ],
+)
+def test_a_map_s_type_of_data_is_met_however_the_page_writes_it(css: str, kind: str) -> None:
+    site = SiteMap.model_validate(
+        {
+            **{"name": "t", "pages": {"product": "h1"}, "roles": {"product.price": "b"}},
+            "data": [{"css": css, "items": "$", "roles": {"price": "$.price"}}],
+        }
+    )
+    page = f'<h1>Lamp</h1><b>$7.00</b><script type="{kind}">{{"price": "7.00"}}</script>'
+    plan = Plan((Treatment("t", "lamp", (edit_from_dict({"set_price": 5}),)),))
+    done = rewrite(page.encode(), content_type="text/html", url="http://shop.test/lamp", plan=plan, site=site)
+    assert [receipt.role for receipt in done.receipts] == ["product.price", "data.price"]
+    assert done.body.decode() == page.replace("$7.00", "$5.00").replace('": "7.00"', '":"5"')
