@@ -58,9 +58,11 @@ class Call:
     """A request to a provider, for the records; it never holds a key.
 
     `request_digest` is the SHA-256 of the request's canonical JSON. `cost` is in USD, None when it cannot be
-    known. `seconds` includes the `retries` made after the first try. `error` is empty when the answer was
-    used; `answer` is the text of one that was not. `tokens_cached` of `tokens_in` came from the provider's
-    cache. `answered_by`: the model that answered, by the provider's own word; empty where it says nothing.
+    known. `seconds` includes the `retries` made after the first try. `failed`: the HTTP statuses of the tries
+    that brought no answer, separated by blanks; 0 where no response came. `error` is empty when the answer
+    was used; `answer` is the text of one that was not. `tokens_cached` of `tokens_in` came from the
+    provider's cache. `answered_by`: the model that answered, by the provider's own word; empty where it says
+    nothing.
     """
 
     request_digest: str
@@ -74,6 +76,7 @@ class Call:
     tokens_cached: int = 0
     answered_by: str = ""
     answer: str = ""
+    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -208,19 +208,19 @@ class BatchedConversation:
 
     async def answer(
         self, model: NetworkModel, request: Request
-    ) -> tuple[TextAnswer | ActError | UserError, int]:
+    ) -> tuple[TextAnswer | ActError | UserError, Sequence[int]]:
         """See `agents.providers.network.RequestWay`. What failed for now, or expired, is sent again."""
         place = f"{self._name}/{next(self._numbers)}"
         name = hashlib.sha256(place.encode()).hexdigest()[:32]
-        key = model.connection().key
+        key, failed = model.connection().key, list[int]()
         with uncounted():
-            for retries in range(TRIES):
+            while True:
                 outcome = await self._queue.ask(name, model, request)
                 if isinstance(outcome, TextAnswer):
-                    return cleaned(outcome, key), retries
-                if not outcome.passes or retries == TRIES - 1:
-                    return model.error(outcome, key), retries
-        raise AssertionError
+                    return cleaned(outcome, key), failed
+                failed.append(outcome.status)
+                if not outcome.passes or len(failed) == TRIES:
+                    return model.error(outcome, key), failed
 
 
 def _split(group: list[_Asked]) -> list[list[_Asked]]:

@@ -5,6 +5,7 @@
 import asyncio
 import functools
 import threading
+from collections.abc import Sequence
 from typing import Any, Final
 
 from jinja2 import TemplateError
@@ -55,12 +56,12 @@ class LocalModel(LanguageModel):
         wire = [{"role": message["role"], "content": message["content"]} for message in messages]
         return {"model": self.name, "messages": wire, "max_tokens": max_tokens, "temperature": temperature}
 
-    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, int]:
+    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, Sequence[int]]:
         """See `LanguageModel.answer`. Requests to a model wait for each other; a cancelled one stops soon."""
         shared, stop = _shared(self._place), threading.Event()
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(shared.executor, shared.generate, request, stop), 0
+            return await loop.run_in_executor(shared.executor, shared.generate, request, stop), ()
         finally:
             stop.set()
 

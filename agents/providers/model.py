@@ -85,21 +85,26 @@ class Endpoint(ABC):
     async def exchange(self, request: Request) -> tuple[TextAnswer, Call]:
         """Send a request; return the answer, and the line for the records. Raises as `LanguageModel.ask`."""
         started = time.perf_counter()
-        outcome, retries = await self.answer(request)
+        outcome, failed = await self.answer(request)
         tokens = outcome.tokens if isinstance(outcome, TextAnswer) else None
         name = f"{self.provider}:{self.name}"
         cost = cost_of(name, tokens, _pictures(request)) if tokens else None
+        if isinstance(outcome, TextAnswer):
+            cost = None if cost is None else cost * outcome.share
+        elif failed and all(status >= 400 for status in failed):
+            cost = 0.0  # nobody is charged for what was refused
         call = Call(
             request_digest=hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest(),
             model=self.name,
             tokens_in=tokens.read if tokens else 0,
             tokens_out=tokens.written if tokens else 0,
             tokens_cached=tokens.cached if tokens else 0,
-            cost=None if cost is None or not isinstance(outcome, TextAnswer) else cost * outcome.share,
+            cost=cost,
             seconds=time.perf_counter() - started,
-            retries=retries,
+            retries=max(0, len(failed) - (not isinstance(outcome, TextAnswer))),
             error="" if isinstance(outcome, TextAnswer) else str(outcome),
             answered_by=storable(outcome.model[:_LONGEST_NAME]) if isinstance(outcome, TextAnswer) else "",
+            failed=" ".join(map(str, failed)),
         )
         if isinstance(outcome, ActError):
             outcome.calls = (call,)
@@ -108,8 +113,10 @@ class Endpoint(ABC):
         return outcome, call
 
     @abstractmethod
-    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, int]:
-        """Return the answer, or the error, and the number of retries.
+    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, Sequence[int]]:
+        """Return the answer, or the error, and the HTTP status of each try that brought no answer.
+
+        The status is 0 where no response came, and 200 where it cannot be read.
 
         An error is returned, not raised: raised in here it would carry another library's exception, and with
         that the key.

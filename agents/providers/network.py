@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -107,7 +107,7 @@ class RequestWay(Protocol):
 
     async def answer(
         self, model: "NetworkModel", request: Request
-    ) -> tuple[TextAnswer | ActError | UserError, int]:
+    ) -> tuple[TextAnswer | ActError | UserError, Sequence[int]]:
         """See `Endpoint.answer`."""
         ...
 
@@ -142,11 +142,11 @@ class NetworkModel(Endpoint):
     async def send(self, client: Any, request: Request) -> TextAnswer | Failure:
         """Try a request once. Return whatever the SDK raises as a failure."""
 
-    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, int]:
+    async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, Sequence[int]]:
         """See `Endpoint.answer`."""
         if self.way:
             return await self.way.answer(self, request)
-        connection, retries = self.connection(), 0
+        connection, failed = self.connection(), list[int]()
         rates = Rates.of(self._service, self.name)
         limiter = connection.limiter
         while True:
@@ -161,20 +161,20 @@ class NetworkModel(Endpoint):
                 if isinstance(outcome, TextAnswer):
                     limiter.answered(refusals)
                     rates.settle(taken, outcome.tokens)
-                    return cleaned(outcome, connection.key), retries
+                    return cleaned(outcome, connection.key), failed
                 if outcome.status in _OVERLOAD:
                     limiter.refused(refusals)
             finally:
                 limiter.leave()
             asked = outcome.retry_after
-            wait = backoff(retries) if asked is None else asked
+            wait = backoff(len(failed)) if asked is None else asked
+            failed.append(outcome.status)
             if outcome.status in _OVERLOAD and asked is not None and asked <= LONGEST_WAIT:
                 rates.hold(asked)
                 wait = 0.0  # until its next turn it waits like all others
-            if retries == self._max_retries or not outcome.passes or wait > LONGEST_WAIT:
-                return self.error(outcome, connection.key), retries
+            if len(failed) > self._max_retries or not outcome.passes or wait > LONGEST_WAIT:
+                return self.error(outcome, connection.key), failed
             await asyncio.sleep(wait)
-            retries += 1
 
     async def _try(self, client: Any, request: Request, rates: Rates) -> TextAnswer | Failure:
         context = copy_context()

@@ -87,6 +87,14 @@ class Rates:
                 state.free[what] = start + taken[what] * _MINUTE / limit
         return start - now, taken
 
+    def least(self, taken: Mapping[str, float]) -> float:
+        """Return the seconds that the limits known now ask for so many `requests` and tokens."""
+        if not self._own and not self._path.exists():
+            return 0.0
+        with self._state(time.monotonic()) as state:
+            limits = self._limits(state)
+        return max((taken[what] * _MINUTE / limit for what, limit in limits.items()), default=0.0)
+
     def settle(self, taken: Mapping[str, float], tokens: Tokens | None) -> None:
         """Count what a request took in truth. Anthropic does not count what came from its cache."""
         if tokens is None or not (self._own or self._path.exists()):

@@ -21,6 +21,7 @@ class RunProgress:
     def __init__(self, console: Console, total: int, done: int = 0) -> None:
         self.finished = 0
         """The number of trials that this command has finished."""
+        self._failed = 0
         self._console = console
         self._total = total
         self._resumed = done
@@ -50,9 +51,10 @@ class RunProgress:
         if self._bar:
             self._bar.stop()
 
-    def note(self, _: object) -> None:
-        """Count one finished trial."""
+    def note(self, _: object, failed: int = 0) -> None:
+        """Count one finished trial, and how many of its requests to models failed."""
         self.finished += 1
+        self._failed += failed
         now = time.monotonic()
         if self._bar and self._task is not None:
             self._bar.update(self._task, advance=1, pace=self.pace())
@@ -77,11 +79,12 @@ class RunProgress:
         self._console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
     def pace(self) -> str:
-        """Return rate and time left: `82/min, 6 min left`."""
+        """Return rate, time left and failures: `82/min, 6 min left, 3 requests failed`."""
         elapsed = time.monotonic() - self._began
         rate = self.finished / elapsed if elapsed > 0 else 0.0
         left = (self._total - self._resumed - self.finished) / rate if rate else 0.0
-        return f"{rate * 60:,.0f}/min, {duration(left)} left"
+        failed = f", {self._failed:,} requests failed" if self._failed else ""
+        return f"{rate * 60:,.0f}/min, {duration(left)} left{failed}"
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import Final
 
 import sqlalchemy as sql
 
@@ -16,17 +18,21 @@ from experiments.records.tables import (
     hits,
     options,
     page_errors,
+    paid,
     runs,
     steps,
     trials,
 )
+
+UNANSWERED: Final = "no answer that can be read"
+"""What happened to a request of which no response came, or a broken one."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCell:
     """The trials of an agent in a condition that ended in one outcome, and their sums.
 
-    `cost` is in USD, of those whose cost is known; `unknown_costs` counts the others.
+    `cost` is in USD, what is known of it; `unknown_costs` counts the trials of which not all is known.
     """
 
     agent: str
@@ -41,7 +47,10 @@ class OutcomeCell:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of an agent's trials, in USD, and how many trials have an unknown cost."""
+    """The known cost of an agent's trials, in USD, and how many trials that ended have an unknown cost.
+
+    Those that ended as `infra_error` will be run again, and count then.
+    """
 
     total: float
     dearest: float
@@ -141,7 +150,8 @@ def cells(records: Records, run: str) -> list[OutcomeCell]:
             *columns,
             sql.func.count().label("trials"),
             sql.func.count(trials.c.cost).label("known"),
-            *(sql.func.sum(trials.c[name]).label(name) for name in ("tokens_in", "tokens_out", "cost")),
+            *(sql.func.sum(trials.c[name]).label(name) for name in ("tokens_in", "tokens_out")),
+            sql.func.sum(paid).label("cost"),
         )
         .where(trials.c.run == run)
         .group_by(*columns)
@@ -208,13 +218,31 @@ def invalid_answers(records: Records, run: str) -> dict[str, Counter[str]]:
     return found
 
 
+def failed_requests(records: Records, run: str) -> Iterator[tuple[str, int, Counter[str]]]:
+    """Yield each agent with requests that failed, how many it made, and the failed ones by what happened."""
+    here = (calls.c.run == trials.c.run) & (calls.c.trial == trials.c.trial)
+    query = sql.select(trials.c.agent, calls.c.failed, sql.func.count(), sql.func.sum(calls.c.retries))
+    query = query.join_from(calls, trials, here).where(calls.c.run == run)
+    made, failed = Counter[str](), dict[str, Counter[str]]()
+    with records.reading() as connection:
+        for agent, statuses, number, retries in connection.execute(
+            query.group_by(trials.c.agent, calls.c.failed).order_by(trials.c.agent)
+        ):
+            made[agent] += number + int(retries)
+            for status in (statuses or "").split():
+                what = f"HTTP {status}" if int(status) >= 300 else UNANSWERED
+                failed.setdefault(agent, Counter())[what] += number
+    for agent, each in failed.items():
+        yield agent, made[agent], each
+
+
 def costs(records: Records, run: str) -> dict[str, Costs]:
     """Return the costs of each agent's trials in a run."""
     query = sql.select(
         trials.c.agent,
-        sql.func.sum(trials.c.cost),
-        sql.func.max(trials.c.cost),
-        sql.func.count() - sql.func.count(trials.c.cost),
+        sql.func.sum(paid),
+        sql.func.max(paid),
+        sql.func.count().filter(trials.c.cost.is_(None), trials.c.outcome != "infra_error"),
     ).where(trials.c.run == run)
     with records.reading() as connection:
         found = connection.execute(query.group_by(trials.c.agent))
@@ -235,6 +263,15 @@ def means(records: Records, run: str, agent: str) -> Means | None:
         return None
     known = float(cost) if priced == number else None
     return Means(number, float(tokens_in), float(tokens_out), known, float(seconds))
+
+
+def request_seconds(records: Records, agent: str) -> float | None:
+    """Return the mean seconds of an agent's requests in all runs, waits included; None: there are none."""
+    here = (calls.c.run == trials.c.run) & (calls.c.trial == trials.c.trial)
+    query = sql.select(sql.func.avg(calls.c.seconds)).join_from(calls, trials, here)
+    with records.reading() as connection:
+        found = connection.scalar(query.where(trials.c.agent == agent, calls.c.error == ""))
+    return None if found is None else float(found)
 
 
 def has_actions(records: Records, run: str) -> bool:

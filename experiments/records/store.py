@@ -57,6 +57,7 @@ from experiments.records.tables import (
     options,
     output,
     page_errors,
+    paid,
     prompts,
     questions,
     receipts,
@@ -355,7 +356,7 @@ class Records:
         """The records to insert, once what they replace is removed. What is not kept has been paid for."""
         new = {(record.trial.run, record.trial.trial): record for record in finished}
         those = {run: [trial for its_run, trial in new if its_run == run] for run, _ in new}
-        columns = [trials.c[name] for name in ("trial", "outcome", "started_at", "seconds", "cost")]
+        columns = [*(trials.c[name] for name in ("trial", "outcome", "started_at", "seconds")), paid]
         for run, names in those.items():
             connection.execute(claims.delete().where(claims.c.run == run, claims.c.trial.in_(names)))
             known = sql.select(*columns).where(trials.c.run == run, trials.c.trial.in_(names))

@@ -144,8 +144,19 @@ calls = _of_trial(
     sql.Column("tokens_cached", sql.BigInteger),
     sql.Column("answered_by", Text),
     sql.Column("answer", Text),
+    sql.Column("failed", Text),
     key="number",
 )
+
+paid = sql.func.coalesce(
+    trials.c.cost,
+    sql.select(sql.func.sum(calls.c.cost))
+    .where(calls.c.run == trials.c.run, calls.c.trial == trials.c.trial)
+    .correlate(trials)
+    .scalar_subquery(),
+    0.0,
+)
+"""The known cost of a trial, in USD: that of its requests whose cost is known, where its own is not."""
 
 attributes = _of_trial(
     "attributes", sql.Column("attributes", sql.JSON, nullable=False), key="position", ordered=True

@@ -41,10 +41,14 @@ class Admissible(Protocol):
 
 
 class _Reserved(NamedTuple):
-    """What is kept back for a trial: its agent, and what it costs at most in USD, where that is known."""
+    """What is kept back for a trial: its agent, and what it costs at most in USD, where that is known.
+
+    comes_again: it ended as `infra_error`, so that the next command runs it again, and keeps nothing back.
+    """
 
     agent: str
     most: float | None
+    comes_again: bool = False
 
 
 class Admission:
@@ -89,6 +93,8 @@ class Admission:
         self._asking = Asking(records, "admission")
         self._changed = asyncio.Event()
         self._spent = 0.0
+        self._unknown: list[_Reserved] = []
+        """What is kept back for trials whose cost is not known; it shrinks once the server answers."""
         self._dearest: dict[str, float] = {}
         if budget is not None:
             for agent in agents:
@@ -167,21 +173,31 @@ class Admission:
         self.runner.running = len(self._running)
         self.runner.settled += 1
         if self.runner.budget is not None:
-            self._spent += self._reserve(its) if cost is None else cost
-            self._dearest[agent] = max(cost or 0.0, self._dearest.get(agent, 0.0))
+            paid = sum(call["cost"] or 0.0 for call in record.calls) if cost is None else cost
+            self._spent += paid
+            self._dearest[agent] = max(paid, self._dearest.get(agent, 0.0))
+            if cost is None:
+                self._unknown.append(its._replace(comes_again=record.trial.outcome == "infra_error"))
         self._changed.set()
 
     def _fits(self, wanted: "_Reserved") -> bool:
         if self.runner.budget is None:
             return True
         reserved = sum(map(self._reserve, self._running.values()))
-        return self._spent + reserved + self._reserve(wanted) <= self.runner.budget
+        return self._spent + self._kept_back + reserved + self._reserve(wanted) <= self.runner.budget
+
+    @property
+    def _kept_back(self) -> float:
+        return sum(map(self._reserve, self._unknown))
 
     def _refuse(self, wanted: "_Reserved") -> None:
-        next_one = f"the next trial of {wanted.agent} may cost {self._reserve(wanted):.4f}"
+        kept, next_one = "", f"the next trial of {wanted.agent} may cost {self._reserve(wanted):.4f}"
+        if self._unknown:
+            kept = f", {self._kept_back:.4f} more may be for {len(self._unknown):,} trials of unknown cost"
+        larger = "" if any(each.comes_again for each in self._unknown) else " with a larger budget"
         self.reason = self.runner.reason = (
-            f"--budget {self.runner.budget:g}: {self._spent:.4f} USD are spent, and {next_one}; "
-            "the same command with a larger budget goes on"
+            f"--budget {self.runner.budget:g}: {self._spent:.4f} USD are spent{kept}, and {next_one}; "
+            f"the same command{larger} goes on"
         )
         self._changed.set()
 
@@ -207,9 +223,8 @@ class Admission:
         self._spent = wasted(self._records, self._run)
         for agent, known in costs(self._records, self._run).items():
             self._dearest[agent] = known.dearest
-            self._spent += known.total + (
-                known.unknown * self._reserve(_Reserved(agent, None)) if known.unknown else 0.0
-            )
+            self._spent += known.total
+            self._unknown += [_Reserved(agent, None)] * known.unknown
 
     async def _watch(self) -> None:
         for look in count(1):

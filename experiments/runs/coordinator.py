@@ -114,6 +114,9 @@ class Coordinator:
                 self._outages.answered(trial.agent)
                 break
             if record.cause == "provider":
+                if not self._outages.lasts(trial.agent):
+                    reason = f"{trial.agent}: {record.trial.reason}"
+                    self._admission.say(f"{reason}; its trials wait, then are tried again")
                 self._outages.failed(trial.agent, number)
             if number == MAX_ATTEMPTS:
                 break

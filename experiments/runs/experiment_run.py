@@ -31,7 +31,7 @@ from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
 from experiments.records.database import in_its_place
 from experiments.records.interventions import never_received, warnings
-from experiments.records.queries import answering, facts_of, invalid_answers
+from experiments.records.queries import answering, facts_of, failed_requests, invalid_answers
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -301,7 +301,7 @@ class ExperimentRun:
 
     def _note(self, progress: RunProgress, record: TrialRecord) -> None:
         """Count a trial, and say the first of each kind of failure at once: a long run may be in vain."""
-        progress.note(record)
+        progress.note(record, sum(len(call.get("failed", "").split()) for call in record.calls))
         agent = record.trial.agent
         if self._watch:
             before = self._watch.stopped(agent)
@@ -368,6 +368,9 @@ class ExperimentRun:
         for agent, reasons in invalid_answers(self.records, self.design.run_id).items():
             said = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items()))
             yield f"{agent}: {reasons.total():,} of its trials ended with an invalid answer: {said}"
+        for agent, made, failed in failed_requests(self.records, self.design.run_id):
+            said = ", ".join(f"{n:,} {what}" for what, n in failed.most_common())
+            yield f"{agent}: {failed.total():,} of {made:,} requests to its provider failed: {said}"
         yield from figure_notes(self.records, self.design.run_id)
         yield from page_error_notes(self.records, self.design.run_id)
         for asked, answered in answering(self.records, self.design.run_id):

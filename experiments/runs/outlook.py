@@ -14,7 +14,8 @@ from agents.base import is_simulated
 from agents.providers import PROVIDERS
 from agents.providers.batches import SHARE
 from agents.providers.pricing import price_tables
-from agents.providers.settings import COMPUTERS
+from agents.providers.rates import Rates
+from agents.providers.settings import COMPUTERS, SERVICES
 from analysis.estimators.detectable import detectable_d, detectable_effect
 from experiments.console.progress import duration
 from experiments.console.terminal import new_table
@@ -22,7 +23,7 @@ from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.expected_use import assumed, expected_use
 from experiments.executors.workers import Workers
-from experiments.records.queries import means
+from experiments.records.queries import means, request_seconds
 from experiments.runs.experiment_run import ExperimentRun
 
 REQUEST_SECONDS: Final = 3.0
@@ -118,7 +119,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
             round(count * known.tokens_in),
             round(count * known.tokens_out),
             None if known.cost is None else count * known.cost,
-            None if workers.in_batches else count * known.seconds / total_slots,
+            None if workers.in_batches else math.ceil(count / total_slots) * known.seconds,
             f"{known.trials:,} trials of this run that have ended; {total_slots} at the same time",
         )
     if run.design.mode == "logprobs":
@@ -132,7 +133,17 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
         )  # fmt: skip
     use = expected_use(agent, trials, run.design)
     question, _, answer = assumed(run.design, agent, trials).partition(", ")
-    pace = f" and {REQUEST_SECONDS:g} s, {answer}; {total_slots} trials at the same time"
+    each = request_seconds(run.records, agent) or REQUEST_SECONDS
+    in_turn = math.ceil(count / total_slots) * use.requests / max(1, count) * each
+    provider, _, model = agent.partition(":")
+    limited = 0.0
+    if service := SERVICES.get(provider) or COMPUTERS.get(provider):
+        both = {"input-tokens": use.tokens_in, "output-tokens": use.tokens_out}
+        needed = {"requests": use.requests, "tokens": sum(both.values()), **both}
+        limited = Rates.of(service, model).least(needed)
+    slowest = max(in_turn, limited, count * core_seconds / cores)
+    limits = ", by the limits per minute" if slowest == limited else ""
+    pace = f" and {each:.2g} s, {answer}; {total_slots} trials at the same time{limits}"
     if workers.in_batches:
         pace = f", {answer}; in batches, at half the price, each within a day"
     return Forecast(
@@ -142,9 +153,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
         use.tokens_in,
         use.tokens_out,
         use.cost if use.cost is None or not workers.in_batches else SHARE * use.cost,
-        None
-        if workers.in_batches
-        else max(use.requests * REQUEST_SECONDS / total_slots, count * core_seconds / cores),
+        None if workers.in_batches else slowest,
         f"assumed: a request takes {question}{pace}; prices of {price_tables()[0].as_of}",
     )
 

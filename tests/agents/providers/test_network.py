@@ -114,7 +114,8 @@ async def test_lasting_failures_are_the_providers(provider, status: int) -> None
     with pytest.raises(ProviderError, match=rf"^HTTP {status} from the provider: .*over") as caught:
         await model_at(provider, max_retries=2).ask(HELLO)
     (call,) = caught.value.calls
-    assert (call.retries, call.error, call.cost) == (2, str(caught.value), None)
+    assert (call.retries, call.error, call.cost) == (2, str(caught.value), 0.0)
+    assert call.failed == f"{status} {status} {status}"
     assert "\n" not in call.error
 
 

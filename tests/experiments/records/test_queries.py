@@ -74,7 +74,7 @@ def test_cells_add_up_what_their_trials_took(stored: Records) -> None:
 
 
 def test_costs_are_of_agents_and_what_was_replaced_is_known(stored: Records) -> None:
-    assert costs(stored, "r-1") == {"a": Costs(0.75, 0.5, 1), "b": Costs(0.0, 0.0, 1)}
+    assert costs(stored, "r-1") == {"a": Costs(0.75, 0.5, 0), "b": Costs(0.0, 0.0, 1)}
     assert wasted(stored, "r-1") == 0.0
     stored.save(a_record("t2", "choice", agent="a", cost=0.125, seconds=8.0))
     assert wasted(stored, "r-1") == 0.125
