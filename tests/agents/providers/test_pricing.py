@@ -1,6 +1,7 @@
 import base64
 import io
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,19 @@ def test_an_unknown_model_has_no_cost_and_is_reported_once(caplog: pytest.LogCap
     assert [record.getMessage() for record in caplog.records] == [
         "no price is listed for compatible:llama-of-this-test; its cost is recorded as unknown"
     ]
+
+
+def test_the_example_of_the_docs_is_a_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"as `prices\.yaml`:\n\n```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "prices.yaml").write_text(example, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOUK_PRICES", "prices.yaml")
+    million = Tokens(1_000_000, 1_000_000)
+    names = ("ollama:llama-cloud", "compatible:my-model", "compatible:x", "qwen-computer:x", "command:x")
+    assert [cost_of(name, million) for name in names] == pytest.approx([0.8, 2.0, 0.0, 0.5, 0.0])
+    assert cost_of("qwen-computer:x", Tokens(0, 0), images=3) == pytest.approx(0.003)
+    assert cost_of("compatible:my-model", Tokens(1_000_000, 0, 1_000_000)) == pytest.approx(0.05)
 
 
 def test_a_table_of_ones_own_adds_and_replaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
