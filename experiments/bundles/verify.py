@@ -10,7 +10,8 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -65,6 +66,13 @@ class Verified:
     notes: list[str]
     proof: list[str] = field(default_factory=list)
     """What was checked of the plan and the chain, a line each; empty where the archive has none."""
+    kept: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The members that the run is made of again."""
+
+    @property
+    def of_run(self) -> dict[str, str]:
+        """The run's id, name and start."""
+        return {name: getattr(self.manifest, name) for name in ("run", "name", "started_at")}
 
 
 def verify_bundle(path: Path, tolerance: float) -> Verified:
@@ -118,28 +126,48 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
         if (name := f"data/{table}.csv") in names
     }
     kept |= {name: file.read(name) for name in (DESIGN, PLAN, CHAIN) if name in names}
-    of_run = {"run": manifest.run, "name": manifest.name, "started_at": manifest.started_at}
-    said = _check_plan(path, manifest, kept)
+    found = Verified(manifest, [], [], _check_plan(path, manifest, kept), kept)
     try:
-        with again(of_run, kept) as made:
+        with again(found.of_run, kept) as made:
             if made:
-                said += _check_chain(path, file, manifest, made)
+                found.proof.extend(_check_chain(path, file, manifest, made))
             then = json.loads(file.read(ESTIMATES))
             now = estimates(manifest.kind, kept, made, manifest.run)
     except Altered as error:
         raise _broken(path, f"{CHAIN}: {error}") from None
     here = versions()
     others = {name: made for name, made in manifest.made_with.items() if here.get(name) != made}
-    notes = [
+    found.notes.extend(
         f"made with {name} {made}, checked with {here.get(name, 'none')}" for name, made in others.items()
-    ]
+    )
     if site:
-        notes.append(
+        found.notes.append(
             f"site/: {len(site):,} files are as the manifest says; they cannot be made again from it"
         )
     if PLAN in kept:
-        notes += of_other_code(Registered(**json.loads(kept[PLAN])))
-    return Verified(manifest, list(differing(then, now, tolerance)), notes, said)
+        found.notes.extend(of_other_code(Registered(**json.loads(kept[PLAN]))))
+    found.differences.extend(differing(then, now, tolerance))
+    return found
+
+
+@contextmanager
+def opened_bundle(path: Path, say: Callable[[str], None]) -> Iterator[Records]:
+    """Check an archive as `verify_bundle` does, and make a database of its run for the time of a block.
+
+    say: a function that tells a line, where the estimates do not come out again.
+
+    Raises:
+        UserError: see `verify_bundle`; or the archive has no chain of trials.
+    """
+    found = verify_bundle(path, 1e-9)
+    if found.differences:
+        number = len(found.differences)
+        say(f"{path}: {number:,} values of its estimates differ here; souk bundle verify lists them")
+    with again(found.of_run, found.kept) as made:
+        if made is None:
+            raise _broken(path, f"{CHAIN} is missing, without which no run can be made again")
+        made.read_only()
+        yield made
 
 
 def _check_plan(path: Path, manifest: Manifest, members: Mapping[str, bytes]) -> list[str]:

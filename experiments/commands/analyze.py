@@ -23,7 +23,9 @@ from experiments.commands.common import (
     RunOrFiles,
     Site,
     estimating,
+    is_bundle,
     open_records,
+    open_run,
     pair,
     run_or_files,
     show,
@@ -36,15 +38,13 @@ class KindsGroup(TyperGroup):
     """The commands of `souk analyze`, which answers the name of a run with the command for it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is named. Raises UserError where a run is named, or nothing known."""
+        """Return the command that is named, or the one for a run. Raises UserError for what is neither."""
         from interventions.yaml.yaml_source import did_you_mean
 
         if args[0] in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         if kind := _kind_of_study(args[0], db=_database_named(args)):
-            raise UserError(
-                f"{args[0]} is analysed by souk analyze {kind}; write souk analyze {kind} {args[0]}"
-            )
+            return super().resolve_command(ctx, [kind, *args])
         hint = did_you_mean(args[0], self.commands, noun="there are")
         raise UserError(f"souk analyze {args[0]}: no kind of study has this name; {hint}")
 
@@ -64,6 +64,8 @@ def _kind_of_study(name: str, *, db: str) -> str:
     from experiments.designs.loading import load_design
     from experiments.records.record import kind_of
 
+    if is_bundle(name):
+        return kind_of(open_run(name, db)[1])
     with suppress(UserError):
         return kind_of(open_records(db).latest_run(name))
     with suppress(UserError):
@@ -97,6 +99,8 @@ def choice(
       souk analyze choice nudges --agent openai:gpt-4.1-mini --json
 
       souk analyze choice nudges --margin 5
+
+      souk analyze choice nudges.zip
 
       souk analyze choice other-study.csv --out report/
     """
@@ -348,8 +352,7 @@ def _analyze(
             as_json=as_json,
         )
         return
-    records = open_records(db)
-    found = records.latest_run(run, kind)
+    records, found, is_temporary = open_run(run, db, kind)
     with estimating():
         analysis = analyze_run(records, found, only, without, **options)
         known = registered_results(records, found, analysis, only=only, without=without, options=options)
@@ -357,7 +360,7 @@ def _analyze(
     if only or without:
         # Of a part of the trials: the report in the run's folder is about all of them and stays.
         facts |= _chosen(only, without)
-    else:
+    elif not is_temporary:
         out = out or records.folder(found["run"])
     show(
         analysis,

@@ -1,8 +1,10 @@
 """Options that several commands share, and how an analysis is shown and written."""
 
+import atexit
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from experiments.records.store import Records
     from experiments.studies.kinds import StudyAnalysis
 
+_opened: "dict[str, Records]" = {}
+"""The databases that were made of archives, by the archives' paths, until the process ends."""
+
 DEFAULT_DB = "sqlite:///runs/souk.db"
 REPORT = "report.html"
 CONTENTS = ".report-files"
@@ -34,7 +39,8 @@ OneRun = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id or name;
 RunOrFiles = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[RUN | FILES...]", help="A run (id or name), or tables; the latest run by default."
+        metavar="[RUN | FILES...]",
+        help="A run (id or name), its .zip of souk bundle, or tables; the latest run by default.",
     ),
 ]
 Agents = Annotated[
@@ -94,6 +100,31 @@ def open_records(db: str) -> "Records":
     return Records(db, create=False)
 
 
+def open_run(name: str | None, db: str, kind: str | None = None) -> "tuple[Records, dict[str, Any], bool]":
+    """Open the database, and return it with the row of a run, and whether it was made of an archive.
+
+    name: an id or a name; None: the latest run; else the path of a .zip of `souk bundle`, which is made a
+    database for the time of the command. Raises UserError.
+    """
+    if not (name and is_bundle(name)):
+        records = open_records(db)
+        return records, records.latest_run(name, kind), False
+    from experiments.bundles.verify import opened_bundle
+
+    if name not in _opened:  # the commands of a group share it
+        opened = ExitStack()
+        atexit.register(opened.close)
+        with estimating():
+            _opened[name] = opened.enter_context(opened_bundle(Path(name), partial(typer.echo, err=True)))
+    made = _opened[name]
+    return made, made.latest_run(made.latest_run()["run"], kind), True
+
+
+def is_bundle(name: str) -> bool:
+    """Return whether a word names an archive of a run."""
+    return name.endswith(".zip")
+
+
 def require_database(db: str) -> None:
     """Raise UserError for a SQLite file that does not exist."""
     from experiments.records.database import file_of
@@ -116,7 +147,7 @@ def checked_database(db: str) -> "list[Finding]":
 def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, list[Path]]:
     """Return what arguments name: a stored run (None: the latest), or tables.
 
-    A word that is no path names a run.
+    A word that is no path names a run, and so does the path of an archive.
 
     Raises:
         UserError: a run is named twice, or together with tables.
@@ -131,8 +162,12 @@ def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, 
 def tables_among(words: Iterable[str]) -> tuple[list[Path], list[str]]:
     """Return the words that are paths of tables, and those that name runs, each once."""
     paths = [Path(word) for word in dict.fromkeys(words)]
-    files = [path for path in paths if path.suffix or len(path.parts) > 1 or path.exists()]
-    return files, [path.name for path in paths if path not in files]
+    files = [
+        path
+        for path in paths
+        if (path.suffix or len(path.parts) > 1 or path.exists()) and not is_bundle(path.name)
+    ]
+    return files, [str(path) for path in paths if path not in files]
 
 
 def analyze_stored(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, Db, OneRun, open_records
+from experiments.commands.common import DEFAULT_DB, Db, OneRun, is_bundle, open_records, open_run
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,10 +53,16 @@ def view(
 
       souk view nudges --trial 3aa2a3c4fa2926ab3fdf54f66d1eb883 --static trial.html
 
+      souk view nudges.zip
+
       souk view --db postgresql://souk@localhost/souk
     """
-    records = open_records(db)
-    records.read_only()
+    if run and is_bundle(run):
+        records, found, _ = open_run(run, db)
+        run, db = found["run"], records.url
+    else:
+        records = open_records(db)
+        records.read_only()
     wanted = _selection(records, run, where or (), trial) if run or where or trial or static else None
     if static and wanted:
         typer.echo(_write(records, wanted, trial, static))

@@ -23,6 +23,7 @@ from experiments.bundles.verify import differing, verify_bundle
 from experiments.commands import bundle
 from experiments.records.store import Records
 from interventions.errors import UserError
+from tests.experiments.command_line import souk
 from tests.experiments.running import run_here
 
 EXPERIMENT = """\
@@ -325,3 +326,38 @@ def test_answers_are_archived_with_their_study(tmp_path: Path) -> None:
 )
 def test_numbers_are_compared_and_all_else_is_the_same(then: Any, now: Any, lines: list[str]) -> None:
     assert list(differing(then, now, 1e-9)) == lines
+
+
+@pytest.mark.slow
+def test_a_bundle_is_analysed_and_viewed_as_its_run(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(WTP)
+    run_here("x.yaml", tmp_path)
+    away = tmp_path / "away"
+    (away / "tmp").mkdir(parents=True)
+    with chdir(tmp_path):
+        assert souk_bundle("--db", "sqlite:///t.db", "--out", "away/w.zip").exit_code == 0
+    of_run = souk("analyze", "montecarlo", "--db", "sqlite:///../t.db", "--all", cwd=away)
+    of_zip = souk("analyze", "w.zip", "--all", cwd=away, env={"TMPDIR": str(away / "tmp")})
+    assert (of_zip.status, of_zip.err) == (0, "")
+    last = of_run.out.splitlines()[-1]
+    assert last.startswith("report: ")
+    assert of_zip.out == of_run.out.replace(last, "a report with --out DIR")
+    shown = souk("view", "w.zip", "--static", "site", cwd=away, env={"TMPDIR": str(away / "tmp")})
+    assert (shown.status, "36 trials" in shown.out) == (0, True), shown
+    other = souk("analyze", "choice", "w.zip", cwd=away)
+    assert (other.status, "is analysed by souk analyze montecarlo, not choice" in other.err) == (2, True)
+    with zipfile.ZipFile(away / "w.zip") as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    for change in (tampered, climbing, without_manifest):
+        changed = dict(members)
+        if change is tampered:
+            changed["data/responses.csv"] += b"\n"
+        else:
+            change(changed)
+        (away / "bad.zip").write_bytes(archive(changed))
+        for command in ("analyze", "view"):
+            refused = souk(command, "bad.zip", cwd=away)
+            assert (refused.status, refused.err.count("\n")) == (2, 1), refused.err
+            assert refused.err.startswith("error: bad.zip: ")
+    assert {path.name for path in away.iterdir()} == {"w.zip", "bad.zip", "site", "tmp"}
+    assert [*(away / "tmp").iterdir()] == []

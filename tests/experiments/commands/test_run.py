@@ -148,7 +148,6 @@ def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path)
     [
         (("choice", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
         (("choice", "--run", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
-        (("nudges",), "nudges is analysed by souk analyze choice; write souk analyze choice nudges"),
         (("choise",), 'souk analyze choise: no kind of study has this name; did you mean "choice"?'),
         (("t.csv",), "souk analyze t.csv: no kind of study has this name; there are: anchoring, biases, choice, conjoint, montecarlo"),  # noqa: E501
         (("montecarlo", "wtp", "--run", "wtp"), "wtp wtp: name one run, or tables, and not both"),
@@ -172,13 +171,13 @@ def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message
         ("one.db", ("--db=sqlite:///one.db",)),
     ],
 )
-def test_a_run_in_the_place_of_a_kind_is_answered_with_its_kind(
+def test_a_run_in_the_place_of_a_kind_is_analysed_by_its_kind(
     database: str, named: tuple[str, ...], folder: Path
 ) -> None:
     run = Records(f"sqlite:///{folder / database}").latest_run("wtp")["run"]
     ended = forked_souk("analyze", run, *named, cwd=folder)
-    said = f"error: {run} is analysed by souk analyze montecarlo; write souk analyze montecarlo {run}\n"
-    assert (ended.status, ended.err) == (2, said)
+    same = forked_souk("analyze", "montecarlo", run, *named, cwd=folder)
+    assert (ended.status, ended.out, ended.err) == (0, same.out, same.err)
 
 
 @pytest.mark.slow
