@@ -1,6 +1,6 @@
 """Design batteries: every bias as a question with a treatment and one without."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from experiments.designs.cards.experiment_file import BatteryQuestions, CardExperiment, Scenario
@@ -25,6 +25,7 @@ class BatteryDesign:
         self._biases = spec.biases or self._battery.biases
         self.quota: int | None = spec.valid
         self.attempts = spec.attempts
+        self.notes: Sequence[str] = ()
 
     @property
     def sets(self) -> int:

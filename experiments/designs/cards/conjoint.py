@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import comb
 from typing import Final, TypeVar
@@ -14,7 +14,7 @@ from experiments.designs.cards.hotels import hotels
 from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
 from experiments.designs.cards.ready_cards import ShownSet, shown_sets_from
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.inputs.csv_rows import read_rows
+from experiments.designs.inputs.csv_rows import read_rows, unused
 from interventions.yaml.yaml_source import Source, did_you_mean
 
 SHIPPED: Final = "hotels"
@@ -30,6 +30,7 @@ class ConjointDesign:
     analysis = "conjoint"
     quota: int | None = None
     attempts: int = 0
+    notes: Sequence[str] = ()
 
     def __init__(self, spec: Conjoint, experiment: CardExperiment, source: Source) -> None:
         self._spec = spec
@@ -47,10 +48,13 @@ class ConjointDesign:
         if pool == SHIPPED:
             self._profiles = hotels()
         elif pool.lower().endswith(".csv"):
-            columns, rows = read_rows(str(source.file_at(_POOL, pool)))
+            file, known = str(source.file_at(_POOL, pool)), HotelProfile.model_fields
+            columns, rows = read_rows(file, known)
             if is_table_of_profiles(columns):
                 self._profiles = profiles_from(rows)
+                self.notes = unused(pool, columns, known)
             else:
+                columns, rows = read_rows(file)
                 self._ready = shown_sets_from(pool, columns, rows, self._card.attributes)
         else:
             hint = did_you_mean(pool, [SHIPPED], noun="shipped")

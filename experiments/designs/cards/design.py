@@ -26,6 +26,8 @@ class CardQuestions(Protocol):
     analysis: str
     quota: int | None
     attempts: int
+    notes: Sequence[str]
+    """What to know of the files, a line each."""
 
     @property
     def sets(self) -> int:
@@ -234,6 +236,10 @@ class CardDesign(Design[CardTrial]):
     def block_size(self, agent: str = "") -> int:
         """Return the number of trials per block and agent."""
         return len(next(self._part.blocks()))
+
+    def notes(self, agents: Sequence[str]) -> list[str]:
+        """See `Design.notes`; the columns of a table that are not used are named too."""
+        return [*self._part.notes, *super().notes(agents)]
 
     def summary(self) -> str:
         """Describe in words what will be asked."""

@@ -1,6 +1,6 @@
 """Design factorial studies: willingness to pay for products, with and without an anchor."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,7 +13,7 @@ from experiments.designs.cards.alternatives import PriceQuestions
 from experiments.designs.cards.experiment_file import CardExperiment, Condition, Factorial
 from experiments.designs.cards.hotel_profiles import Text
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.inputs.csv_rows import read_rows
+from experiments.designs.inputs.csv_rows import read_rows, unused
 from experiments.designs.inputs.experiment_file import StrictModel
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
@@ -65,15 +65,17 @@ class FactorialDesign:
     analysis = "montecarlo"
     quota: int | None = None
     attempts: int = 0
+    notes: Sequence[str] = ()
 
     def __init__(self, spec: Factorial, experiment: CardExperiment, source: Source) -> None:
         self._spec = spec
         self._temperature = experiment.temperature
         self._questions = PriceQuestions(experiment.cards, source)
         shop = generate()
-        self._products = [
-            _completed(product, shop, error) for product, error in _read_products(spec.products, source)
-        ]
+        told: list[str] = []
+        asked = _read_products(spec.products, source, told.extend)
+        self._products = [_completed(product, shop, error) for product, error in asked]
+        self.notes = told
         self._pages = frozenset(product.key for product in shop.everything)
 
     @property
@@ -126,10 +128,15 @@ class FactorialDesign:
         )
 
 
-def _read_products(name: str, source: Source) -> Iterator[tuple[AskedProduct, Problem]]:
+def _read_products(
+    name: str, source: Source, tell: Callable[[list[str]], None]
+) -> Iterator[tuple[AskedProduct, Problem]]:
     """The products of a file, each with the way to tell a mistake in it. Raises UserError."""
     if name.lower().endswith(".csv"):
-        for row in read_rows(str(source.file_at(_PRODUCTS, name)))[1]:
+        known = AskedProduct.model_fields
+        columns, rows = read_rows(str(source.file_at(_PRODUCTS, name)), known)
+        tell(unused(name, columns, known))
+        for row in rows:
             yield row.read(AskedProduct), row.error
         return
     if name not in SHIPPED and not name.endswith((".yaml", ".yml")):

@@ -4,10 +4,9 @@ import random
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from experiments.designs.inputs.csv_rows import Row
-from experiments.designs.inputs.experiment_file import StrictModel
 from interventions.yaml.yaml_source import problem_at
 
 Value = str | int | float
@@ -21,8 +20,10 @@ SCORE_SPREAD = 0.2
 REVIEWS_SPREAD = 0.1
 
 
-class HotelProfile(StrictModel):
+class HotelProfile(BaseModel):
     """The profile of a hotel, with prices in dollars per night and a review score from 0 to 10."""
+
+    model_config = ConfigDict(frozen=True)
 
     id: Text
     name: Text

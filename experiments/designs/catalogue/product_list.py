@@ -32,7 +32,7 @@ def read_products(path: Path) -> list[ProductFacts]:
     Optional columns are `key`, `name`, `price`, `rating` (out of `rating_scale`, else of 100) and `reviews`.
     Raises UserError with file, line and column.
     """
-    columns, rows = read_rows(str(path))
+    columns, rows = read_rows(str(path), _Product.model_fields)
     if "category" not in columns:
         hint = did_you_mean("category", columns, noun="its columns are")
         raise UserError(f'{path}:1: no column "category"; {hint}')

@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from experiments.designs.inputs.csv_rows import Row, read_rows
+from experiments.designs.inputs.csv_rows import Row, read_rows, unused
 from interventions.apply.plan import ProductFacts
 from interventions.errors import UserError
-from interventions.html.numbers import read_figure
+from interventions.html.numbers import NumberUsage, read_figure
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import did_you_mean
 
 _NAMES: Final = {"product_name": "name", "product_url": "url"}
 """The columns of the consumer-choice study's catalogue."""
+_COLUMNS: Final = (
+    *("key", "url", "category", "name", "price", "rating", "rating_scale", "reviews", "has_options"),
+    *_NAMES,
+)
 _NEEDED: Final = ("category", "name", "price", "rating")
 _FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 _OUT_OF: Final = re.compile(r"(?:/|\bout of|\bof)\s*(\d+)\s*$", re.ASCII)
@@ -39,6 +43,8 @@ class CatalogueFile:
     products: tuple[ProductFacts, ...]
     refused: tuple[tuple[str, str], ...]
     addresses: Mapping[str, str]
+    unused: Sequence[str] = ()
+    """A line that names the columns that are not used, where there are some."""
 
     def note(self) -> str:
         """Describe how many rows were kept, and how many were left out for which reason."""
@@ -57,14 +63,14 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
 
     Columns: `key` or `url` (or `product_url`), `category`, `name` (or `product_name`), `price` ("$66.99" or
     66.99), `rating` ("80%", "4 / 5", or a number out of 100), and if there `rating_scale` (what a number is
-    out of), `reviews` and `has_options`. Others are ignored. `query`: the parts of an address's query that
-    tell which product it shows.
+    out of), `reviews` (1200 or "1.2k") and `has_options`. Others are ignored, and `unused` names them.
+    `query`: the parts of an address's query that tell which product it shows.
 
     Raises:
         UserError: the file cannot be read, a column is missing, it is not told what ratings are out of, or
             only their queries tell addresses apart.
     """
-    columns, rows = read_rows(str(path))
+    columns, rows = read_rows(str(path), _COLUMNS)
     known = {_NAMES.get(column, column) for column in columns}
     for name in _NEEDED:
         if name not in known:
@@ -91,7 +97,8 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
             products[key] = facts(key, cells)
         except Unusable as reason:
             refused.append((key, str(reason)))
-    return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses)
+    others = unused(str(path), columns, _COLUMNS)
+    return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses, others)
 
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
@@ -175,7 +182,8 @@ def _figure(cells: Mapping[str, str], name: str) -> float | None:
     if not text:
         return None
     try:
-        figure = float(text) if _MACHINE.fullmatch(text) else float(read_figure(text))
+        usage = NumberUsage(whole=name == "reviews")  # 1.2k reviews are 1,200
+        figure = float(text) if _MACHINE.fullmatch(text) else float(read_figure(text, usage))
     except ValueError:
         figure = math.inf
     if not math.isfinite(figure):

@@ -50,7 +50,7 @@ def form_choice_sets(source: Source, options: Options, seed: int, query: Sequenc
     catalogue = None
     if options.catalogue is not None:
         catalogue = read_catalogue(source.file_at(("options", "catalogue"), options.catalogue), query)
-    notes = [catalogue.note()] if catalogue else []
+    notes = [catalogue.note(), *catalogue.unused] if catalogue else []
     addresses = catalogue.addresses if catalogue else {}
     products = catalogue.products if catalogue else shop_products()
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret

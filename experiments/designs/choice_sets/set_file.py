@@ -38,7 +38,7 @@ def read_sets(
     Raises:
         UserError: a mistake in the file, by line.
     """
-    columns, rows = read_rows(str(path))
+    columns, rows = read_rows(str(path), ("set", "option", "position", "category"))
     if "product1_url" in columns:
         prefixes = [prefix for n in range(1, LARGEST + 1) if f"{(prefix := f'product{n}_')}url" in columns]
         check_scale(str(path), (row.cells for row in rows), prefixes)

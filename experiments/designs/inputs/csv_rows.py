@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -50,7 +50,10 @@ class Row:
             if column.startswith(prefix)
         }
         try:
-            return model.model_validate({field: self.cells[column] for field, column in columns.items()})
+            # A strict model, which YAML has too, is given what it knows: `unused` names the rest.
+            known = model.model_fields if model.model_config.get("extra") == "forbid" else columns
+            given = {field: self.cells[column] for field, column in columns.items() if field in known}
+            return model.model_validate(given)
         except ValidationError as failure:
             error = failure.errors(include_url=False)[0]
             place = (*error["loc"], *error.get("ctx", {}).get("path", ()))
@@ -59,19 +62,36 @@ class Row:
             column = columns.get(field) or prefix + other.get(field, field)
             if error["type"] == "missing":
                 raise self.error(column, "the cell is empty or missing; fill it in") from None
-            if error["type"] == "extra_forbidden":
-                raise self.error(column, "unknown column; remove it") from None
             message = explain(error).replace("write it without quotes or other signs", "mend the cell")
             raise self.error(column, message) from None
 
 
-def read_rows(path: str) -> tuple[list[str], list[Row]]:
-    """Read the columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
+def as_known(columns: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the columns, by a known name where they are one but for case, blanks and lines."""
+    names = {_plain(name): name for name in known if name not in columns}
+    return [column if column in known else names.pop(_plain(column), column) for column in columns]
+
+
+def unused(path: str, columns: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return a line that names the columns which are not known, where there are some."""
+    others = ", ".join(column for column in columns if column not in known)
+    return [f"{path}: columns that are not used: {others}"] if others else []
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).casefold()
+
+
+def read_rows(path: str, known: Collection[str] = ()) -> tuple[list[str], list[Row]]:
+    """Read the columns of a CSV file (UTF-8, with a header line), and its rows.
+
+    known: the names that columns may have, see `as_known`. Raises UserError.
+    """
     line = 1
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
-            columns = next(reader, [])
+            columns = as_known(next(reader, []), known)
             if len(columns) == 1 and ";" in columns[0]:
                 message = "the columns are separated by semicolons; separate them by commas"
                 raise UserError(f"{path}:1: {message}")

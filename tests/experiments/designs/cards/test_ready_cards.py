@@ -1,10 +1,13 @@
 """Tables that people bring: the hotel study's task file, own cards in two forms, own profiles."""
 
 import csv
+import random
 from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from experiments.designs.cards.trial import CardTrial
 from interventions.errors import UserError
@@ -190,7 +193,6 @@ def test_own_profiles(tmp_path: Path) -> None:
         (PROFILES, "60,90", "90,60", r"own\.csv:2: high: is below low, 90; swap the two$"),
         (PROFILES, ",2,Harlem", ",two,Harlem", r'own\.csv:2: stars: expected a whole number, fo'),
         (PROFILES, "b,Inn B", "a,Inn B", r"own\.csv:3: id: the id a is taken; give each"),
-        (PROFILES, "breakfast", "brunch", r"own\.csv:2: brunch: unknown column; remove it$"),
         (PROFILES, "Twin Room | Queen Room", "Twin Room |", r"own\.csv:2: rooms: "),
     ],
 )  # fmt: skip
@@ -228,3 +230,22 @@ def test_what_is_no_table(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
         made("hotels", **changes)
     assert "\n" not in str(caught.value)
+
+
+@given(draw=st.randoms(use_true_random=False))
+def test_names_of_columns_are_one_but_for_case_and_blanks(
+    tmp_path_factory: pytest.TempPathFactory, draw: random.Random
+) -> None:
+    """The oracle: the same table as it should be; a further column is named, and changes nothing."""
+    folder = tmp_path_factory.mktemp("t")
+    plan = {"cards": "hotels", "blocks": [{"set_size": 2, "sets": 1}]}
+    header, *rows = PROFILES.splitlines()
+    right = made("hotels", **own(folder, PROFILES, **plan))
+    names = [draw.choice([name, name.title(), name.upper(), f" {name} "]) for name in header.split(",")]
+    lines = [f"{','.join(names)},Pool Depth", *(f"{row},2" for row in rows)]
+    other = made("hotels", **own(folder, "\n".join(lines) + "\n", **plan))
+    assert (other.notes(()), right.notes(())[:1]) == (
+        [f"{folder}/own.csv: columns that are not used: Pool Depth"],
+        [],
+    )
+    assert [*other.trials([AGENT])] == [*right.trials([AGENT])]

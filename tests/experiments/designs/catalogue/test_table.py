@@ -67,6 +67,27 @@ def test_each_row_left_out_has_its_reason(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("cell", "reviews"),
+    [
+        ("1.2k", 1200),
+        ("12,5 Tsd.", 12_500),
+        ("3.4 lakh", 340_000),
+        ("10K+", 10_000),
+        ("1,204", 1204),
+        ("7", 7),
+    ],
+)
+def test_reviews_are_read_as_on_pages_and_columns_by_any_case(
+    tmp_path: Path, cell: str, reviews: int
+) -> None:
+    header = HEADER.replace("product_name", "Product Name").replace("rating", "Rating").replace("url", "URL")
+    text = f'{header.strip()},Shelf\nWine,Ash,ash.html,$5,80%,"{cell}",no,9\n'
+    catalogue = read(tmp_path, text)
+    assert [product.reviews for product in catalogue.products] == [reviews]
+    assert catalogue.unused == [f"{tmp_path}/products.csv: columns that are not used: Shelf"]
+
+
 @pytest.mark.skipif(not PUBLIC.exists(), reason=f"needs the public catalogue at {PUBLIC}")
 def test_the_public_catalogue() -> None:
     catalogue = read_catalogue(PUBLIC)
