@@ -153,6 +153,10 @@ def main() -> None:
         log = logging.StreamHandler()
         log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
+        told = logging.getLogger("souk.told")
+        told.addHandler(logging.StreamHandler())
+        told.setLevel(logging.WARNING)
+        told.propagate = False
         # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
         signal.signal(signal.SIGTERM, interrupt)
         sys.unraisablehook = stop_anyway

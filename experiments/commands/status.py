@@ -9,7 +9,7 @@ import typer
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from experiments.runs.status import RunStatus
 
@@ -53,7 +53,7 @@ def status(
     if not found:
         records.latest_run()
     if only is None:
-        console.print(_all(found))
+        console.print(_all(found, console))
         for one in found:
             for line in warnings(one.unreceived):
                 console.print(f"{one.run}: {line}", markup=False, soft_wrap=True)
@@ -67,21 +67,29 @@ def status(
     console.print(_one(found[0]))
 
 
-def _all(found: "list[RunStatus]") -> "RenderableType":
+def _all(found: "list[RunStatus]", console: "Console") -> "RenderableType":
+    """A table, or lines where it would be wider than the terminal, so that no id is broken."""
     from rich.markup import escape
+    from rich.measure import Measurement
+    from rich.text import Text
 
     from experiments.console.terminal import new_table
 
     table = new_table("Runs", "run", "started (UTC)", "state")
     for name in ("trials", "not a choice", "per minute", "left", "USD"):
         table.add_column(name, justify="right", no_wrap=True)
+    lines = []
     for one in found:
         others = sum(one.outcomes.values()) - one.outcomes.get("choice", 0)
         pace, left = _pace(one)
         began = one.started_at.removesuffix("+00:00")
         cells = (one.run, began, one.state, _trials(one), f"{others:,}", pace, left, _cost(one))
         table.add_row(*map(escape, cells))
-    return table
+        flow = f", {pace} per minute, {left} left" if pace else ""
+        trials = f"{_trials(one)} trials, {others:,} not a choice{flow}, {_cost(one)} USD"
+        lines.append(f"{one.run}\n  {one.state}, started {began}\n  {trials}")
+    fits = Measurement.get(console, console.options.update(width=1_000), table).maximum <= console.width
+    return table if fits else Text("\n".join(lines))
 
 
 def _one(one: "RunStatus") -> "RenderableType":

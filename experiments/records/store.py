@@ -6,11 +6,13 @@ killed run loses at most the trials that were running, and a re-run knows which 
 
 import hashlib
 import json
+import logging
 import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -73,6 +75,9 @@ from experiments.records.tables import (
     unchecked,
 )
 from interventions.errors import UserError
+
+_told = logging.getLogger("souk.told")
+"""What it is told is shown to the person who gave the command."""
 
 RUNS: Final = Path("runs")
 
@@ -402,6 +407,9 @@ class Records:
         query = sql.select(runs.c.run, runs.c.name, kinds).order_by(runs.c.started_at.desc(), runs.c.run)
         with self.reading() as connection:
             known = connection.execute(query).all()
+            same = [row for row in known if name in (row.run, row.name) and kind in (None, row.kind)]
+            if name and len(same) > 1:
+                _tell_of_others(name, same[0].run, len(same) - 1)
             for row in known:
                 if name in (None, row.run, row.name) and kind in (None, row.kind):
                     return self._whole_run(connection, row.run)
@@ -477,3 +485,12 @@ def run_folder(database: sql.URL, run: str) -> Path:
 def now() -> str:
     """Return the time, as the tables keep it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@cache
+def _tell_of_others(name: str, run: str, others: int) -> None:
+    """Say, once in a process, which of several runs a name is taken for."""
+    more = f"{others:,} other{'s' * (others > 1)}"
+    _told.warning(
+        "%s is taken for %s, the latest run of this name; souk status lists the %s", name, run, more
+    )

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from agents.base import Call
 from experiments.commands.control import pause, resume
-from experiments.commands.status import status
+from experiments.commands.status import _all, status
 from experiments.records.control import Runner, request_state
 from experiments.records.record import to_row
 from experiments.records.store import Records
@@ -24,7 +24,7 @@ from experiments.runs import admission
 from experiments.runs.admission import Admission
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import RunStatus, run_statuses
-from tests.experiments.command_line import start, wait_for_trials
+from tests.experiments.command_line import forked_souk, start, wait_for_trials
 from tests.experiments.records.test_store import a_record, some_facts
 
 HOTELS = """\
@@ -182,3 +182,31 @@ def test_a_stopped_run_says_why_and_how_it_goes_on(tmp_path: Path, records: Reco
     assert "--budget 1: [red]1.0[/red] USD are spent" in said
     assert "paused: the next souk run waits for souk resume" in said
     assert "1 of 9" in souk("status", "--db", db)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_ids_are_whole_at_any_width(records: Records, columns: int) -> None:
+    names = ["nudges-0123abcd", f"a-study-with-a-long-name-{'x' * 20}-89abcdef"]
+    for name in names:
+        records.begin_run(name, "same", some_facts())
+        records.save(a_record("t1", run=name))
+    console = Console(width=columns, file=io.StringIO(), record=True)
+    found = run_statuses(records)
+    console.print(_all(found, console))
+    shown = console.export_text()
+    for one in found:
+        assert one.run in shown
+        assert one.state in shown
+        assert f"{one.done:,}" in shown
+
+
+@pytest.mark.slow
+def test_a_name_of_several_runs_is_taken_for_the_latest_and_says_so(tmp_path: Path, records: Records) -> None:
+    records.begin_run("nudges-2", "nudges", some_facts())
+    db = ("--db", f"sqlite:///{tmp_path}/t.db")
+    latest = records.latest_run("nudges")["run"]
+    told = f"nudges is taken for {latest}, the latest run of this name; souk status lists the 1 other\n"
+    ended = forked_souk("status", "nudges", "--json", *db, cwd=tmp_path)
+    assert (ended.err, json.loads(ended.out)[0]["run"]) == (told, latest)
+    assert forked_souk("status", "r-1", *db, cwd=tmp_path).err == ""
