@@ -1,4 +1,5 @@
-(element) => {
+([element]) => {
+  if (!element) return null;
   const modal = [...document.querySelectorAll("dialog:modal")].at(-1);
   if (!modal || modal.contains(element)) return "";
   const heading = modal.querySelector("h1, h2, h3, h4")?.textContent;

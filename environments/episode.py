@@ -385,9 +385,10 @@ class Episode:
 
     async def _on_element(self, bid: str, method: str, *arguments: str) -> str | None:
         locator = self._find(bid)
-        if locator is None or await locator.count() == 0:
+        dialog = None if locator is None else await locator.evaluate_all(BEHIND)
+        if locator is None or dialog is None:
             return f"{method}: no element has bid {bid!r} on this page"
-        if dialog := await locator.evaluate(BEHIND):
+        if dialog:
             return f"{method}: the dialog {storable(dialog)!r} is open over it; close it first"
         await getattr(locator, method)(*arguments, timeout=ACTION_TIMEOUT_MS)
         return None

@@ -45,6 +45,11 @@ class ShownPage:
         return _parsed(self) if is_html(self.content_type) else None
 
     @property
+    def before(self) -> "ShownPage | None":
+        """The page as the shop has sent it; None: not known."""
+        return None if self.sent is None else replace(self, body=self.sent, sent=None)
+
+    @property
     def document(self) -> Document | None:
         """The body as JSON; None: it cannot be read."""
         try:
@@ -54,7 +59,8 @@ class ShownPage:
 
     def moved_totals(self, site: SiteMap) -> Mapping[Decimal, Decimal]:
         """Return, by total as the shop has sent it, the total to which edits have moved it on this page."""
-        sent = None if self.sent is None else _parse(replace(self, body=self.sent))
+        before = self.before
+        sent = before.parsed if before else None
         return moved_totals(sent, self.parsed, site) if sent and self.parsed else NO_TOTALS
 
     def sightings(self, site: SiteMap) -> list[Sighting]:
@@ -63,7 +69,7 @@ class ShownPage:
         Where scripts draw the pages, the sums of the page as drawn are `Session.sightings`. Of the page as it
         came only the data count: until it is drawn, nobody can see it.
         """
-        before = None if self.sent is None else replace(self, body=self.sent)
+        before = self.before
         if is_html(self.content_type):
             if self.parsed is None:
                 return []
@@ -72,7 +78,7 @@ class ShownPage:
                 return found if self.drawn else [each for each in found if each.role.startswith("data.")]
             sent = None
             if before:
-                sent = self.parsed if before.body == self.body else _parse(before)
+                sent = self.parsed if before.body == self.body else before.parsed
             return figures_on(self.parsed, sent, site, self.cart)
         if not is_json(self.content_type) or not site.loads(self.url):
             return []
@@ -81,10 +87,6 @@ class ShownPage:
 
 @lru_cache(maxsize=32)  # a parsed page takes twenty times its bytes
 def _parsed(page: ShownPage) -> Page | None:
-    return _parse(page)
-
-
-def _parse(page: ShownPage) -> Page | None:
     try:
         return Page(page.body, page.content_type, Marks(frozenset()), page.url)
     except CannotEdit:

@@ -76,13 +76,14 @@ def _on(page: Page | None, product: str | None, session: Session) -> dict[str, t
 
 def _as_sent(page: ShownPage, session: Session) -> dict[str, tuple[Showing, ShownFacts]]:
     """The same of the page as the shop has sent it; empty where it is what was passed on, or not known."""
-    body = page.sent
+    before = page.before
     if page.drawn:
         drawn = (each.body for each in reversed(session.sent) if each.url == page.url and each.came)
         body = next(drawn, None)
-    if body is None or body == page.body:
+        before = None if body is None else replace(page, body=body, sent=None)
+    if before is None or before.body == page.body:
         return {}
-    return _on(replace(page, body=body, sent=None).parsed, page.product, session)
+    return _on(before.parsed, page.product, session)
 
 
 def _redrawn(standing: Standing, showing: Showing) -> dict[str, Any]:
