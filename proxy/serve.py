@@ -18,7 +18,7 @@ from interventions.edits.registry import edit_to_dict
 from interventions.errors import UserError
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import load_site_map
-from interventions.yaml.variables import VARIABLE
+from interventions.yaml.variables import VARIABLE, read_values
 from interventions.yaml.yaml_problems import did_you_mean
 from proxy.allow_list import AllowList
 from proxy.server import Proxy, Slot, run_proxy
@@ -167,16 +167,6 @@ def parse_values(pairs: Iterable[str], interventions: Iterable[Intervention]) ->
     for name in values.keys() - known:
         hint = did_you_mean(name, sorted(known), noun="variables") if known else "there are none"
         raise UserError(f'--var {name}={values[name]}: no intervention has the variable "{name}"; {hint}')
-    return values
-
-
-def read_values(pairs: Iterable[str]) -> dict[str, str]:
-    """Parse texts `NAME=VALUE` into a mapping. Raises UserError."""
-    values = {}
-    for pair in pairs:
-        name, equals, values[name] = pair.partition("=")
-        if not equals or not name:
-            raise UserError(f"--var {pair}: not a value; write NAME=VALUE, such as category=headphones")
     return values
 
 

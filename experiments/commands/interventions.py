@@ -249,7 +249,7 @@ def preview_page(
     from experiments.pages.preview import fetched, preview
     from interventions.files.schema import load_interventions
     from interventions.yaml.sitemap import load_site_map
-    from proxy.serve import read_values
+    from interventions.yaml.variables import read_values
 
     site_map = load_site_map(site)
     intervention, values = load_interventions(file, site_map)[id], read_values(var or ())

@@ -80,8 +80,8 @@ async def test_a_node_that_is_lost_costs_no_trial(
     note = RunProgress.note
     finished: list[str] = []
 
-    def lose_a_node(progress: RunProgress, record: TrialRecord) -> None:
-        note(progress, record)
+    def lose_a_node(progress: RunProgress, record: TrialRecord, failed: int) -> None:
+        note(progress, record, failed)
         finished.append(record.trial.trial)
         if len(finished) == 3:
             cluster.remove_node(nodes.pop(), allow_graceful=False)
@@ -103,8 +103,8 @@ async def test_an_actor_that_stands_still_is_replaced(
     note = RunProgress.note
     stopped: list[int] = []
 
-    def stop_an_actor(progress: RunProgress, record: TrialRecord) -> None:
-        note(progress, record)
+    def stop_an_actor(progress: RunProgress, record: TrialRecord, failed: int) -> None:
+        note(progress, record, failed)
         if not stopped:
             stopped.append(next(iter(workers())))
             os.kill(stopped[0], signal.SIGSTOP)
@@ -123,8 +123,8 @@ async def test_programs_of_an_actor_that_is_killed_run_again(
     note = RunProgress.note
     finished: list[str] = []
 
-    def kill_an_actor(progress: RunProgress, record: TrialRecord) -> None:
-        note(progress, record)
+    def kill_an_actor(progress: RunProgress, record: TrialRecord, failed: int) -> None:
+        note(progress, record, failed)
         finished.append(record.trial.trial)
         if len(finished) == 3:
             os.kill(next(iter(workers())), signal.SIGKILL)

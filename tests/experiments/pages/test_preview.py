@@ -19,7 +19,7 @@ from experiments.pages.site_mapping import map_site, save
 from interventions.errors import UserError
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import load_site_map
-from proxy.serve import read_values
+from interventions.yaml.variables import read_values
 from tests.experiments.drawn_shop import DrawnShop
 from tests.interventions.shop_pages import KEY, card, category_page, product_page, shop_page
 from tests.support import pages, serve
