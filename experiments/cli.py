@@ -154,7 +154,9 @@ def main() -> None:
         log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
         told = logging.getLogger("souk.told")
-        told.addHandler(logging.StreamHandler())
+        to_person = logging.StreamHandler()
+        to_person.setFormatter(PlainFormatter("%(message)s"))
+        told.addHandler(to_person)
         told.setLevel(logging.WARNING)
         told.propagate = False
         # Whoever ends us politely finds everything put away, such as the key of a certificate authority.

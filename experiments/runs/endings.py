@@ -6,7 +6,14 @@ from typing import Final
 
 from experiments.episodes.shop_episode import IN_VAIN
 from experiments.records.page_figures import differences, unread_notes
-from experiments.records.queries import cells, figures_of_options, first_ended, trials_with_page_errors
+from experiments.records.queries import (
+    cells,
+    failed_requests,
+    figures_of_options,
+    first_ended,
+    invalid_answers,
+    trials_with_page_errors,
+)
 from experiments.records.store import Records
 
 _ADVICE: Final = {
@@ -33,13 +40,25 @@ def ending_complaints(records: Records, run: str, counts: Mapping[str, int], tot
             yield _line(records, run, outcome, broken, total)
 
 
-def figure_notes(records: Records, run: str) -> list[str]:
-    """Say where a run's catalogue differs from the pages, and which displayed figures are not known."""
+def ending_notes(records: Records, run: str) -> Iterator[str]:
+    """Yield a line for whatever may have spoilt trials that count, or has cost some.
+
+    These are invalid answers, failed requests, a catalogue that differs from the pages, figures that are not
+    known, and errors that pages report in some conditions only.
+    """
+    for agent, reasons in invalid_answers(records, run).items():
+        said = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items()))
+        yield f"{agent}: {reasons.total():,} of its trials ended with an invalid answer: {said}"
+    for agent, made, failed in failed_requests(records, run):
+        said = ", ".join(f"{n:,} {what}" for what, n in failed.most_common())
+        yield f"{agent}: {failed.total():,} of {made:,} requests to its provider failed: {said}"
     rows, unread = figures_of_options(records, run)
-    return differences(rows) + unread_notes(unread)
+    yield from differences(rows)
+    yield from unread_notes(unread)
+    yield from _page_error_notes(records, run)
 
 
-def page_error_notes(records: Records, run: str) -> Iterator[str]:
+def _page_error_notes(records: Records, run: str) -> Iterator[str]:
     """Yield a line for each error of pages that most trials of a condition have, and none of another."""
     of_all = Counter[str]()
     for cell in cells(records, run):

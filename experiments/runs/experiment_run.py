@@ -31,13 +31,13 @@ from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
 from experiments.records.database import in_its_place
 from experiments.records.interventions import never_received, warnings
-from experiments.records.queries import answering, facts_of, failed_requests, invalid_answers
+from experiments.records.queries import answering, facts_of
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
-from experiments.runs.endings import ending_complaints, figure_notes, page_error_notes
+from experiments.runs.endings import ending_complaints, ending_notes
 from experiments.runs.stopping import saved_text, stop_line, stopping_watch
 from interventions.errors import UserError
 from proxy.trust import bundle
@@ -365,14 +365,7 @@ class ExperimentRun:
                 f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
                 "let the intervention change all places, or the site map name them"
             )
-        for agent, reasons in invalid_answers(self.records, self.design.run_id).items():
-            said = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items()))
-            yield f"{agent}: {reasons.total():,} of its trials ended with an invalid answer: {said}"
-        for agent, made, failed in failed_requests(self.records, self.design.run_id):
-            said = ", ".join(f"{n:,} {what}" for what, n in failed.most_common())
-            yield f"{agent}: {failed.total():,} of {made:,} requests to its provider failed: {said}"
-        yield from figure_notes(self.records, self.design.run_id)
-        yield from page_error_notes(self.records, self.design.run_id)
+        yield from ending_notes(self.records, self.design.run_id)
         for asked, answered in answering(self.records, self.design.run_id):
             if not is_version(answered, asked):
                 yield f"{asked} was asked, and its provider says that {answered} has answered"
