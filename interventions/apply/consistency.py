@@ -8,6 +8,7 @@ differ: where the edits of prices have changed one by more than the other.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final
 
 from interventions.apply.following import following_on
@@ -102,7 +103,7 @@ def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> lis
 def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
     """Return the figures that a page shows for products; none where it cannot be read."""
     try:
-        return list(figures_of(MappedPage(page, site)))
+        return list(figures_of(page, site))
     except CannotEdit:
         return []
 
@@ -116,12 +117,12 @@ def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None =
     """
     view, found = MappedPage(page, site), list[Sighting]()
     try:
-        found = list(figures_of(view))
+        found = list(figures_of(page, site))
         sums = sums_on_page(view)
         if sent is None or sent is page:
             return _together(found, sums, found if sent else [], sums if sent else None, page.url, state)
         view_before = MappedPage(sent, site)
-        before = list(figures_of(view_before))
+        before = list(figures_of(sent, site))
         found = _together(found, sums, before, sums_on_page(view_before), page.url, state)
         if any(each.part == "price" and each.sent not in (None, each.value) for each in found):
             found += _following(view, view_before)
@@ -309,8 +310,13 @@ def _written(value: Decimal) -> str:
     return f"{value:f}" if int(value.as_tuple().exponent) >= -4 else f"{value:.4f}"
 
 
-def figures_of(view: MappedPage) -> Iterator[Sighting]:
-    """Yield the figures that a page shows for products, each with its role. Raises CannotEdit."""
+@lru_cache(maxsize=16)  # a parsed page takes twenty times its bytes
+def figures_of(page: Page, site: SiteMap) -> tuple[Sighting, ...]:
+    """Return the figures that a page shows for products, each with its role. Raises CannotEdit."""
+    return tuple(_figures(MappedPage(page, site)))
+
+
+def _figures(view: MappedPage) -> Iterator[Sighting]:
     for key, showing in view.showings():
         if not key or showing.group == "page":
             continue

@@ -70,17 +70,19 @@ def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, Sh
     A figure for which the site map has no role is that of the page's data; with `from_data` also one that the
     place does not show. A rating above its scale is none. Raises CannotEdit.
     """
-    seen, places = list(figures_of(view)), []
+    seen, places = figures_of(view.page, view.site), []
+    own = MappedPage(view.page, view.site).product  # as the figures name it
     for key, showing in view.showings():
         if not key or showing.group == "page":
             continue
         found: dict[str, Any] = {"title": _text(showing, "name"), "stock": _text(showing, "stock")}
+        its = {key, own} if showing.group == "product" else {key}
         for each in seen:
             part, group = each.part, each.role.partition(".")[0]
             is_data = group == "data" and (from_data or not showing.role(f"product.{part}"))
             if part == "rating" and each.value > 100:
                 continue
-            if view.known.get(each.product, each.product) == key and (group == showing.group or is_data):
+            if view.known.get(each.product, each.product) in its and (group == showing.group or is_data):
                 found.setdefault(part, round(each.value) if part == "reviews" else float(each.value))
         places.append((key, showing, ShownFacts(**found)))
     return places
