@@ -71,7 +71,7 @@ def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, Sh
     place does not show. A rating above its scale is none. Raises CannotEdit.
     """
     seen, places = figures_of(view.page, view.site), []
-    own = MappedPage(view.page, view.site).product  # as the figures name it
+    own = MappedPage(view.page, view.site).product  # its name in the figures, which know no addresses
     for key, showing in view.showings():
         if not key or showing.group == "page":
             continue

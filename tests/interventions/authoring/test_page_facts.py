@@ -2,9 +2,12 @@
 
 import pytest
 
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import ProductFacts
-from interventions.authoring.page_facts import page_facts
+from interventions.authoring.page_facts import page_facts, shown_on
 from interventions.errors import CannotEdit
+from interventions.html.marking import Marks
+from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from tests.interventions.shop_pages import (
     HOST,
@@ -29,6 +32,14 @@ def facts_of(body: bytes, site: SiteMap = SITE) -> tuple[str, list[ProductFacts]
 def test_a_products_own_page_tells_of_this_product_only() -> None:
     page = product_page(extra=f"<ol>{card('related', 8)}</ol>")
     assert facts_of(page) == ("product", [ProductFacts(KEY, "", "Quiet Harbor Oat Cookies", 19.99, 75, 12)])
+
+
+def test_of_a_page_that_names_another_product_the_figures_are_those_of_its_address() -> None:
+    site = SITE.model_copy(update={"roles": {**SITE.roles, "product.link": SITE.role("css:a.of")}})
+    body = product_page(extra='<a class=of href="/another.html">the same in red</a>')
+    page = Page(body, HTML, Marks(frozenset()), f"{HOST}{KEY}.html")
+    ((key, _, shown), *_) = shown_on(MappedPage(page, site, known={KEY: "mine"}))
+    assert (key, shown.price, shown.reviews) == ("mine", 19.99, 12)
 
 
 def test_what_a_page_does_not_say_is_not_known() -> None:
