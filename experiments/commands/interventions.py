@@ -211,7 +211,10 @@ def _products(categories: str | None, products: Path | None) -> "list[ProductFac
     if categories and products:
         raise UserError("--categories and --products say the same thing; give one of the two")
     if products:
-        return read_products(products)
+        found, unused = read_products(products)
+        for line in unused:
+            typer.echo(line, err=True)
+        return found
     names = [name.strip() for name in (categories or "").split(",") if name.strip()]
     return example_products(names)
 

@@ -14,7 +14,7 @@ from experiments.designs.cards.hotels import hotels
 from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
 from experiments.designs.cards.ready_cards import ShownSet, shown_sets_from
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.inputs.csv_rows import read_rows, unused
+from experiments.designs.inputs.csv_rows import read_rows
 from interventions.yaml.yaml_source import Source, did_you_mean
 
 SHIPPED: Final = "hotels"
@@ -49,12 +49,12 @@ class ConjointDesign:
             self._profiles = hotels()
         elif pool.lower().endswith(".csv"):
             file, known = str(source.file_at(_POOL, pool)), HotelProfile.model_fields
-            columns, rows = read_rows(file, known)
+            columns, rows, unused = read_rows(file, known)
             if is_table_of_profiles(columns):
                 self._profiles = profiles_from(rows)
-                self.notes = unused(pool, columns, known)
+                self.notes = unused
             else:
-                columns, rows = read_rows(file)
+                columns, rows, _ = read_rows(file)
                 self._ready = shown_sets_from(pool, columns, rows, self._card.attributes)
         else:
             hint = did_you_mean(pool, [SHIPPED], noun="shipped")

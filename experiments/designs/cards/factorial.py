@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,7 +14,7 @@ from experiments.designs.cards.alternatives import PriceQuestions
 from experiments.designs.cards.experiment_file import CardExperiment, Condition, Factorial
 from experiments.designs.cards.hotel_profiles import Text
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.inputs.csv_rows import read_rows, unused
+from experiments.designs.inputs.csv_rows import read_rows
 from experiments.designs.inputs.experiment_file import StrictModel
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
@@ -72,10 +73,8 @@ class FactorialDesign:
         self._temperature = experiment.temperature
         self._questions = PriceQuestions(experiment.cards, source)
         shop = generate()
-        told: list[str] = []
-        asked = _read_products(spec.products, source, told.extend)
+        asked, self.notes = _read_products(spec.products, source)
         self._products = [_completed(product, shop, error) for product, error in asked]
-        self.notes = told
         self._pages = frozenset(product.key for product in shop.everything)
 
     @property
@@ -128,27 +127,22 @@ class FactorialDesign:
         )
 
 
-def _read_products(
-    name: str, source: Source, tell: Callable[[list[str]], None]
-) -> Iterator[tuple[AskedProduct, Problem]]:
-    """The products of a file, each with the way to tell a mistake in it. Raises UserError."""
+def _read_products(name: str, source: Source) -> tuple[list[tuple[AskedProduct, Problem]], list[str]]:
+    """The products of a file, each with the way to tell a mistake in it, and notes. Raises UserError."""
     if name.lower().endswith(".csv"):
         known = AskedProduct.model_fields
-        columns, rows = read_rows(str(source.file_at(_PRODUCTS, name)), known)
-        tell(unused(name, columns, known))
-        for row in rows:
-            yield row.read(AskedProduct), row.error
-        return
+        table = read_rows(str(source.file_at(_PRODUCTS, name)), known)
+        return [(row.read(AskedProduct), row.error) for row in table.rows], table.unused
     if name not in SHIPPED and not name.endswith((".yaml", ".yml")):
         hint = did_you_mean(name, SHIPPED, noun="shipped")
         raise source.error(_PRODUCTS, f'unknown products "{name}"; {hint} (or give a .yaml or .csv file)')
     file = load_yaml(SHIPPED.get(name) or source.file_at(_PRODUCTS, name))
-    for index, product in enumerate(validate(file, ProductFile).products):
 
-        def error(key: str, message: str, index: int = index) -> UserError:
-            return file.error(("products", index, key), message)
+    def error(index: int, key: str, message: str) -> UserError:
+        return file.error(("products", index, key), message)
 
-        yield product, error
+    products = validate(file, ProductFile).products
+    return [(product, partial(error, index)) for index, product in enumerate(products)], []
 
 
 def _completed(product: AskedProduct, shop: Catalogue, error: Problem) -> AskedProduct:

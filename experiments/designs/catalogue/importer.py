@@ -226,7 +226,7 @@ class Importer:
 
 def import_notes(out: Path, site: SiteMap) -> Iterator[str]:
     """Say which of price and rating no imported product has, and what ratings were read as."""
-    _, rows = read_rows(str(out))
+    rows = read_rows(str(out)).rows
     for part in ("price", "rating"):
         known = sum(part in row.cells for row in rows)
         if rows and not known:

@@ -26,13 +26,13 @@ class _Product(BaseModel):
     reviews: Annotated[float, Field(ge=0)] | None = None
 
 
-def read_products(path: Path) -> list[ProductFacts]:
-    """Read products from a CSV file with a column `category`.
+def read_products(path: Path) -> tuple[list[ProductFacts], list[str]]:
+    """Read products from a CSV file with a column `category`, and a line for columns that are not used.
 
     Optional columns are `key`, `name`, `price`, `rating` (out of `rating_scale`, else of 100) and `reviews`.
     Raises UserError with file, line and column.
     """
-    columns, rows = read_rows(str(path), _Product.model_fields)
+    columns, rows, unused = read_rows(str(path), _Product.model_fields)
     if "category" not in columns:
         hint = did_you_mean("category", columns, noun="its columns are")
         raise UserError(f'{path}:1: no column "category"; {hint}')
@@ -50,4 +50,4 @@ def read_products(path: Path) -> list[ProductFacts]:
                 reviews=None if told.reviews is None else round(told.reviews),
             )
         )
-    return products
+    return products, unused

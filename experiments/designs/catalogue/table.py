@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from experiments.designs.inputs.csv_rows import Row, read_rows, unused
+from experiments.designs.inputs.csv_rows import Row, read_rows
 from interventions.apply.plan import ProductFacts
 from interventions.errors import UserError
 from interventions.html.numbers import NumberUsage, read_figure
@@ -70,7 +70,7 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
         UserError: the file cannot be read, a column is missing, it is not told what ratings are out of, or
             only their queries tell addresses apart.
     """
-    columns, rows = read_rows(str(path), _COLUMNS)
+    columns, rows, others = read_rows(str(path), _COLUMNS)
     known = {_NAMES.get(column, column) for column in columns}
     for name in _NEEDED:
         if name not in known:
@@ -97,7 +97,6 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
             products[key] = facts(key, cells)
         except Unusable as reason:
             refused.append((key, str(reason)))
-    others = unused(str(path), columns, _COLUMNS)
     return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses, others)
 
 

@@ -57,7 +57,8 @@ def form_choice_sets(source: Source, options: Options, seed: int, query: Sequenc
     if options.file is not None:
         path = source.file_at(("options", "file"), options.file)
         refused = dict(catalogue.refused) if catalogue else {}
-        found = read_sets(path, {product.key: product for product in products}, refused, query)
+        found, unused = read_sets(path, {product.key: product for product in products}, refused, query)
+        notes += unused
         if len(found) > options.sets:
             notes.append(f"{path}: {options.sets} of its {len(found)} choice sets sampled (options.sets)")
             found = [found[index] for index in sorted(rng.sample(range(len(found)), options.sets))]

@@ -14,6 +14,11 @@ from interventions.yaml.yaml_source import did_you_mean
 
 LARGEST: Final = 8
 
+_PARTS: Final = ("url", "name", "price", "rating", "rating_scale", "reviews")
+_COLUMNS: Final = (
+    *("set", "option", "position", "category"),
+    *(f"product{number}_{part}" for number in range(1, LARGEST + 1) for part in _PARTS),
+)
 _POSITION: Final = re.compile(r"\d{1,3}", re.ASCII)
 
 
@@ -22,8 +27,10 @@ def read_sets(
     products: Mapping[str, ProductFacts],
     refused: Mapping[str, str],
     query: Sequence[str] = (),
-) -> list[ChoiceSet]:
-    """Read the choice sets of a file, in its order, with their alternatives in order of presentation.
+) -> tuple[list[ChoiceSet], list[str]]:
+    """Read the choice sets of a file, and a line for columns that are not used.
+
+    The sets are in the order of the file, their alternatives in order of presentation.
 
     One row per option: columns `set` and `option` (a product key or address), and if there `position`, by
     which the options of a set are sorted. What is known of an option is looked up in `products`; `refused`
@@ -38,7 +45,7 @@ def read_sets(
     Raises:
         UserError: a mistake in the file, by line.
     """
-    columns, rows = read_rows(str(path), ("set", "option", "position", "category"))
+    columns, rows, unused = read_rows(str(path), _COLUMNS)
     if "product1_url" in columns:
         prefixes = [prefix for n in range(1, LARGEST + 1) if f"{(prefix := f'product{n}_')}url" in columns]
         check_scale(str(path), (row.cells for row in rows), prefixes)
@@ -53,7 +60,7 @@ def read_sets(
             f"{path}:1: neither the columns set and option nor product1_url, product2_url ...; "
             "name the columns so"
         )
-    return _checked(read)
+    return _checked(read), unused
 
 
 def _long(

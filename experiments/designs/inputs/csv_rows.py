@@ -2,11 +2,11 @@
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -50,7 +50,7 @@ class Row:
             if column.startswith(prefix)
         }
         try:
-            # A strict model, which YAML has too, is given what it knows: `unused` names the rest.
+            # A strict model, which YAML has too, is given what it knows: `Table.unused` names the rest.
             known = model.model_fields if model.model_config.get("extra") == "forbid" else columns
             given = {field: self.cells[column] for field, column in columns.items() if field in known}
             return model.model_validate(given)
@@ -72,20 +72,22 @@ def as_known(columns: Sequence[str], known: Collection[str]) -> list[str]:
     return [column if column in known else names.pop(_plain(column), column) for column in columns]
 
 
-def unused(path: str, columns: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return a line that names the columns which are not known, where there are some."""
-    others = ", ".join(column for column in columns if column not in known)
-    return [f"{path}: columns that are not used: {others}"] if others else []
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-def read_rows(path: str, known: Collection[str] = ()) -> tuple[list[str], list[Row]]:
-    """Read the columns of a CSV file (UTF-8, with a header line), and its rows.
+class Table(NamedTuple):
+    """A CSV file of a user; `unused` names the columns that are not known, in a line if there are any."""
 
-    known: the names that columns may have, see `as_known`. Raises UserError.
+    columns: list[str]
+    rows: list[Row]
+    unused: list[str]
+
+
+def read_rows(path: str, known: Collection[str] = ()) -> Table:
+    """Read a CSV file (UTF-8, with a header line).
+
+    known: the names that columns may have, see `as_known`; none: any. Raises UserError.
     """
     line = 1
     try:
@@ -122,4 +124,5 @@ def read_rows(path: str, known: Collection[str] = ()) -> tuple[list[str], list[R
         raise UserError(f"{path}:{line}: not CSV: {error}; mend the line") from None
     if not rows:
         raise UserError(f"{path}: the table has no rows; add some")
-    return columns, rows
+    others = ", ".join(column for column in columns if known and column not in known)
+    return Table(columns, rows, [f"{path}: columns that are not used: {others}"] if others else [])

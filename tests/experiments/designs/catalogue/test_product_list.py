@@ -14,10 +14,10 @@ def test_what_a_list_says_is_read(tmp_path: Path) -> None:
     path.write_text(
         "key,category,name,price,rating,reviews,colour\na,Lamps,Lamp,19.99,84.4,12,red\n,Socks,,,,,\n"
     )
-    assert read_products(path) == [
-        ProductFacts("a", "Lamps", "Lamp", 19.99, 84, 12),
-        ProductFacts(f"{path}:3", "Socks"),
-    ]
+    assert read_products(path) == (
+        [ProductFacts("a", "Lamps", "Lamp", 19.99, 84, 12), ProductFacts(f"{path}:3", "Socks")],
+        [f"{path}: columns that are not used: colour"],
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def keys(path: Path) -> list[list[str]]:
-    return [[product.key for product in products] for products in read_sets(path, PRODUCTS, {})]
+    return [[product.key for product in products] for products in read_sets(path, PRODUCTS, {})[0]]
 
 
 def test_a_row_per_option(tmp_path: Path) -> None:
@@ -32,14 +32,16 @@ def test_a_row_per_option(tmp_path: Path) -> None:
     listed = "set,option\n1,oak\n2,yew\n1,https://shop.example/ASH.html?x=1\n2,${base}elm.html\n"
     assert keys(write(tmp_path, listed)) == [["oak", "ash"], ["yew", "elm"]]
     placed = "set,option,position,remark\n1,oak,1,x\n1,ash,0,\n2,yew,0,\n2,elm,1,y\n"
-    assert keys(write(tmp_path, placed)) == [["ash", "oak"], ["yew", "elm"]]
+    path = write(tmp_path, placed)
+    assert keys(path) == [["ash", "oak"], ["yew", "elm"]]
+    assert read_sets(path, PRODUCTS, {})[1] == [f"{path}: columns that are not used: remark"]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not STUDY.exists(), reason=f"needs the study's data at {STUDY}")
 @pytest.mark.parametrize("name", ["product_pairs.csv", "product_pairs-matched-ratings.csv"])
 def test_the_study_s_pairs_are_valid_and_as_its_catalogue_says(name: str) -> None:
-    pairs = read_sets(STUDY / name, {}, {})
+    pairs, _ = read_sets(STUDY / name, {}, {})
     assert len(pairs) == 50
     listed = {product.key: product for product in read_catalogue(STUDY / "products.csv").products}
     for pair in pairs:
