@@ -114,6 +114,9 @@ def declared(draw: random.Random, letter: str, name: str, letters: str, called: 
         f'"{letter}"',
         f"**{letter}**",
         f"`{letter}`",
+        f"“{letter}”",
+        f"「{letter}」",
+        f"選択：{letter}",
         f"Option {letter}",
         f"option {low}",
         f"**Option {letter}**",
@@ -164,7 +167,13 @@ def declared(draw: random.Random, letter: str, name: str, letters: str, called: 
         last += [f"So I choose option {letter}.", f"The final answer is {letter}."]
         return f"{about}\n\n{draw.choice(last)}"
     if way == 2:
-        return f"At first I would choose {other}. But the reviews matter more.\n\nFinal answer: {letter}"
+        return draw.choice(
+            [
+                f"At first I would choose {other}. But the reviews matter more.\n\nFinal answer: {letter}",
+                f"Final answer: {other}\nWait, actually: {letter}",
+                f"Answer: {other}. No, {letter}.",
+            ]
+        )
     if way == 3 and not any(name in each and name != each for each in called):
         return draw.choice(
             [
