@@ -16,8 +16,11 @@ from interventions.cards.reply import words
 HEADING, CHOSEN, STATED, FORMAL = range(4)
 """How final a declaration is: no more than a heading; "I choose"; "answer", or a line of its own; "final"."""
 
-_FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " ", 0x2019: "'"}
-_QUOTES: Final = dict.fromkeys(map(ord, "“”„«»「」『』"), '"')
+_AS_TYPED: Final = {
+    **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+    **{0x3000: " ", ord("’"): "'"},
+    **dict.fromkeys(map(ord, "“”„«»「」『』"), '"'),
+}
 _LATEX: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|emph)\s*\{([^{}]*)\}")
 _BOXED: Final = re.compile(r"\\(?:boxed|fbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _TAGGED: Final = re.compile(r"<((?:final_)?(?:answer|choice))>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -57,7 +60,7 @@ class Form(NamedTuple):
 
 def plain(text: str) -> str:
     """Return a text without Markdown, LaTeX, HTML and signs, and with a line for each formal answer in it."""
-    text = text.translate(_FULL_WIDTH | _QUOTES).replace("...", "…")
+    text = text.translate(_AS_TYPED).replace("...", "…")
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "So"))
     text = _with_objects(text)
     for _ in range(2):
