@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from collections.abc import Sequence
 from typing import Final
 
 import sqlalchemy as sql
@@ -95,6 +96,14 @@ def other_version(url: str, version: int) -> UserError:
     """Return the user's error for a database whose tables are not those of this version of Souk."""
     return UserError(
         f"--db {without_password(url)}: written by another version of Souk (schema {version}); use a new file"
+    )
+
+
+def not_ours(url: str, names: Sequence[str]) -> UserError:
+    """Return the user's error for a database with triggers, views or rules that Souk has not made."""
+    return UserError(
+        f"--db {without_password(url)}: {', '.join(names[:3])} is not Souk's, and may change what is stored; "
+        "drop it, or use a new database"
     )
 
 

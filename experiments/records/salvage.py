@@ -19,6 +19,7 @@ from experiments.records.tables import (
     OF_TRIAL,
     SCHEMA_VERSION,
     artifacts,
+    foreign_objects,
     metadata,
     missing_tables,
     runs,
@@ -111,15 +112,17 @@ class Salvage:
         self.close()
 
     def structure(self) -> list[str]:
-        """Return what the database itself finds wrong with its pages, indices and keys."""
-        if not self._is_file:
-            return []
+        """Return what the database itself finds wrong, and what in it is not Souk's."""
         try:
+            foreign = [f"{name} is not Souk's" for name in foreign_objects(self.connection)]
+            if not self._is_file:
+                return foreign
             found = self.connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
             keys = self.connection.exec_driver_sql("PRAGMA foreign_key_check").all()
         except DBAPIError as error:
             return [str(error.orig)]
-        return [line for line in found if line != "ok"] + [f"foreign key: {row}" for row in keys]
+        wrong = [line for line in found if line != "ok"]
+        return [*wrong, *(f"foreign key: {row}" for row in keys), *foreign]
 
     def read(
         self,

@@ -33,6 +33,7 @@ from experiments.records.errors import (
     CHECK_IT,
     Unreadable,
     is_damaged,
+    not_ours,
     other_version,
     unreadable,
     unusable,
@@ -52,6 +53,7 @@ from experiments.records.tables import (
     control,
     disagreements,
     factors,
+    foreign_objects,
     hits,
     metadata,
     missing_tables,
@@ -133,6 +135,7 @@ class Records:
             with self.engine.connect() as connection:
                 version = schema_version(connection)
                 missing = missing_tables(connection)
+                foreign = foreign_objects(connection)
             unmade = version is None and len(missing) == len(metadata.tables)
             if missing and version in (SCHEMA_VERSION, None) and not unmade:
                 raise Unreadable(f"--db {self.url}: the table {missing[0]} is missing; {CHECK_IT}")
@@ -140,6 +143,8 @@ class Records:
                 raise Unreadable(
                     f"--db {self.url}: no runs are in it; a copy of a database in use needs its -wal file too"
                 )
+            if foreign and not unmade:
+                raise not_ours(url, foreign)
             if version is None:
                 self._make()
             elif version != SCHEMA_VERSION:

@@ -1,5 +1,6 @@
 """Define the tables of a database of runs."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -408,6 +409,19 @@ OF_TRIAL: Final = tuple(
 """The tables with the rows of trials."""
 
 
+_NOT_OURS: Final = re.compile(r"\b(UNIQUE|CONFLICT|COLLATE|GENERATED|AS|DEFAULT|CHECK)\b", re.IGNORECASE)
+"""Words with which SQLite's tables and indices may change or drop rows; none is in those that Souk makes."""
+
+_ON_OUR_TABLES: Final = """
+SELECT 'trigger ' || tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace AND relname = ANY(:ours)
+UNION ALL SELECT 'rule ' || rulename FROM pg_rules
+WHERE schemaname = current_schema() AND tablename = ANY(:ours)
+UNION ALL SELECT 'policy ' || policyname FROM pg_policies
+WHERE schemaname = current_schema() AND tablename = ANY(:ours)
+"""
+
+
 def schema_version(connection: sql.Connection) -> int | None:
     """Return the schema's version of a database; None where it has none yet."""
     if not sql.inspect(connection).has_table(schema.name):
@@ -418,6 +432,15 @@ def schema_version(connection: sql.Connection) -> int | None:
 def missing_tables(connection: sql.Connection) -> list[str]:
     """Return the names of the tables that are not there."""
     return sorted(metadata.tables.keys() - set(sql.inspect(connection).get_table_names()))
+
+
+def foreign_objects(connection: sql.Connection) -> list[str]:
+    """Name what Souk has not made, and what may change, drop or hide rows of its tables."""
+    if connection.dialect.name == "sqlite":
+        query = sql.text("SELECT type || ' ' || name, type, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        found = connection.execute(query).all()
+        return [name for name, kind, made in found if kind in ("trigger", "view") or _NOT_OURS.search(made)]
+    return list(connection.scalars(sql.text(_ON_OUR_TABLES), {"ours": list(metadata.tables)}))
 
 
 def strange_cell(table: sql.Table, row: Mapping[Any, Any]) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from experiments.records import asking, database
+from experiments.records.check import check_database
 from experiments.records.store import Records
 from experiments.records.tidy_tables import receipts_table, response_table, tidy_table
 from experiments.records.writer import Writer
@@ -141,3 +142,31 @@ async def test_an_admission_ends_while_the_server_stands_still(server: PostgresS
         await asyncio.sleep(0)
         looking.cancel()
         await admission.__aexit__(asyncio.CancelledError, None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        (
+            "trigger other_reason",
+            "CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS "
+            "'BEGIN NEW.reason := ''other''; RETURN NEW; END'; "
+            "CREATE TRIGGER other_reason BEFORE INSERT ON trials FOR EACH ROW EXECUTE FUNCTION other()",
+        ),
+        ("rule nothing", "CREATE RULE nothing AS ON INSERT TO options DO INSTEAD NOTHING"),
+        ("policy few", "CREATE POLICY few ON trials USING (outcome = 'choice')"),
+    ],
+)
+def test_what_others_have_put_into_a_database_is_named(name: str, made: str, server: PostgresServer) -> None:
+    url = server.new_database()
+    records = Records(url)
+    of_another = "CREATE TABLE mine (x TEXT); CREATE RULE own AS ON INSERT TO mine DO ALSO NOTHING"
+    for statement in (of_another, made):
+        Records(url).close()
+        with records.engine.begin() as connection:
+            connection.exec_driver_sql(statement)
+    records.close()
+    with pytest.raises(UserError, match=name):
+        Records(url)
+    structure, *_ = check_database(url, lambda *_: None)
+    assert (structure.ok, name in structure.found) == (False, True)

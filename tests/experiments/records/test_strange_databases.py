@@ -47,6 +47,17 @@ STRANGE = {
     "a process with a number in words": "UPDATE runners SET settled = 'all'",
 }
 
+FOREIGN = {
+    "trigger other_price": "CREATE TRIGGER other_price AFTER INSERT ON options BEGIN "
+    "UPDATE options SET price = 1 WHERE rowid = NEW.rowid; END",
+    "view cheap": "CREATE VIEW cheap AS SELECT * FROM options WHERE price < 1",
+    "index one_answer": "CREATE UNIQUE INDEX one_answer ON answers (run, trial)",
+    "table notes": "DROP TABLE notes; CREATE TABLE notes (run TEXT NOT NULL, trial TEXT NOT NULL, "
+    "tags TEXT NOT NULL, note TEXT NOT NULL, updated_at TEXT NOT NULL, "
+    "PRIMARY KEY (run, trial) ON CONFLICT IGNORE)",
+}
+"""What Souk never makes, and what makes it."""
+
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -102,6 +113,22 @@ def test_strange_content(name: str, folder: Path) -> None:
     if name != "no version":  # which it was cannot be known
         assert status == 0, said
         goes_on(folder)
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_others_have_put_into_a_database_is_named_and_changes_nothing(name: str, folder: Path) -> None:
+    connection = sqlite3.connect("t.db")
+    connection.executescript(FOREIGN[name])
+    connection.execute("CREATE TABLE mine (x TEXT)")  # beside Souk's, it changes nothing
+    connection.close()
+    for command in (("db", "check"), ("status",), ("export", "--out", "t.csv")):
+        status, said = souk(*command)
+        assert (status, name in said) == (2, True), said
+    with pytest.raises(UserError, match=name):
+        run_here("x.yaml", folder)
+    gc.collect()
+    assert souk("db", "repair", "--yes")[0] == 0
+    goes_on(folder)
 
 
 def test_what_cannot_be_read_is_not_finished(folder: Path) -> None:
