@@ -136,7 +136,7 @@ def run(
     if detached:
         log = session.folder / "log.txt"
         process = detach(log, "choose another folder with --out").pid
-        session.begin(trace)
+        session.begin()
         session.runner(process, budget).beat(session.records)
         name = session.design.run_id + (f" --db {session.records.url}" if db != DEFAULT_DB else "")
         for line in (

@@ -11,7 +11,7 @@ from agents.providers.local_models import describe_model
 from agents.simulated.own_profiles import own_profiles, plain_data
 from environments.views import View
 from experiments.designs.inputs.plan_section import PlanSection
-from experiments.records.record import CONTROL, RunFacts, Trace, TrialRow
+from experiments.records.record import CONTROL, RunFacts, TrialRow
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
 
@@ -181,7 +181,7 @@ class Design(ABC, Generic[T]):
     def inputs(self) -> Mapping[str, Any]:
         """All that its trials follow from besides the experiment's keys, as plain data."""
 
-    def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
+    def facts(self, agents: Sequence[str]) -> RunFacts:
         """Return the facts of the run as a whole, for the records."""
         return RunFacts(
             experiment=self.experiment.model_dump(mode="json", by_alias=True),
@@ -189,7 +189,6 @@ class Design(ABC, Generic[T]):
             versions=dict(_versions(self.versioned, agents)),
             inputs=self.inputs,
             analysis=self.analysis,
-            trace=trace,
             shoppers={name: plain_data(its) for name, its in own_profiles(agents).items()} or None,
         )
 

@@ -18,7 +18,7 @@ from interventions.errors import UserError
 
 _AT_ONCE: Final = 50
 """The number of trials that are stored together."""
-_SAME: Final = ("experiment", "inputs", "plan", "trace", "observe", "subject")
+_SAME: Final = ("experiment", "inputs", "plan", "observe", "subject")
 """The facts in which two runs must agree to be one."""
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
 
@@ -56,8 +56,8 @@ def _check(source: Records, target: Records, theirs: Row, ours: Row) -> None:
     run = ours["run"]
     if theirs["run"] != run or any(theirs["facts"].get(key) != ours["facts"].get(key) for key in _SAME):
         raise UserError(
-            f"{theirs['run']}: not made of the same files as {run} in {target.url}; only parts of one run "
-            "can be merged"
+            f"{theirs['run']}: not made of the same files as {run} in {target.url}, or with another "
+            "--observe; only parts of one run can be merged"
         )
     for records in (source, target):
         if busy := at_work(records, run):

@@ -281,6 +281,13 @@ def has_actions(records: Records, run: str) -> bool:
         return connection.scalar(query) is not None
 
 
+def trials_with_pages(records: Records, run: str) -> set[str]:
+    """Return the ids of the run's trials that were stored with pages or prompts that their agents saw."""
+    query = sql.select(steps.c.trial).where(steps.c.run == run, steps.c.observation.is_not(None))
+    with records.reading() as connection:
+        return set(connection.scalars(query.distinct()))
+
+
 def trial_rows(records: Records, run: str) -> dict[str, TrialRow]:
     """Return the rows of a run's trials by their ids."""
     names = [each.name for each in fields(TrialRow)]

@@ -167,8 +167,6 @@ class RunFacts:
     """What counted as shown to guests and programs: `page`, `viewport` or `off`."""
     analysis: str | None = None
     """The word that follows `souk analyze`; None: `choice`."""
-    trace: Trace | None = None
-    """How much of the steps is kept; None: `full`."""
     shoppers: Mapping[str, Any] | None = None
     """The profiles of simulated agents that were read from files, by the agents' names."""
     fonts: Sequence[str] | None = None

@@ -241,7 +241,11 @@ class Records:
         return dict(row)
 
     def begin_run(self, run: str, name: str, facts: RunFacts) -> None:
-        """Note a run; one that is known keeps its start and its agents, and takes the new facts."""
+        """Note a run; one that is known keeps its start and its agents, and takes the new facts.
+
+        Raises:
+            UserError: other things count as shown to programs than in the run's earlier trials.
+        """
         new = facts.to_dict()
         with self.writing() as connection:
             known = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
@@ -253,8 +257,12 @@ class Records:
             else:
                 before = known.get("agents", ()) if isinstance(known, dict) else ()
                 new["agents"] = list(dict.fromkeys([*before, *facts.agents]))
-                if isinstance(known, dict) and "observe" in known:  # other agents may have been programs
-                    new.setdefault("observe", known["observe"])
+                shown = known.get("observe") if isinstance(known, dict) else None
+                if shown and new.setdefault("observe", shown) != shown:  # others may have been no programs
+                    raise UserError(
+                        f"--observe {new['observe']}: {run} has --observe {shown}; use one for all trials of "
+                        "a run, or another database"
+                    )
                 known_fonts = known.get("fonts", ()) if isinstance(known, dict) else ()
                 if fonts := dict.fromkeys([*known_fonts, *(facts.fonts or ())]):
                     new["fonts"] = list(fonts)

@@ -40,7 +40,6 @@ class _Facts(BaseModel):
     site: StrictStr | None = None
     subject: StrictStr | None = None
     observe: StrictStr | None = None
-    trace: StrictStr | None = None
     shoppers: dict[StrictStr, Any] | None = None
     plan: StrictStr | None = None
     fonts: list[StrictStr] | None = None

@@ -25,7 +25,15 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.programs import ProgramGuests
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
-from experiments.records.queries import answers_of, carriers, has_actions, hits_of, steps_of, trial_rows
+from experiments.records.queries import (
+    answers_of,
+    carriers,
+    has_actions,
+    hits_of,
+    steps_of,
+    trial_rows,
+    trials_with_pages,
+)
 from experiments.records.record import Row, Start, TrialRecord, TrialRow
 from experiments.records.store import Records
 from experiments.replay.difference import Difference, Stored, in_episode, in_prompts, in_visit
@@ -63,11 +71,6 @@ class Replay:
         """
         self._records, self.run_id = records, str(found["run"])
         facts = found["facts"]
-        if (kept := facts.get("trace", "full")) != "full":
-            raise UserError(
-                f"{self.run_id}: stored with --trace {kept}, without the pages; only a run with --trace full "
-                "can be replayed"
-            )
         if not has_actions(records, self.run_id):
             raise UserError(
                 f"{self.run_id}: no actions were stored: nobody acted, or pages have not told what was done "
@@ -91,6 +94,15 @@ class Replay:
         if programs and trial is None:
             self.notes.append(f"left out, because programs acted by themselves: {len(programs):,} trials")
         left_out = broken | programs
+        if "subject" not in facts:  # of what guests saw only edited pages are stored
+            unseen = rows.keys() - trials_with_pages(records, self.run_id) - left_out
+            if trial in unseen or (unseen and unseen == rows.keys() - left_out):
+                raise UserError(
+                    f"{self.run_id}: stored without the pages; only trials with --trace full can be replayed"
+                )
+            if unseen and trial is None:
+                self.notes.append(f"left out, because they were stored without pages: {len(unseen):,} trials")
+            left_out |= unseen
         wanted = {name: row for name, row in rows.items() if trial in (None, name) and name not in left_out}
         if trial is not None and not wanted:
             raise UserError(f"--trial {trial}: run {self.run_id} has no such trial with an end of its own")

@@ -224,7 +224,7 @@ class ExperimentRun:
         UserError before the first trial where the catalogue differs from the shop's pages.
         """
         if self.done == self.total and (self._watch or not is_reported(self.records, self.design.run_id)):
-            self._report(trace)  # a repair has lost it, or it was killed when its rule had stopped it
+            self._report()  # a repair has lost it, or it was killed when its rule had stopped it
         if self._observe and is_confined() and (open_here := left_open()):
             console.print(open_here, soft_wrap=True)
         await self._check_start_pages(strict)
@@ -262,7 +262,7 @@ class ExperimentRun:
         if workers.in_batches:
             admission.most = most_cost_in_a_batch
         async with self._executor(workers, progress) as (executor, lost):
-            self.begin(trace)
+            self.begin()
             writer = Writer(records, trace, say=progress.say)
             try:
                 async with admission:
@@ -341,9 +341,9 @@ class ExperimentRun:
         async with open_workers(workers, setup, progress.say) as pool:
             yield pool, setup.lost
 
-    def _report(self, trace: Trace) -> None:
+    def _report(self) -> None:
         """Note the run, all trials of which have ended."""
-        self.begin(trace)
+        self.begin()
         runner = self.runner(os.getpid(), None)
         runner.begin(self.records)
         runner.end(self.records)
@@ -352,9 +352,9 @@ class ExperimentRun:
         """Return another process of this machine that is to run the run, before it can report itself."""
         return Runner(self.design.run_id, trials=self._in_all, budget=budget, pid=process)
 
-    def begin(self, trace: Trace) -> None:
+    def begin(self) -> None:
         """Note the run in the records, once nothing can keep it from starting."""
-        facts = replace(self.design.facts(self.agents, trace), observe=self._observe)
+        facts = replace(self.design.facts(self.agents), observe=self._observe)
         self.records.begin_run(self.design.run_id, self.design.name, facts)
 
     def warnings(self) -> Iterator[str]:

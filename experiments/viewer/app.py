@@ -27,7 +27,7 @@ from experiments.viewer.screens.answer_screen import answer_screen
 from experiments.viewer.screens.interventions_screen import interventions_screen
 from experiments.viewer.screens.run_screen import run_screen
 from experiments.viewer.screens.runs_screen import deletion_screen, runs_screen
-from experiments.viewer.screens.trial_screen import trace_of, trial_screen
+from experiments.viewer.screens.trial_screen import trial_screen
 from experiments.viewer.screens.trials_screen import trials_screen
 from experiments.viewer.screens.twin_screen import twin_screen
 from experiments.viewer.security import LocalOnly
@@ -91,7 +91,6 @@ def create_app(records: Records, db: str) -> Starlette:
             to,
             selection,
             record,
-            trace=trace_of(records, record.trial.run),
             step=request.path_params.get("step"),
             view=request.query_params.get("view", ""),
         )

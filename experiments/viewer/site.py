@@ -14,7 +14,7 @@ from experiments.viewer.csv_text import csv_text
 from experiments.viewer.pages import render
 from experiments.viewer.screens.answer_screen import answer_screen
 from experiments.viewer.screens.run_screen import run_screen
-from experiments.viewer.screens.trial_screen import trace_of, trial_screen
+from experiments.viewer.screens.trial_screen import trial_screen
 from experiments.viewer.screens.trials_screen import trials_screen
 from experiments.viewer.screens.twin_screen import twin_screen
 from experiments.viewer.site_address import CONTENTS
@@ -102,8 +102,7 @@ class Site:
         if beside["twin"]:
             yield trial_page(trial, "-twin"), self._page("twin.html.j2", beside)
         to = SiteLinks(self.taken, "../", twin=beside["twin"] is not None)
-        trace = trace_of(self._records, selection.run)
-        values = trial_screen(self._records, to, selection, record, trace=trace, whole=True)
+        values = trial_screen(self._records, to, selection, record, whole=True)
         yield trial_page(trial), self._page("trial.html.j2", values)
 
     def _table(self) -> Iterator[str]:
@@ -159,9 +158,7 @@ def site_files(
 def write_trial(records: Records, run: str, trial: str, file: Path) -> int:
     """Write a trial as one file that needs no other; return its size in bytes. Raises UserError."""
     record = _whole(records, run, trial)
-    values = trial_screen(
-        records, FileLinks(), Selection(run), record, trace=trace_of(records, run), whole=True
-    )
+    values = trial_screen(records, FileLinks(), Selection(run), record, whole=True)
     note = f"A trial of the run {run}, as souk view shows it."
     try:
         return _write(file, render("trial.html.j2", {**values, "taken": note}))

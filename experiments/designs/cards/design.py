@@ -13,7 +13,7 @@ from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Comparison, Design, Mode, StoredTrials
 from experiments.designs.inputs.identity import digest
-from experiments.records.record import RunFacts, Trace
+from experiments.records.record import RunFacts
 from interventions.yaml.yaml_source import Source, validate
 
 if TYPE_CHECKING:
@@ -132,9 +132,9 @@ class CardDesign(Design[CardTrial]):
         """All that its trials follow from: what the cards are made of."""
         return {"cards": self._part.content()}
 
-    def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
+    def facts(self, agents: Sequence[str]) -> RunFacts:
         """Return the facts of the run as a whole, for the records."""
-        return replace(super().facts(agents, trace), sets=self.sets)
+        return replace(super().facts(agents), sets=self.sets)
 
     def trials(self, agents: Sequence[str]) -> Iterator[CardTrial]:
         """Yield all trials of these agents, block by block; any number of whole blocks is balanced."""

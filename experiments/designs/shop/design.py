@@ -31,7 +31,7 @@ from experiments.designs.shop.profiles import sentences
 from experiments.designs.shop.stopping import Stopping, blocks
 from experiments.designs.shop.treatments import Treatments
 from experiments.designs.shop.trial import ShopTrial, set_id
-from experiments.records.record import RunFacts, Trace
+from experiments.records.record import RunFacts
 from interventions.apply.plan import Plan, ProductFacts
 from interventions.files.schema import Intervention
 from interventions.yaml.sitemap import SiteMap
@@ -235,9 +235,9 @@ class ShopDesign(Design[ShopTrial]):
         """The largest wall-clock time of an episode, in seconds."""
         return self.experiment.limits.seconds
 
-    def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
+    def facts(self, agents: Sequence[str]) -> RunFacts:
         """Return the facts of the run as a whole, for the records."""
-        facts = super().facts(agents, trace)
+        facts = super().facts(agents)
         return replace(facts, sets=len(self.sets), site=self.site.name, subject=self._subject or None)
 
     @property

@@ -47,13 +47,18 @@ def sent_shown(record: TrialRecord, row: Row, form: str, artifact: Callable[[str
     return SentShown(made.url, form, sent, shown, made.problem)
 
 
-def not_shown(record: TrialRecord, trace: str) -> str:
+def was_edited(record: TrialRecord) -> bool:
+    """Return whether a page of the trial was edited."""
+    return any(each["intervention"] and each["page_hash_before"] for each in record.receipts)
+
+
+def not_shown(record: TrialRecord) -> str:
     """Say why a step has nothing of what the shop sent; empty where no page of the trial was edited."""
-    if not any(each["intervention"] and each["page_hash_before"] for each in record.receipts):
+    if not was_edited(record):
         return ""
     if record.sent_pages:
         return "The proxy made no edit in this page."
-    return f"Pages were not kept as the shop sent them{f' (--trace {trace})' if trace != 'full' else ''}."
+    return "Pages were not kept as the shop sent them."
 
 
 def _page(url: str) -> str:

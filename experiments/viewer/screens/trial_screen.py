@@ -7,13 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from environments.actions import EVERY, ActionError, parse_action
 from experiments.records.notes import Noted, noted
-from experiments.records.queries import facts_of
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection, matching
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame, marked_source
-from experiments.viewer.screens.sent_page import SentShown, not_shown, rows_at, sent_shown
+from experiments.viewer.screens.sent_page import SentShown, not_shown, rows_at, sent_shown, was_edited
 from experiments.viewer.words import ending, number
 
 _TREE: Final = re.compile(r"\n<!-- accessibility tree\n(.*?)\n-->", re.DOTALL)
@@ -62,7 +61,6 @@ def trial_screen(
     selection: Selection,
     record: TrialRecord,
     *,
-    trace: str,
     step: int | None = None,
     view: str = "",
     whole: bool = False,
@@ -90,11 +88,11 @@ def trial_screen(
         "compared": _compared(record),
         "steps": steps,
         "place": place,
-        "shown": _shown(records, record, places, trace, view),
+        "shown": _shown(records, record, places, view),
         "guest": is_guest(record),
         "acted": any(each["action"] for each in steps),
         "pointed": {each["step"]: each["text"] or each["element"] for each in reversed(record.hits)},
-        "missing": "" if steps else _no_steps(trace),
+        "missing": "" if steps else "No steps of this trial are stored (--trace none keeps none).",
         "is_text": bool(scenes) or bool(record.prompts),
         "receipts": shown,
         "names": {each["option"]: each["name"] for each in record.options},
@@ -104,30 +102,18 @@ def trial_screen(
     }
 
 
-def trace_of(records: Records, run: str) -> str:
-    """Return what a run was told to keep of its steps (--trace)."""
-    return str(facts_of(records, run).get("trace", "full"))
-
-
-def _no_steps(trace: str) -> str:
-    why = "steps were not kept (--trace none)" if trace == "none" else "no steps of this trial are stored"
-    return f"{why}."
-
-
-def _shown(
-    records: Records, record: TrialRecord, places: Sequence[int], trace: str, view: str
-) -> list[StepShown]:
+def _shown(records: Records, record: TrialRecord, places: Sequence[int], view: str) -> list[StepShown]:
     found: list[StepShown] = []
     told: list[Row] = []  # where all steps are shown, what the shop sent is shown once
     for place in places:
         row = record.steps[place]
-        seen, rows = seen_at(records, record, row, trace), rows_at(record, row)
+        seen, rows = seen_at(records, record, row), rows_at(record, row)
         form = "source" if view == "source" else "page"
         sent = [
             sent_shown(record, each, form, partial(kept_text, records)) for each in rows if each not in told
         ]
         told += rows
-        missing = "" if rows or seen.missing else not_shown(record, trace)
+        missing = "" if rows or seen.missing else not_shown(record)
         first = view if view in seen.views else (seen.views or [""])[0]
         found.append(
             StepShown(
@@ -150,15 +136,13 @@ def _at(rows: Sequence[Row], step: Row) -> list[Row]:
     return [each for each in rows if each["step"] == step["step"]]
 
 
-def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> SeenForms:
+def seen_at(records: Records, record: TrialRecord, step: Row) -> SeenForms:
     """Return what was seen at a step."""
     if step["observation"] is None:
-        if trace == "full" and is_guest(record):
-            return SeenForms(
-                None, None, None, None, "The page was not kept: the proxy had nothing to edit there."
-            )
-        kept = f" (--trace {trace})" if trace != "full" else ""
-        return SeenForms(None, None, None, None, f"Pages were not kept{kept}.")
+        why = "Pages were not kept (--trace light keeps none)."
+        if is_guest(record) and (record.sent_pages or not was_edited(record)):
+            why = "The page was not kept: the proxy had nothing to edit there."
+        return SeenForms(None, None, None, None, why)
     text = kept_text(records, step["observation"])
     if text is None:
         return SeenForms(None, None, None, None, "The page of this step was lost; souk db check says more.")

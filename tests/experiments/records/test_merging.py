@@ -1,5 +1,6 @@
 """Parts of a run in two databases become one: all trials once, sealed, with their pages."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from experiments.records.record import RunFacts
 from experiments.records.store import Records
 from experiments.records.whole_trials import whole_trial
 from interventions.errors import UserError
+from tests.experiments.running import HOTELS
 from tests.experiments.viewer.made_run import RUN, record, stored, trial, with_sent_page
 
 OTHER = "simulated:other"
@@ -50,6 +52,38 @@ def test_two_parts_become_one_run(tmp_path: Path) -> None:
     assert "0 trials" in again.output
     here.close()
     there.close()
+
+
+@pytest.mark.slow
+def test_parts_and_commands_that_keep_other_traces_are_one_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text(HOTELS)
+
+    def souk(*words: str) -> str:
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    for name, trace, limit in (("a", "full", "4"), ("b", "none", "8"), ("b", "light", "12")):
+        souk("run", "x.yaml", "--db", f"sqlite:///{name}.db", "--trace", trace, "--limit", limit)
+    records = Records("sqlite:///b.db")
+    facts = records.latest_run()["facts"]
+    records.close()
+    assert "8 trials" in souk(
+        "runs", "merge", "few-hotels", "--from", "sqlite:///b.db", "--db", "sqlite:///a.db"
+    )
+    records = Records("sqlite:///a.db")
+    run = records.latest_run()
+    assert run["facts"] == facts, "what is said of all trials is true of each"
+    stored = [whole_trial(records, run["run"], name) for name in sorted(records.finished(run["run"]))]
+    kept = Counter(bool(one.steps) + bool(one.steps and one.steps[0]["observation"]) for one in stored if one)
+    records.close()
+    assert kept == {0: 4, 1: 4, 2: 4}
+    assert "left out, because they were stored without pages: 8 trials" in souk(
+        "replay", "few-hotels", "--db", "sqlite:///a.db"
+    )
 
 
 def test_what_the_shop_sent_comes_along(tmp_path: Path) -> None:

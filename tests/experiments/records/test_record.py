@@ -9,7 +9,7 @@ from experiments.records.record import TrialRecord, TrialRow
 from experiments.records.tables import trials
 from tests.experiments.records.test_store import a_record, some_facts
 
-OF_ALL = {"experiment", "agents", "versions", "inputs", "analysis", "trace"}
+OF_ALL = {"experiment", "agents", "versions", "inputs", "analysis"}
 
 
 def test_a_row_has_a_field_for_each_column_of_the_table_of_trials() -> None:
@@ -38,9 +38,9 @@ def test_a_row_is_made_complete() -> None:
     [("nudges-mr", {"sets", "site"}), ("hotels", {"sets"}), ("biases", {"sets"}), ("anchoring", set())],
 )
 def test_the_facts_of_a_run_have_the_keys_that_databases_have(experiment: str, more: set[str]) -> None:
-    facts = load_design(experiment).facts(["simulated:balanced"], "light").to_dict()
+    facts = load_design(experiment).facts(["simulated:balanced"]).to_dict()
     assert facts.keys() == OF_ALL | more
-    assert (facts["agents"], facts["trace"]) == (["simulated:balanced"], "light")
+    assert facts["agents"] == ["simulated:balanced"]
 
 
 def test_a_fact_that_is_not_known_is_not_stored() -> None:

@@ -140,6 +140,14 @@ def test_a_run_has_the_agents_of_all_its_commands(records: Records) -> None:
     assert records.latest_run()["facts"] == some_facts(agents=["a", "b", "c"], sets=1).to_dict()
 
 
+def test_what_counts_as_shown_is_one_for_all_trials_of_a_run(records: Records) -> None:
+    for observe in (None, "viewport", None, "viewport"):
+        records.begin_run("r-1", "nudges", some_facts(observe=observe))
+    with pytest.raises(UserError, match="--observe page: r-1 has --observe viewport"):
+        records.begin_run("r-1", "nudges", some_facts(observe="page"))
+    assert records.latest_run()["facts"]["observe"] == "viewport"
+
+
 def test_what_is_read_together_is_of_one_moment(url: str) -> None:
     reader, writer = Records(url), Records(url)
     reader.begin_run("r-1", "nudges", some_facts())

@@ -196,9 +196,24 @@ def test_a_run_without_pages_or_actions_cannot_be_replayed(here: Path) -> None:
     records = Records("sqlite:///t.db")
     with pytest.raises(UserError, match="no actions were stored"):
         Replay(records, records.latest_run())
-    found = records.latest_run()
-    with pytest.raises(UserError, match="--trace light"):
-        Replay(records, {**found, "facts": {**found["facts"], "trace": "light"}})
+
+
+@pytest.mark.browser
+def test_only_trials_that_were_stored_with_pages_are_replayed(here: Path) -> None:
+    records = Records("sqlite:///t.db")
+    light, full = (name for (name,) in ask("SELECT trial FROM trials ORDER BY trial LIMIT 2"))
+    ask("UPDATE steps SET observation = NULL WHERE trial = ?", light)
+    again = Replay(records, records.latest_run())
+    assert {row.trial for row, _ in again.trials} == {name for (name,) in ask("SELECT trial FROM trials")} - {
+        light
+    }
+    assert "left out, because they were stored without pages: 1 trials" in again.notes
+    assert len(Replay(records, records.latest_run(), trial=full).trials) == 1
+    with pytest.raises(UserError, match="stored without the pages"):
+        Replay(records, records.latest_run(), trial=light)
+    ask("UPDATE steps SET observation = NULL")
+    with pytest.raises(UserError, match="stored without the pages"):
+        Replay(records, records.latest_run())
 
 
 @pytest.mark.browser

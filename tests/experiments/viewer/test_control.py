@@ -47,7 +47,7 @@ def test_a_person_lets_a_paused_run_go_on(
     url = sqlite(tmp_path)
     experiment = ExperimentRun(str(tmp_path / "x.yaml"), agents=None, limit=None, db=url, out=tmp_path)
     run, running = experiment.design.run_id, in_thread(experiment)
-    experiment.begin("full")
+    experiment.begin()
     request_state(experiment.records, run, "paused")
     running.start()
     while not runners_of(experiment.records, run) and running.is_alive():

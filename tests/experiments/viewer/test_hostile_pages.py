@@ -253,7 +253,7 @@ def test_what_was_not_kept_is_said(tmp_path: Path) -> None:
             connection.request("GET", f"/runs/{path}")
             return connection.getresponse().read().decode()
 
-        assert "no steps of this trial are stored" in body(f"{RUN}/trials/{bare.trial.trial}")
+        assert "No steps of this trial are stored" in body(f"{RUN}/trials/{bare.trial.trial}")
         assert "Pages were not kept" in body(f"{RUN}/trials/{light.trial.trial}")
         assert "has no trial" in body(f"{RUN}/trials/none")
         assert "in this database; runs: made" in body("none")

@@ -96,7 +96,7 @@ def test_a_site_shows_each_page_once(tmp_path: Path) -> None:
 
 
 def test_the_steps_of_a_guest_are_the_pages_that_it_opened(tmp_path: Path) -> None:
-    base = record(trial(1))
+    base = made()
     opened = {**base.steps[0], "action": "", "thought": "", "observation": None, "url": f"{HOST}about"}
     guest = replace(base, steps=[opened], options=[{**row, "opened": 1} for row in base.options])
     text = screen(tmp_path, guest).text()
