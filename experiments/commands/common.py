@@ -249,23 +249,39 @@ def show(
     """Print the answer of an analysis, or everything, and write its report, tables and figures.
 
     known, note: the registered results, or why there are none, for `report_of`.
+
+    Raises:
+        UserError: the report could not be written; the answer is printed all the same.
     """
-    from experiments.console.terminal import stdout_console
-    from experiments.studies.printing import print_everything, print_report
     from experiments.studies.registered import registered_data, report_of
 
+    failed: UserError | None = None
     with estimating():
         report = report_of(kind, analysis, known, note)
-        path = write(report, kind, facts, out) if out else None
+        try:
+            path = write(report, kind, facts, out) if out else None
+        except UserError as error:
+            failed, path, out = error, None, None
     if as_json:
         told = {"answer": report.answer, "facts": facts, "report": str(path) if path else None}
         told |= {"registered": registered_data(known)} if known else {}
         typer.echo(json.dumps({**json.loads(analysis.to_json()), **told}, indent=2))
-        return
+    else:
+        _print(report, analysis.notes, out, path, everything=everything)
+    if failed:
+        raise failed
+
+
+def _print(
+    report: "Report", notes: Sequence[str], out: Path | None, path: Path | None, *, everything: bool
+) -> None:
+    from experiments.console.terminal import stdout_console
+    from experiments.studies.printing import print_everything, print_report
+
     console = stdout_console()
     if everything:
         print_everything(console, report, out)
-        for line in analysis.notes:
+        for line in notes:
             console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     else:
         print_report(console, report, out)
@@ -301,7 +317,8 @@ def write(
             _replace(folder, Path(aside))
     except OSError as error:
         raise UserError(
-            f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
+            f"--out {folder}: the report cannot be written ({error.strerror}); make room, or choose another "
+            "folder"
         ) from None
     return folder / REPORT
 

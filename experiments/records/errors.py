@@ -57,6 +57,12 @@ def is_full(error: BaseException) -> bool:
     return bool(_FULL.match(getattr(error.orig, "sqlstate", None) or ""))
 
 
+def _has_no_room(error: BaseException) -> bool:
+    original = getattr(error, "orig", None)
+    name, state = getattr(original, "sqlite_errorname", ""), getattr(original, "sqlstate", None)
+    return name.startswith(("SQLITE_FULL", "SQLITE_IOERR")) or state == "53100"
+
+
 def is_damaged(error: BaseException) -> bool:
     """Return whether the database holds something else than what Souk has written."""
     if not isinstance(error, DBAPIError):
@@ -77,12 +83,14 @@ def corrupt(message: str) -> DBAPIError:
 
 def cause(error: BaseException) -> str:
     """Return the database's message in one line."""
-    return str(getattr(error, "orig", None) or error).split("\n", 1)[0]
+    said = str(getattr(error, "orig", None) or error).split("\n", 1)[0]
+    return f"its disk is full or broken ({said})" if _has_no_room(error) else said
 
 
 def unusable(url: str, error: SQLAlchemyError | OSError) -> UserError:
     """Return the user's error for a database that cannot be used."""
-    return UserError(f"--db {without_password(url)}: {cause(error)}; check that it exists and can be written")
+    advice = "make room there" if _has_no_room(error) else "check that it exists and can be written"
+    return UserError(f"--db {without_password(url)}: {cause(error)}; {advice}")
 
 
 def unreadable(url: str, error: BaseException) -> "Unreadable":

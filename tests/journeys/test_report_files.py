@@ -1,19 +1,24 @@
 """The files of a run: a folder for each database and run, whole reports, and nothing half written."""
 
+import json
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from sqlalchemy import make_url
+from typer.testing import CliRunner
 
 from analysis.reporting.sections import NamedTable, Report, Section
 from experiments.bundles.bundle import write_bundle
+from experiments.cli import app
 from experiments.commands.common import write
-from experiments.records.store import run_folder
+from experiments.records.store import Records, run_folder
 from experiments.records.tidy_tables import write_table
 from interventions.errors import UserError
-from tests.experiments.command_line import forked_souk
+from tests.experiments.command_line import environment, forked_souk
 from tests.experiments.running import HOTELS
 
 
@@ -83,6 +88,52 @@ def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> No
         "log.txt", "mine.csv", "report.html", "both.csv", "new.csv", ".report-files"
     }  # fmt: skip
     assert "r-2" in (tmp_path / "report.html").read_text()
+
+
+def test_without_room_for_the_report_the_answer_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All trials are stored, and files may not grow any more, as on a full disk."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text(HOTELS)
+    whole = forked_souk("run", "x.yaml", "--db", "sqlite:///t.db", cwd=tmp_path)
+    (folder,) = Path("t.db-runs").iterdir()
+    before, answer = files_in(folder), "takes the option shown first"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        for form in ((), ("--json",)):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+            ended = CliRunner().invoke(
+                app, ["analyze", "conjoint", "few-hotels", "--db", "sqlite:///t.db", *form]
+            )
+            assert str(ended.exception) == (
+                f"--out {folder}: the report cannot be written (File too large); make room, or choose "
+                "another folder"
+            )
+            assert answer in whole.out
+            assert answer in (json.loads(ended.stdout)["answer"][0] if form else ended.stdout)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert files_in(folder) == before
+
+
+def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
+    """SQLite needs room also to read, and calls the lack of it a disk I/O error."""
+    Records(f"sqlite:///{tmp_path}/t.db").close()
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    command = f"{full}; from experiments.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", command, "status", "--db", "sqlite:///t.db"],
+        cwd=tmp_path,
+        env=environment({}),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "error: --db sqlite:///t.db: its disk is full or broken (disk I/O error); make room there\n",
+    )
 
 
 def test_a_list_of_files_that_a_stranger_wrote_removes_nothing_elsewhere(tmp_path: Path) -> None:
