@@ -487,4 +487,6 @@ async def close(page: Page) -> None:
 
 def first_line(error: Exception) -> str:
     """Return the first line of an error, without the call log that Playwright adds."""
-    return storable(str(error).strip().split("\n", 1)[0].removeprefix("Error: "))
+    return storable(
+        str(error).strip().split("\n", 1)[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
+    )

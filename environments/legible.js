@@ -99,14 +99,16 @@
   // Why a text, or a picture (an element), cannot be seen; empty: it can, as far as the page's layout tells.
   const isPicture = (element) => element.tagName === "IMG";
   const isText = (node) => node.nodeType === Node.TEXT_NODE;
+  // The element that a text, or an element itself, is drawn by: the host of a shadow tree draws texts at its top.
+  const holderOf = (node) => (isText(node) ? node.parentElement ?? node.getRootNode().host : node);
   const boxesOf = memo((node) => {
     range.selectNodeContents(node);
     return [...(isText(node) ? range : node).getClientRects()];
   });
   // Whether a text is drawn at all: not what stands in for an element, nor what is kept to be found.
-  const isDrawn = (node) => styleOf(node.parentElement).contentVisibility !== "hidden" && boxesOf(node).length > 0;
+  const isDrawn = (node) => styleOf(holderOf(node)).contentVisibility !== "hidden" && boxesOf(node).length > 0;
   const whyUnseen = memo((node) => {
-    const element = isText(node) ? node.parentElement : node;
+    const element = holderOf(node);
     const isVisible = element.checkVisibility({ visibilityProperty: true, opacityProperty: !pixels });
     if (!isVisible || styleOf(element).contentVisibility === "hidden") return "hidden";
     if (isPicture(node) && (!element.complete || !element.naturalWidth)) return "not loaded";
@@ -172,7 +174,7 @@
   };
   // Words for why a picture does not show a node, if it does not.
   const whyNoInk = (node) => {
-    const element = isText(node) ? node.parentElement : node;
+    const element = holderOf(node);
     const { left, top, right, bottom } = boxesOf(node)[0], clear = lineOf(element).find((each) => styleOf(each).opacity < 0.1);
     if (clear) return clear.matches("html, body") ? "the page is transparent" : "transparent";
     const cover = coverAt(element, (left + right) / 2, (top + bottom) / 2);

@@ -16,6 +16,8 @@
 // `marked`: where a picture is shown, the boxes of the marked elements. `drawn`: the texts and controls that can be
 // seen in it (`drawnOn` is drawn_on.js), where `rectangles` are wanted: selectors of cards.
 (asked) => {
+  // XSLT that fails, or makes no element, leaves nothing at all.
+  if (!document.documentElement) throw new Error("the document is empty: XSLT or a script has left nothing");
   const { wholePage, tree, picture, onlyPicture, marks, rectangles, stops, places, ownTexts, ownPictures, cards } =
     JSON.parse(asked);
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);

@@ -15,6 +15,7 @@ from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import Episode
 from environments.through_proxy import BrowserFailure
+from environments.views import View
 from interventions.yaml.sitemap import SiteMap
 from tests.support import STOPS, pages, serve
 
@@ -306,3 +307,41 @@ async def test_an_unreachable_page_is_a_failure_of_the_infrastructure(context: B
         pass
     with pytest.raises(BrowserFailure):
         await Episode(context, "goal").open([gone])
+
+
+XSLT = {"empty": "", "page": "<html><body><button>Buy</button></body></html>"}
+"""What a template in XSLT makes of a page. Chromium puts a warning above it, in a shadow tree of its own."""
+
+
+async def test_a_page_that_xslt_has_made_nothing_of_is_told_so(browsers: BrowserPool) -> None:
+    def sent(text: str) -> Response:
+        return Response(f'<?xml version="1.0"?>{text}', media_type="text/xml")
+
+    answers: dict[str, Response] = {}
+    for name, made in XSLT.items():
+        answers[f"/{name}"] = sent(f'<?xml-stylesheet type="text/xsl" href="/{name}.xsl"?><shop/>')
+        answers[f"/{name}.xsl"] = sent(
+            '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">'
+            f'<xsl:template match="/">{made}</xsl:template></xsl:stylesheet>'
+        )
+    async with pages(answers) as url:
+        for name in XSLT:
+            async with browsers.context(None) as context:
+                episode = Episode(context, "Buy.")
+                await episode.open([url + name])
+                if name == "page":
+                    assert "Buy" in (await episode.look()).observation.html
+                    continue
+                with pytest.raises(BrowserFailure, match=r"^the document is empty: XSLT or a script"):
+                    await episode.look()
+
+
+@pytest.mark.parametrize("view", [View(), View(screenshot=True, html=False)])
+async def test_a_text_at_the_top_of_a_shadow_tree_is_read(context: BrowserContext, view: View) -> None:
+    page = """<p>Tea</p><section></section><script>
+    document.querySelector("section").attachShadow({mode: "open"}).append("In your cart");</script>"""
+    async with pages({"/": page}) as url:
+        episode = Episode(context, "Buy.", view=view)
+        await episode.open([url])
+        look = await episode.look()
+    assert view.screenshot or "In your cart" in look.observation.html
