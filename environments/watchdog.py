@@ -7,6 +7,7 @@ variable in their environments. Then it removes the folder in which they had the
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def watched(*, signals: bool = True) -> Iterator[None]:
             f"no temporary file can be made: {error.strerror}; make room, or set TMPDIR"
         ) from None
     try:
-        writing = _start_watchdog(token, folder)
+        reading, writing = _start_watchdog(token, folder)
     except OSError:
         Path(folder).rmdir()
         raise
@@ -67,11 +68,17 @@ def watched(*, signals: bool = True) -> Iterator[None]:
         for name in (VARIABLE, "TMPDIR"):
             os.environ.pop(name)
             os.environ |= {name: before[name]} if name in before else {}
+        os.close(reading)
         os.close(writing)
+        # The watchdog does the same after what is left has ended, but somebody may have killed it.
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _start_watchdog(token: str, folder: str) -> int:
-    """Start the watchdog of this process; return the end of its pipe that tells it of signals."""
+def _start_watchdog(token: str, folder: str) -> tuple[int, int]:
+    """Start the watchdog of this process; return both ends of its pipe, the second tells it of signals.
+
+    The first is kept open: else a signal could not be written to the pipe of a watchdog that was killed.
+    """
     reading, writing = os.pipe()
     try:
         os.set_blocking(writing, False)
@@ -80,12 +87,11 @@ def _start_watchdog(token: str, folder: str) -> int:
             command, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True
         )
     except OSError:
+        os.close(reading)
         os.close(writing)
         raise
-    finally:
-        os.close(reading)
     process.wait()  # it goes on in a process that is not our child
-    return writing
+    return reading, writing
 
 
 def unwatched(environment: Mapping[str, str]) -> dict[str, str]:

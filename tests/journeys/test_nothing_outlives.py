@@ -112,6 +112,44 @@ def test_a_command_that_hears_no_signal_is_killed() -> None:
     assert "did not end within 5 seconds" in told
 
 
+WATCHED = """
+from environments.watchdog import watched
+try:
+    with watched():
+        input(open("at.txt", "w").name)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_without_its_watchdog_a_command_ends_as_usual(tmp_path: Path, short_folder: Path) -> None:
+    """Somebody has killed the watchdog: Ctrl-C is no mistake, and no temporary file is left."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WATCHED],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({"TMPDIR": str(short_folder)}),
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.read(6) == "at.txt"
+        (watchdog,) = (
+            number
+            for number, command in processes_with("TMPDIR", str(short_folder)).items()
+            if "watchdog_process" in command
+        )
+        os.kill(watchdog, signal.SIGKILL)
+        assert not not_ended({watchdog: "the watchdog"}, seconds=20)
+        (folder,) = short_folder.iterdir()
+        (folder / "left.txt").touch()
+        process.send_signal(signal.SIGINT)
+        assert (process.stdout.read(), process.stderr.read()) == ("interrupted\n", "")
+    assert not list(short_folder.iterdir())
+
+
 def test_a_command_in_the_background_has_a_watchdog_of_its_own(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from experiments.console.detach import detach\n"
