@@ -8,6 +8,7 @@ Its classes are extended in place.
   (RFC 9110, section 6.5.1).
 * Interim responses of a server (1xx) are passed over: the final one is the response (RFC 9110, section 15.2).
 * A connection in which mitmproxy has failed is closed; it would stay open without ever being answered.
+* At the limit of descriptors asyncio writes a traceback a hundred times a second. Here it is a line a minute.
 * A server may close an idle connection at the moment in which the next request is sent on it. Such a request
   is sent once more on a connection of its own, where that cannot do anything twice (RFC 9110, section 9.2.2);
   what cannot be sent twice is not sent on a connection that has been idle for long.
@@ -44,6 +45,9 @@ SENT_AGAIN: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods of requests that are sent once more where a server has closed the connection."""
 IDLE_SECONDS: Final = 1.0
 """How long after its last request other requests still use a connection; servers keep most for 5 or more."""
+
+REPEATED_SECONDS: Final = 60.0
+_NO_DESCRIPTORS: Final = "connections wait: this process has no more descriptors; allow more (ulimit -n)"
 
 _INTERIM: Final = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")  # 101 is final: another protocol follows
 
@@ -147,8 +151,28 @@ class ClosingHandler(mode_servers.ProxyConnectionHandler):
             self.close_connection(self.client)
 
 
+class NoDescriptors(logging.Filter):
+    """Makes one line a minute of asyncio's tracebacks about connections that cannot be taken."""
+
+    _next = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the record is to be logged."""
+        if not record.getMessage().startswith("socket.accept() out of system resource"):
+            return True
+        if (now := time.monotonic()) < self._next:
+            return False
+        self._next = now + REPEATED_SECONDS
+        record.msg, record.args, record.exc_info = _NO_DESCRIPTORS, None, None
+        return True
+
+
+_no_descriptors = NoDescriptors()
+
+
 def install() -> None:
     """Put these classes in the place of mitmproxy's own."""
+    logging.getLogger("asyncio").addFilter(_no_descriptors)
     http.Http1Client = FinalResponseClient  # type: ignore[attr-defined]
     http.HttpStream = Stream  # type: ignore[misc]
     _http1.ChunkedReader = TrailerlessReader  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """A command that may open few files, or write none, does its work, or says in one line why not."""
 
 import resource
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +73,50 @@ def test_no_room_for_the_files_of_the_proxy(tmp_path: Path) -> None:
     )
     assert "Traceback" not in ended.stderr
     assert list(temporary.iterdir()) == []
+
+
+PROXY = """
+import asyncio, logging, os, resource, sys
+from pathlib import Path
+from proxy.server import run_proxy
+
+logging.basicConfig(level="ERROR", format="%(message)s")  # as `souk` does
+
+async def main():
+    async with run_proxy(Path("ca")) as proxy:
+        slot = await proxy.open_slot()
+        most = len(os.listdir("/proc/self/fd")) + 8
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        print(slot.port, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.timeout(60)
+def test_connections_beyond_the_limit_wait_and_are_told_in_one_line(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROXY],
+        cwd=tmp_path,
+        env=environment({}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        port = int(process.stdout.readline())
+        crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(30)]
+        said = process.stderr.readline()
+        for each in crowd:
+            each.close()
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as late:
+            late.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n")
+            assert late.recv(12).startswith(b"HTTP/1.1 ")
+        process.stdin.close()
+        more = process.stderr.read()
+    assert said.startswith("connections wait: this process has no more descriptors"), said
+    assert more == ""
