@@ -197,7 +197,7 @@ class Episode:
                 await self._focus(page)
                 await self._settle()
                 with self._watch.asking():
-                    await dismiss(page, self._site)
+                    await dismiss(page, self._site.dismiss)
         await self._focus(pages[-1])
         await self._settle()
 

@@ -190,7 +190,7 @@
     };
     always(["pointerdown", "submit"], ({ isTrusted }) => press(isTrusted, false));
     always(["keydown"], ({ isTrusted }) => press(isTrusted, true));
-    always(["click"], ({ isTrusted }) => press(isTrusted, isTrusted));
+    always(["click"], ({ isTrusted, detail }) => { if (detail >= 0) press(isTrusted, isTrusted); });
     // A label clicks its field in the same moment. What scripts click, nobody has clicked.
     always(["click", "auxclick"], (event) => tellActs(() => {
       if (event.isTrusted && event.timeStamp !== clicked) note("click", click(event));

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +15,8 @@ from environments.actions import EVERY, Action, ActionError, points_at
 from environments.observation import storable
 from environments.observe import parsed
 from interventions.data_file import read_source
-from interventions.yaml.sitemap import SiteMap
+from interventions.html.inline_script import called
+from interventions.yaml.sitemap import Dismissal, SiteMap
 
 BUTTONS: Final = {"left": "left", "middle": "middle", "right": "right"}
 SIDE_BUTTONS: Final = ("back", "forward")
@@ -58,24 +59,32 @@ async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
     return Hit(x, y)
 
 
+_DISMISS: Final = read_source(__file__, "dismiss.js")
 # The open dialog behind which an element lies, by its name; empty: none.
 BEHIND: Final = read_source(__file__, "behind.js")
 
 
-async def dismiss(page: Page, site: SiteMap) -> None:
-    """Press the buttons of a page that take its layers away, as the site map names them.
+async def dismiss(page: Page, buttons: Sequence[Dismissal]) -> None:
+    """Press the buttons of a page that take its layers away, as a site map names them.
 
     Those that have not come after `LAYER_MS` are not there.
 
     Raises:
         playwright.async_api.Error: the page is gone.
     """
-    for each in site.dismiss:
+    for each in buttons:
         text = re.compile(rf"^\s*{re.escape(each.text)}\s*$", re.IGNORECASE) if each.text else None
         button = page.locator(each.css) if each.css else page.locator(PRESSED, has_text=text)
         with suppress(PlaywrightTimeout):
             await button.first.click(timeout=LAYER_MS)
             await button.first.wait_for(state="hidden", timeout=LAYER_MS)
+
+
+def dismissing(site: SiteMap) -> str:
+    """Return a script for the pages of other browsers that presses the buttons of `dismiss`; empty: none."""
+    buttons = [button.model_dump() for button in site.dismiss]
+    told = {"buttons": buttons, "pressed": PRESSED, "milliseconds": LAYER_MS}
+    return called(_DISMISS, told) if buttons else ""
 
 
 def roles_of(site: SiteMap) -> Iterator[tuple[str, str]]:

@@ -114,6 +114,9 @@ def _print(done: "ProvedMap", name: str) -> None:
         console.print(f"not found: {missing}", style="yellow", highlight=False)
     if proposal.drawn:
         console.print("drawn: true: edits are made in these pages as their scripts have drawn them.")
+    for button in proposal.dismiss:
+        pressed = "is pressed on each start page; it took a layer away"
+        console.print(f"dismiss: {escape(button.css or button.text or '')} {pressed}", highlight=False)
     for left in proposal.learned.by_hand if proposal.learned else ():
         console.print(f"by hand: {escape(left)}", style="yellow", highlight=False, soft_wrap=True)
     for trouble in done.troubles:

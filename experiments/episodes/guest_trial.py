@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from environments.acts import BEGIN, read_acts
 from environments.observe import Disturbed, Wanted
 from environments.observer import observer, observer_code, read_lead, read_press, read_report
+from environments.pointer import dismissing
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
@@ -385,6 +386,7 @@ class GuestTrials:
         `start`: of the first of its `attempts`; None: now.
         """
         wanted = wanted_in_browser(self._design, trial)
+        away = dismissing(self._design.site)
         observed = "" if self._observe == "off" else observer(wanted, self._scripts.reports_to, self._observe)
         return GuestTrial(
             definition=trial,
@@ -393,7 +395,7 @@ class GuestTrials:
             session=replace(
                 session(self._design, trial, self._shop_url, self._allow),
                 awaited=None,
-                script=";\n".join(filter(None, (self._scripts.guard, observed))),
+                script=";\n".join(filter(None, (self._scripts.guard, away, observed))),
                 observer=observer_code(self._design.site) if observed else "",
             ),
             observe=self._observe,

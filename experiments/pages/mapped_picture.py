@@ -9,10 +9,12 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import VIEWPORT, run_browsers
+from environments.pointer import dismiss
 from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
 from interventions.data_file import read_source
 from interventions.errors import UserError
 from interventions.proposal.roles import FoundRole
+from interventions.proposal.site import Proposal
 
 _SCRIPT: Final = read_source(__file__, "mapped_picture.js")
 _TALLEST: Final = 1400
@@ -32,7 +34,7 @@ async def picture(mapped: Mapped) -> bytes:
             await context.route("**/*", keep_to(mapped.hosts))
             for kind, capture in (("product", mapped.product), ("listing", mapped.listing)):
                 if capture is not None:
-                    outlined = await _outlined(context, capture.url, _drawn(mapped.proposal.roles, kind))
+                    outlined = await _outlined(context, capture.url, mapped.proposal, kind)
                     data = b64encode(outlined).decode()
                     sections.append(
                         f"<section><h2>{kind}</h2><p>{html.escape(capture.url)}</p>"
@@ -48,10 +50,11 @@ async def picture(mapped: Mapped) -> bytes:
         raise UserError(f"no picture: {cause}; the map itself is written") from None
 
 
-async def _outlined(context: BrowserContext, url: str, roles: Sequence[tuple[str, str | None, str]]) -> bytes:
+async def _outlined(context: BrowserContext, url: str, proposal: Proposal, kind: str) -> bytes:
     page = await context.new_page()
     await page.goto(url, wait_until="load", timeout=PATIENCE_S * 1000)
-    height: int = await page.evaluate(_SCRIPT, roles)
+    await dismiss(page, proposal.dismiss)
+    height: int = await page.evaluate(_SCRIPT, _drawn(proposal.roles, kind))
     clip = {"x": 0, "y": 0, "width": VIEWPORT[0], "height": min(height, _TALLEST)}
     return await page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]
 

@@ -119,12 +119,12 @@ async def _visit(
 ) -> None:
     key = site.key(mapped.product.url)
     if mapped.listing is not None:
-        await open_page(page, mapped.listing.url)
+        await open_page(page, mapped.listing.url, site.dismiss)
         for kind in site.cards:
             if (card := await _card(page, site, kind, key)) is not None:
                 proofs[kind] = proofs[f"{kind}.link"] = Proof(True, "shows the product, by its link")
                 await _shown(card, session, kind, proofs, site)
-    await open_page(page, mapped.product.url)
+    await open_page(page, mapped.product.url, site.dismiss)
     await _shown(page.locator("html"), session, "product", proofs, site)
     for role, why in (await redrawn(page, session, site)).items():
         proofs[role] = Proof(False, f"{proofs[role].why}, but {why}", is_drawn_over=True)
@@ -141,7 +141,7 @@ async def _visit(
             False, f"after the press {old} is shown again: {_ROLES}", is_drawn_over=True
         )
     await _chosen(page, site, session, proofs)
-    await open_page(page, mapped.product.url)
+    await open_page(page, mapped.product.url, site.dismiss)
     await press(page, css)
     await _in_cart(page, "mini", session, site, key, proofs)
     if mapped.cart:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -11,6 +12,7 @@ from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import run_browsers
+from environments.pointer import dismiss
 from environments.settling import AWAITED
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
 from interventions.data_file import read_source
@@ -20,7 +22,7 @@ from interventions.proposal.checkout import checkout_link, leads_elsewhere
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
 from interventions.proposal.purchase import learn
 from interventions.proposal.scan import Capture, Scan, number
-from interventions.yaml.sitemap import product_key
+from interventions.yaml.sitemap import Dismissal, product_key
 
 PRESS_MS: Final = 5_000
 QUIET_MS: Final = 8_000
@@ -71,13 +73,13 @@ async def purchase(mapped: Mapped) -> Purchase | None:
         done = Purchase(name.text if name else "", url, shown, mapped.product, mapped.product)
         sent: list[Request] = []
         try:
-            await open_page(page, url)
+            await open_page(page, url, mapped.proposal.dismiss)
             done = replace(done, before=Capture(page.url, await page.evaluate(AS_DRAWN)))
             sent = await press(page, css)
             done = replace(done, after=Capture(page.url, await page.evaluate(AS_DRAWN)))
             if first := await cart_page(context, done, mapped.render):
                 done = replace(done, first=first[0], drawn=first[1])
-                await open_page(page, url)
+                await open_page(page, url, mapped.proposal.dismiss)
                 await press(page, css)
                 second = await _look(page, first[0].url, done, "row", mapped.render)
                 elsewhere = await _look(page, url, done, "mini", False)
@@ -99,10 +101,11 @@ def in_browser(css: str) -> str:
     return css.replace(":lexbor-contains(", ":has-text(")
 
 
-async def open_page(page: Page, url: str) -> None:
-    """Open an address, and wait until its scripts are quiet."""
+async def open_page(page: Page, url: str, buttons: Sequence[Dismissal] = ()) -> None:
+    """Open an address, wait until its scripts are quiet, and press the buttons that take layers away."""
     await page.goto(url, wait_until="load", timeout=PATIENCE_S * 1000)
     await quiet(page)
+    await dismiss(page, buttons)
 
 
 async def press(page: Page, css: str) -> list[Request]:

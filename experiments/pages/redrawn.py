@@ -36,7 +36,7 @@ async def redrawn(page: Page, session: Session, site: SiteMap) -> dict[str, str]
                 now = f" ({after[role]})" if after[role] and role != "product.title" else ""
                 lost.setdefault(role, f"choosing {label!r} draws it anew without the edit{now}")
         if after != before or page.url != url:
-            await open_page(page, url)
+            await open_page(page, url, site.dismiss)
     return lost
 
 

@@ -11,6 +11,7 @@ from playwright.async_api import BrowserContext, Page, Route
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import VIEWPORT, run_browsers
+from environments.pointer import dismiss
 from experiments.pages.preview import FetchedPage, Preview
 from experiments.pages.proof import through_proxy
 from experiments.pages.purchasing import open_page
@@ -60,6 +61,8 @@ async def write_side_by_side(
                 session.note_receipts(preview.receipts)
                 bodies = preview.page.body, preview.after
                 tabs = [await open_version(context, preview.page, body) for body in bodies]
+            for tab in tabs:
+                await dismiss(tab, preview.site.dismiss)
             before, after = tabs
             of_before, of_after = [await page.evaluate(_SCRIPT, None) for page in tabs]
             gone = await before.evaluate(_SCRIPT, of_after)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from experiments.pages.layers import layers_over
 from experiments.pages.mapped_picture import picture
 from experiments.pages.proof import Proof, prove
 from experiments.pages.purchasing import learned
@@ -55,6 +56,7 @@ class ProvedMap:
             "choice": {
                 name: {"rules": rules, **self._proof(f"choice.{name}")} for name, rules in choice.items()
             },
+            "dismiss": [button.model_dump(exclude_defaults=True) for button in proposal.dismiss],
             "missing": proposal.missing,
             "troubles": list(self.troubles),
             "by_hand": list(proposal.learned.by_hand) if proposal.learned else [],
@@ -82,9 +84,11 @@ async def map_and_prove(
     Raises UserError.
     """
     mapped = await map_site(url, listing, name=name, render=render, follow=follow, upstream_ca=upstream_ca)
-    troubles: tuple[str, ...] = ()
+    dismiss, troubles = await layers_over(mapped)
+    mapped = replace(mapped, proposal=replace(mapped.proposal, dismiss=dismiss))
     if buys:
-        mapped, troubles = await learned(mapped)
+        mapped, more = await learned(mapped)
+        troubles = (*troubles, *more)
     site, faults = save(mapped, file)
     if png is not None:
         _write(png, await picture(mapped))

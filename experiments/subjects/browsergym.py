@@ -25,6 +25,7 @@ from agents.base import Call, Decision
 from environments.actions import Action
 from environments.episode import first_line
 from environments.observation import storable
+from environments.pointer import dismissing
 from environments.settling import drawn_in
 from environments.stops import guard, stops_of
 from experiments.designs.loading import load_shop_design
@@ -209,7 +210,7 @@ class TrialEnv(ShopEnv):
             goal=trial.goal,
             urls=start_urls(venue.testbed.base_url, trial),
             stops=stops_of(site.choice),
-            script=guard(live.stop_before) if live else "",
+            script=";\n".join(filter(None, (guard(live.stop_before) if live else "", dismissing(site)))),
             drawn=drawn_in(site, wanted) if site.drawn else None,
             facts=self._facts,
             wanted=wanted,

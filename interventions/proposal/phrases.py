@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
@@ -25,6 +26,9 @@ REVIEWS = re.compile(
     r"|\d\s*(?:تقييم|مراجعة)|\d\s*(?:รีวิว|ความคิดเห็น|đánh giá|ulasan|نظر)|\([\d.,]+\)$",
     re.I,
 )
+
+
+_AWAY = ("refuse", "close", "accept")
 
 
 def says_add(label: str) -> bool:
@@ -82,6 +86,24 @@ def is_cart_button(node: LexborNode) -> bool:
     return any(says_add(label) or (short and says_buy(label)) for label in labels)
 
 
+def taking_away(labels: Sequence[str]) -> list[int]:
+    """Return which of a layer's buttons may take it away, by their labels: those that refuse come first.
+
+    Those with nothing but a sign come last.
+    """
+    ranks = [_rank(label) for label in labels]
+    return sorted((n for n, rank in enumerate(ranks) if rank is not None), key=lambda n: ranks[n] or 0)
+
+
+def _rank(label: str) -> int | None:
+    """Which of `_AWAY` a label says; None: none of them, or it may buy or order something."""
+    said = plain(label)
+    if len(label) > 60 or says_checkout(label) or fills_cart(label):
+        return None
+    found = (rank for rank, kind in enumerate(_AWAY) if _any(kind).search(said))
+    return next(found, None if said else len(_AWAY))
+
+
 @lru_cache(maxsize=4096)
 def plain(label: str) -> str:
     """Return the words of a label, in lower case, without figures, signs and icons."""
@@ -91,7 +113,7 @@ def plain(label: str) -> str:
     return " ".join("".join(letters).replace("’", "'").split())
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _any(kind: str, end: str = r"\b") -> re.Pattern[str]:
     """A pattern for any of the phrases of a kind; in scripts with spaces they are whole words."""
     phrases = sorted(_phrases(kind), key=len, reverse=True)

@@ -29,7 +29,7 @@ from interventions.proposal.scan import (
     words,
 )
 from interventions.proposal.selectors import names
-from interventions.yaml.sitemap import Link, Place, Value, product_key
+from interventions.yaml.sitemap import Dismissal, Link, Place, Value, product_key
 from interventions.yaml.writing import scalar
 
 _HEADINGS = {
@@ -66,6 +66,8 @@ class Proposal:
     query: tuple[str, ...] = ()
     """The parts of an address's query that tell products apart; none where their paths do."""
     learned: Learned | None = None
+    dismiss: tuple[Dismissal, ...] = ()
+    """Buttons that take away the layers over the product's page."""
     is_redrawn: bool = False
     """Whether scripts draw over edits in pages that came complete."""
 
@@ -295,6 +297,9 @@ def _lines(proposal: Proposal) -> Iterator[str]:
     yield f"name: {scalar(proposal.name)}"
     if proposal.drawn:
         yield "drawn: true  # scripts draw the pages"
+    if proposal.dismiss:
+        yield "# Pressed on each start page, in all conditions: each took a layer away"
+        yield f"dismiss: [{', '.join(_place(button) for button in proposal.dismiss)}]"
     if proposal.query:
         yield "# What tells the pages of products apart"
         yield f"query: {_several([scalar(name, inside=True) for name in proposal.query])}"
@@ -352,11 +357,11 @@ def _role_lines(role: FoundRole) -> Iterator[str]:
         yield f"    - {place}"
 
 
-def _place(place: Place | Value | Link) -> str:
+def _place(place: Place | Value | Link | Dismissal) -> str:
     parts = place.model_dump(exclude_defaults=True)
     if list(parts) in (["css"], ["path"]):
         (bare,) = parts.values()
-        return scalar(bare, inside="path" in parts)
+        return scalar(bare, inside="path" in parts or isinstance(place, Dismissal))
     return flow(parts)
 
 

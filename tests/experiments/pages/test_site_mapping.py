@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 from starlette.responses import RedirectResponse
 
 from environments.shop.server import shop as run_shop
@@ -207,3 +208,43 @@ async def test_mistakes(url: str, message: str) -> None:
 @pytest.mark.slow
 def test_a_name_from_the_address() -> None:
     assert default_name("https://www.Shop-Example.co.uk/p/1") == "shop-example-co-uk"
+
+
+# What lies over a page: its buttons, and which of them take it away.
+LAYERS = {
+    "refuse before accept": (
+        "<button class=a>Accept all</button> <button class=go-away>Nur notwendige</button>",
+        ".go-away",
+    ),
+    "a sign": ("<a class=a href=/terms>Terms</a> <button class=go-away aria-label=''>×</button>", ".go-away"),
+    "what only opens more": (
+        "<button class=more>Reject or choose</button> <button class=go-away>OK</button>",
+        ".go-away",
+    ),
+    "a text": ("<button>No thanks</button>", "button"),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", usual(LAYERS, 2))
+async def test_the_button_that_takes_a_layer_away_is_proposed_and_pressed(kind: str, tmp_path: Path) -> None:
+    """It comes on each page, above and below the button that adds."""
+    buttons, wanted = LAYERS[kind]
+    named = "" if kind == "a text" else "class=wall"
+    over = f"""<script>setTimeout(() => document.body.insertAdjacentHTML('beforeend', `<div {named}
+      style='position: fixed; inset: 0; background: white'>{buttons}</div>`), 100);
+    addEventListener('click', ({{ target }}) => {{
+      if (target.matches('div > .go-away, div > :only-child')) target.parentElement.remove(); }})</script>"""
+    added = (
+        "document.title = 'x'; fetch('/cart/add', {method: 'POST', body: new URLSearchParams({id: 'lamp'})})"
+    )
+    shop = f'{PRODUCT}<button type=button class=buy onclick="{added}">Add to cart</button>{over}'
+    file = tmp_path / "lamps.yaml"
+    async with pages({"/lamp": shop, "/cart/add": "OK"}) as url:
+        done = await map_and_prove(f"{url}lamp", None, name="lamps", file=file, png=None, follow=0)
+    (button,) = load_site_map(file).dismiss
+    page = LexborHTMLParser(f"<div class=wall>{buttons}</div>")
+    (found,) = page.css(button.css) if button.css else page.css("button")
+    assert button.text == (None if button.css else found.text()), button
+    assert found.css_matches(wanted)
+    assert done.proofs["product.add_to_cart"].proved, done.troubles

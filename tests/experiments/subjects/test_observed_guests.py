@@ -27,6 +27,7 @@ from proxy.guests import Guests
 from proxy.reverse import Origin
 from proxy.server import Slot, run_proxy
 from proxy.shown_page import ShownPage
+from tests.experiments.episodes.test_layers import LAYER
 from tests.experiments.episodes.test_treatment_check import MOVED
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, design, experiment
 from tests.support import serve, usual
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.browser
 
 NEXT, SEEN = "http://souk.test/.souk/next", "/.souk/seen/here"
 JSON = {"accept": "application/json"}
-SITE = "name: carted\nextends: onestopmarket\nchoice: {request: {path: /cart/(.+)}}\n"
+SITE = "name: carted\nextends: onestopmarket\ndismiss: '#yes'\nchoice: {request: {path: /cart/(.+)}}\n"
 PRESS = "fetch('/cart/KEY', {method: 'POST'})"
 REPORTED = """([end, since]) => performance.getEntriesByType('resource')
   .some(({ name, startTime }) => name.endsWith(end) && startTime > since)"""
@@ -248,6 +249,12 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         "",
     ),
 }
+
+
+async def test_a_layer_that_the_map_names_is_taken_away(place: Place, tmp_path: Path) -> None:
+    layer = LAYER.replace("160px", "100%")
+    record = await carry_out(place, tmp_path, "viewport", script=layer)
+    assert record.trial.outcome == "choice", record.trial.reason
 
 
 @pytest.mark.parametrize("case", usual(CASES, 10))

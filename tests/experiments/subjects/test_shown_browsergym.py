@@ -17,6 +17,7 @@ from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.trial import ShopTrial
 from experiments.records import tables
 from experiments.subjects.browsergym import open_experiment
+from tests.experiments.episodes.test_layers import LAYER
 from tests.experiments.episodes.test_treatment_check import MOVED, PRICE, TAKEN, put
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, experiment
 from tests.experiments.subjects.test_browsergym import rows
@@ -111,8 +112,10 @@ async def gym(
     def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
         return loop.run_in_executor(browsergym_thread, function, *arguments)
 
+    site = folder / "map.yaml"
+    site.write_text("name: m\nextends: onestopmarket\ndismiss: {text: accept all}\n")
     async with serve(shop.app()) as address:
-        file = str(experiment(folder, shop, address, EDITS, repeats=10))
+        file = str(experiment(folder, shop, address, EDITS, site=str(site), repeats=10))
         trials = list(load_shop_design(file, "tester").trials(["tester"]))
         opened = open_experiment(file, agent="tester", db=db)
         tasks = await in_thread(stack.enter_context, opened)
@@ -146,6 +149,12 @@ async def test_what_is_shown_counts_and_where_it_stood_is_kept(gym: Gym, shop: F
     assert {each["edit"] for each in places} == {name for edit in EDITS for name in edit}
     assert all(each["width"] > 0 and each["height"] > 0 and not each["why"] for each in places)
     assert unchecked == []
+
+
+async def test_a_layer_that_the_map_names_is_taken_away(gym: Gym, shop: ForeignShop) -> None:
+    shop.script = LAYER.replace("160px", "100%").replace("}, 300)", "}, 0)")
+    row = await gym.buy()
+    assert row["outcome"] == "choice", row["reason"]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
