@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,15 +88,20 @@ async def map_site(
             listing = await _fetch(client, listing_url, hosts)
         else:
             listing = await _find_listing(client, product, hosts, follow)
+        home = await _home(client, product, hosts)
     sent = [product, *([listing] if listing else [])]
     trusted = await keys_of((page.url for page in sent), upstream_ca)
     if render:
-        shown, answers = await rendered([page.url for page in sent], hosts, trusted)
-        proposal = propose(name, shown[0], shown[1] if listing else None, raw=sent, answers=answers)
+        urls = [page.url for page in (*sent, *([home] if home else []))]
+        shown, answers = await rendered(urls, hosts, trusted)
+        home = shown[-1] if home else None
+        proposal = propose(
+            name, shown[0], shown[1] if listing else None, raw=sent, answers=answers, home=home
+        )
         if proposal.drawn:
             product, listing = shown[0], shown[1] if listing else None
     else:
-        proposal = propose(name, product, listing)
+        proposal = propose(name, product, listing, home=home)
     return Mapped(proposal, product, listing, hosts, trusted, render=render)
 
 
@@ -214,6 +220,14 @@ async def _fetch(client: httpx.AsyncClient, url: str, hosts: frozenset[str]) -> 
         )
     codec, _ = charset.detect(body, answer.headers.get("content-type", ""))
     return Capture(str(answer.url), body.decode(codec, "replace"))
+
+
+async def _home(client: httpx.AsyncClient, product: Capture, hosts: frozenset[str]) -> Capture | None:
+    """The shop's first page, unless it is the product's own."""
+    with suppress(UserError):
+        home = await _fetch(client, urljoin(product.url, "/"), hosts)
+        return home if product_key(home.url) != product_key(product.url) else None
+    return None
 
 
 async def _find_listing(

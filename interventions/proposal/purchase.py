@@ -15,6 +15,7 @@ from interventions.proposal.checkout import checkout_page, checkout_roles
 from interventions.proposal.phrases import says_add, says_cart, says_checkout
 from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import (
+    Capture,
     Scan,
     called,
     names_price,
@@ -50,6 +51,8 @@ class Learned:
     roles: tuple[FoundRole, ...]
     cart_page: str = ""
     checkout_page: str = ""
+    carts: tuple[Capture, ...] = ()
+    """The pages of the cart and the checkout that were seen."""
     by_hand: tuple[str, ...] = ()
     """What is left to be written by hand, a line each."""
     id: str = ""
@@ -91,8 +94,9 @@ def learn(purchase: Purchase) -> Learned:
         rules["address"], reasons["address"] = (reached,), "reached by the press"
     more = (f"{purchase.checkout.url}: {undone}",) if purchase.checkout and undone else ()
     by_hand = (*purchase.by_hand, *more)
+    carts = tuple(filter(None, (purchase.first, purchase.second, purchase.checkout)))
     return Learned(
-        Choice(**rules), reasons, tuple(roles), tells_cart, checkout_page(purchase), by_hand, named
+        Choice(**rules), reasons, tuple(roles), tells_cart, checkout_page(purchase), carts, by_hand, named
     )
 
 

@@ -66,6 +66,8 @@ class Proposal:
     query: tuple[str, ...] = ()
     """The parts of an address's query that tell products apart; none where their paths do."""
     learned: Learned | None = None
+    product_tests: tuple[str, ...] = ()
+    """All selectors that hold on the product's page and on no other page that was seen, the best first."""
     dismiss: tuple[Dismissal, ...] = ()
     """Buttons that take away the layers over the product's page."""
     is_redrawn: bool = False
@@ -80,7 +82,9 @@ class Proposal:
         rest = tuple(role for role in more if role not in own)
         roles = (*self.roles[:cards], *own, *self.roles[cards:], *rest)
         told = {"cart": learned.cart_page, "checkout": learned.checkout_page}
-        pages = self.pages | {kind: css for kind, css in told.items() if css}
+        carts = [parse(page.html) for page in learned.carts]
+        tests = (css for css in self.product_tests if not any(select(cart, css) for cart in carts))
+        pages = {k: css for k, css in (self.pages | told | {"product": next(tests, "")}).items() if css}
         # A page of the cart may show cards of the listing too: the first test that holds counts.
         order = [kind for kind in ("product", "cart", "checkout", "listing") if kind in pages]
         data = tuple(found.with_id(learned.id) for found in self.data)
@@ -114,11 +118,13 @@ def propose(
     *,
     raw: Sequence[Capture] = (),
     answers: Sequence[FetchedAnswer] = (),
+    home: Capture | None = None,
 ) -> Proposal:
     """Return a site map for the shop of these pages.
 
     `raw`: the same pages as the shop sends them, where `product` and `listing` are from a browser in which
-    scripts ran; roles that are not in them are marked. `answers`: what the scripts fetched.
+    scripts ran; roles that are not in them are marked. `answers`: what the scripts fetched. `home`: a page of
+    another type.
     """
     page = Scan(product)
     other = Scan(listing) if listing is not None else None
@@ -130,9 +136,12 @@ def propose(
     sources = {product_key(capture.url): parse(capture.html) for capture in raw}
     roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
     data = (*_data(page, other, roles), *fetched_data(answers, _all_shown(page, other, roles)))
-    pages = _page_types(page, other, roles)
+    tests = _product_tests(page, [*filter(None, (other, Scan(home) if home else None))], roles)
+    pages = {"product": tests[0]} if tests else {}
+    pages |= _listing_test(page, other, roles)
     query = next(filter(None, map(_query, filter(None, (other, page)))), ())
-    return Proposal(name, product.url, listing.url if listing else None, pages, roles, data, query)
+    url = listing.url if listing else None
+    return Proposal(name, product.url, url, pages, roles, data, query, product_tests=tests)
 
 
 def cards_on(capture: Capture) -> set[str]:
@@ -248,35 +257,38 @@ def _shown(scan: Scan, page: Scan, roles: dict[str, FoundRole]) -> dict[str, tup
     return shown
 
 
-def _page_types(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> dict[str, str]:
-    """Tests that hold on one of the pages and not on the other."""
-    pages: dict[str, str] = {}
-    heading = next((page.tree.css_first(r.places[0].css) for r in roles if r.role == "product.title"), None)
+def _product_tests(page: Scan, others: Sequence[Scan], roles: Sequence[FoundRole]) -> tuple[str, ...]:
+    """Selectors that hold on a product's page and on none of the others."""
+    places = {role.role: role.places[0].css for role in roles}
+    title, price, button = (places.get(f"product.{part}", "") for part in ("title", "price", "add_to_cart"))
     standard = (
         'meta[property="og:type"][content="product"]',
         'meta[property="og:type"][content="og:product"]',
     )
-    own = [
-        r.places[0].css for r in roles if r.role in ("product.add_to_cart", "product.price", "product.title")
-    ]
-    candidates = [*standard, *_body(page), *_around(heading, page), *reversed(own)]
+    around = _around(page.tree.css_first(title) if title else None, page)
+    candidates = [*standard, *_body(page), *around, button, price, title]
     # A nameless button is on many other pages too.
-    told = [css for css in candidates if re.search(r"[.#\[]", css) or "button" not in css]
-    pages.update(_first("product", told, page, other))
-    if other is not None:
-        card = next((other.tree.css_first(r.places[0].css) for r in roles if r.role == "item"), None)
-        pages.update(_first("listing", [*_body(other), *_around(card, other)], other, page))
-        if "listing" not in pages and card is not None:
-            # Product pages are told first, so a test that holds on both will do.
-            pages["listing"] = next(r.places[0].css for r in roles if r.role == "item")
-    return pages
+    told = [css for css in candidates if css and (re.search(r"[.#\[]", css) or "button" not in css)]
+    # Browsers know no `:has()` within another one.
+    parts = [f":has({css})" for css in (title, price, button) if css and ":has(" not in css]
+    told += [f"body{''.join(parts)}"] if len(parts) > 1 else []
+    return tuple(_holding(told, page, others))
 
 
-def _first(kind: str, candidates: Sequence[str], here: Scan, there: Scan | None) -> dict[str, str]:
-    for css in candidates:
-        if here.tree.css_first(css) is not None and (there is None or there.tree.css_first(css) is None):
-            return {kind: css}
-    return {}
+def _listing_test(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> dict[str, str]:
+    """Product pages are told first, so a test that holds on both will do."""
+    item = next((role.places[0].css for role in roles if role.role == "item"), None)
+    if other is None:
+        return {}
+    card = other.tree.css_first(item) if item else None
+    css = next(_holding([*_body(other), *_around(card, other)], other, [page]), item if card else None)
+    return {"listing": css} if css else {}
+
+
+def _holding(candidates: Iterable[str], here: Scan, others: Sequence[Scan]) -> Iterator[str]:
+    for css in dict.fromkeys(candidates):
+        if select(here.tree, css) and not any(select(other.tree, css) for other in others):
+            yield css
 
 
 def _body(scan: Scan) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
 from environments.shop.server import shop as run_shop
@@ -248,3 +249,42 @@ async def test_the_button_that_takes_a_layer_away_is_proposed_and_pressed(kind: 
     assert button.text == (None if button.css else found.text()), button
     assert found.css_matches(wanted)
     assert done.proofs["product.add_to_cart"].proved, done.troubles
+
+
+CARDS = "".join(
+    f'<a class=product-item href="/{key}"><img alt=""><h4>{key}</h4><small><div>${n}4.90</div></small></a>'
+    for n, key in enumerate(("lamp", "lantern", "torch"), start=1)
+)
+SENDS = "<form method=post action={}><button>{}</button></form>"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("named", [False, True])
+async def test_a_product_s_page_is_told_from_listing_home_and_cart(named: bool, tmp_path: Path) -> None:
+    """On each of them forms with a button stand too; cards are links without names for their parts."""
+    view = " class=product-view" * named
+    about = SENDS.format("/cart", "Add to cart")
+    lamp = f"<main><div{view}><h1>lamp</h1><div>$14.90</div>{about}</div></main>"
+    home = f"<main>{SENDS.format('/join', 'Join')}<h2>New</h2><div>{CARDS}</div></main>"
+    listing = f"<main><h1>Lamps</h1><div>{CARDS}</div></main>"
+    line = (
+        "<li><a href='/lamp'>lamp</a> <b>$14.90</b> <input type=number name=qty value={0}> <i>${1}</i></li>"
+    )
+    pieces: list[int] = []
+
+    def cart(request: Request) -> str:
+        pieces.extend([1] * (request.method == "POST"))
+        rows = line.format(len(pieces), 14.9 * len(pieces))
+        return f"<main><ul>{rows}</ul><div{view}>Go on</div>{SENDS.format('/pay', 'Pay')}</main>"
+
+    shop = {"/lamp": lamp, "/": home, "/lamps": listing, "/cart": cart}
+    links = "<nav><a href=/cart>Cart</a><a href=/lamps>Lamps</a></nav>"
+    async with pages({path: each if callable(each) else links + each for path, each in shop.items()}) as url:
+        mapped = await map_site(f"{url}lamp", f"{url}lamps", name="lamps")
+        mapped, troubles = await learned(mapped)
+        async with httpx.AsyncClient() as client:
+            texts = {path: (await client.get(url + path[1:])).text for path in shop}
+    site, _ = save(mapped, tmp_path / "lamps.yaml")
+    assert (site.role("item")[0].css, mapped.cart, troubles) == ("a.product-item", f"{url}cart", ())
+    css = site.pages["product"].css or ""
+    assert [path for path in shop if LexborHTMLParser(texts[path]).css(css)] == ["/lamp"], css
