@@ -185,7 +185,15 @@ def plain(request: http.Request) -> http.Request:
 
 
 def values(request: http.Request, rule: CartRequest) -> Iterator[str]:
-    """Yield what the field of a rule holds in a request."""
+    """Yield what the field of a rule holds in a request, or what its pattern finds there."""
+    for value in _held(request, rule):
+        if rule.id_pattern is None:
+            yield value
+        elif match := search(rule.id_pattern, value):
+            yield match[1]
+
+
+def _held(request: http.Request, rule: CartRequest) -> Iterator[str]:
     if rule.field is None:
         return
     if not rule.field.startswith("$"):

@@ -58,7 +58,7 @@ from proxy.session import Session
 T = TypeVar("T")
 
 IN_VAIN: Final = ", and no rule of choice was met"
-"""What the reason says of a trial in which the button was pressed that adds to the cart."""
+"""What the reason says of a trial without a choice in which the button was pressed that adds to the cart."""
 
 
 def start_urls(base_url: str, trial: ShopTrial) -> list[str]:
@@ -344,9 +344,12 @@ def to_record(
         places = [place._replace(step=guest.steps.at(guest.looked[place.step])) for place in places]
     else:
         hits = _hit_rows(trial, design, trajectory, session, places)
-    if trajectory.outcome == "agent_limit" and (pressed := _pressed(trajectory, hits)):
+    refused = session.added or (trajectory.looks and trajectory.looks[-1].stop)
+    unseen = trajectory.outcome == "agent_limit" or (trajectory.outcome == "no_choice" and not refused)
+    if unseen and (pressed := _pressed(trajectory, hits)):
         where = f"{IN_VAIN} (choice in the site map {design.site.name})"
-        trajectory.end("agent_limit", f"{trajectory.reason}; add to cart was pressed {pressed} times{where}")
+        reason = f"{trajectory.reason}; add to cart was pressed {pressed} times{where}"
+        trajectory.end(trajectory.outcome, reason)
     return TrialRecord(
         trial=trial_row(
             design.run_id,

@@ -19,7 +19,7 @@ async def redrawn(page: Page, session: Session, site: SiteMap) -> dict[str, str]
     """Return the edited roles that are drawn anew without the edit, with what has to be chosen for that.
 
     `page` shows a product through the proxy. Selects, groups of radios and buttons for variants or currencies
-    are pressed, 12 at most; nothing that sends a form.
+    are pressed: up to four values of each, 12 together, and nothing that sends a form.
     """
     lost: dict[str, str] = {}
     url = page.url
@@ -41,7 +41,7 @@ async def redrawn(page: Page, session: Session, site: SiteMap) -> dict[str, str]
 
 
 async def _shown(page: Page, session: Session, site: SiteMap) -> dict[str, str]:
-    """What the page shows of each edit of a product's page."""
+    """What the page shows of each edit of a product's page, at all places of its role."""
     shown: dict[str, str] = {}
     for receipt in session.receipts:
         if receipt.role.startswith("product.") and (places := site.role(receipt.role)):
@@ -51,10 +51,9 @@ async def _shown(page: Page, session: Session, site: SiteMap) -> dict[str, str]:
                     receipt.after if await found.count() and await found.is_visible() else ""
                 )
             else:
-                target = place_in(page.locator("html"), places[0].css)
-                shown[receipt.role] = (
-                    await value_of(target, places[0].attribute) if await target.count() else ""
-                )
+                found = [(place_in(page.locator("html"), place.css), place.attribute) for place in places]
+                values = [await value_of(*each) for each in found if await each[0].count()]
+                shown[receipt.role] = ", ".join(values)
     return shown
 
 

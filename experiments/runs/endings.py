@@ -30,10 +30,15 @@ def ending_complaints(records: Records, run: str, counts: Mapping[str, int], tot
     Trials that end as `agent_limit` are an agent's own, unless none has ended otherwise, or the button was
     pressed that adds to the cart and no choice was seen.
     """
-    vain, reason = first_ended(records, run, "agent_limit", IN_VAIN)
-    if vain:
-        yield f"{vain:,} of {total:,} trials ended as agent_limit: {reason}; no choice can be seen there"
-    elif counts.get("agent_limit") and counts.keys() <= {"agent_limit", "treatment_failed", "infra_error"}:
+    in_vain = [(each, *first_ended(records, run, each, IN_VAIN)) for each in ("agent_limit", "no_choice")]
+    for outcome, vain, reason in in_vain:
+        if vain:
+            yield f"{vain:,} of {total:,} trials ended as {outcome}: {reason}; no choice can be seen there"
+    if (
+        not in_vain[0][1]
+        and counts.get("agent_limit")
+        and counts.keys() <= {"agent_limit", "treatment_failed", "infra_error"}
+    ):
         yield _line(records, run, "agent_limit", counts["agent_limit"], total)
     for outcome in ("treatment_failed", "infra_error"):
         if broken := counts.get(outcome, 0):

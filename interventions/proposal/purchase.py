@@ -139,6 +139,8 @@ def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None, st
     field = _id_field(sent, data, ids)
     if field is not None:
         rule["field"], named = field
+        if named not in ids and (tail := _tail(named)) in ids:
+            rule["id_pattern"], named = "([^/]+)$", tail
         why += (
             f"; {rule['field']} is {named}, as on the page"
             if named in ids
@@ -230,7 +232,7 @@ def _id_field(sent: Sent, data: Any, ids: set[str]) -> tuple[str, str] | None:
     found = [(name, value) for name, value in found if not _NO_IDS.search(name.rpartition(".")[2])]
     named = [(name, value) for name, value in found if _ID_NAMES.search(name.rpartition(".")[2])]
     known = [item for item in named if item[1] in ids] or [
-        item for item in found if item[1] in ids and len(item[1]) > 1
+        item for item in found if {item[1], _tail(item[1])} & ids and len(item[1]) > 1
     ]
     name, value = next(iter(known or named), ("", ""))
     if not name:
@@ -239,6 +241,11 @@ def _id_field(sent: Sent, data: Any, ids: set[str]) -> tuple[str, str] | None:
     return (
         name.removeprefix("$.") if name.count(".") == 1 and "[" not in name and not graphql else name
     ), value
+
+
+def _tail(value: str) -> str:
+    """The last part of an address such as `gid://shop/ProductVariant/10000`."""
+    return value.rpartition("/")[2]
 
 
 def _ids(purchase: Purchase) -> set[str]:

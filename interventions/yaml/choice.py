@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator
 
-from interventions.yaml.notations import Css, Regex, check_json_path, listed, several
+from interventions.yaml.notations import Css, Pattern, Regex, check_json_path, listed, several
 
 PRODUCT: Final = "${product}"
 """The place of a product's name in what a shop says."""
@@ -35,6 +35,11 @@ class CartRequest(BaseModel, frozen=True, extra="forbid"):
 
     Or a JSONPath (RFC 9535) into the JSON, such as `$.variables.id`. A request without it adds nothing, but
     where an `operation` is named.
+    """
+    id_pattern: Pattern | None = None
+    """A regular expression whose one group is the id, where the field holds more, as `gid://shop/Variant/7`.
+
+    A request whose field does not hold it adds nothing.
     """
     refused_to: Regex | None = None
     """The shop says no where it redirects to such an address ..."""

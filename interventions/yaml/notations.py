@@ -1,5 +1,6 @@
 """The notations of a site map: CSS selectors, JSONPaths, regular expressions, one value for a list."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -33,9 +34,18 @@ def check_regex(pattern: str) -> str:
     return pattern
 
 
+def check_pattern(pattern: str) -> str:
+    """Return the regular expression if it is valid and has one group. Raises ValueError."""
+    groups = re.compile(check_regex(pattern)).groups
+    if groups != 1:
+        raise ValueError(f'"{pattern}" has {groups} groups; put round brackets around the figure only')
+    return pattern
+
+
 Css = Annotated[str, AfterValidator(check_css)]
 JsonPath = Annotated[str, AfterValidator(check_json_path)]
 Regex = Annotated[str, AfterValidator(check_regex)]
+Pattern = Annotated[str, AfterValidator(check_pattern)]
 
 
 def several(value: object) -> object:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_va
 from interventions.errors import UserError
 from interventions.yaml.choice import Choice
 from interventions.yaml.limited import is_slow, name_expression
-from interventions.yaml.notations import Css, JsonPath, check_regex, expanded, listed
+from interventions.yaml.notations import Css, JsonPath, Pattern, expanded, listed
 from interventions.yaml.yaml_source import did_you_mean, dotted, is_there, load_model
 
 PageType = Literal["product", "listing", "home", "cart", "checkout", "other"]
@@ -28,19 +28,12 @@ def _alone(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def _check_pattern(pattern: str) -> str:
-    groups = re.compile(check_regex(pattern)).groups
-    if groups != 1:
-        raise ValueError(f'"{pattern}" has {groups} groups; put round brackets around the figure only')
-    return pattern
-
-
 class Place(BaseModel, frozen=True, extra="forbid"):
     """One place on a page: an element's text, or its `attribute`. In YAML a bare selector will do."""
 
     css: Css
     attribute: str | None = None
-    pattern: Annotated[str, AfterValidator(_check_pattern)] | None = None
+    pattern: Pattern | None = None
     """A regular expression whose one group is the figure, for texts that hold several.
 
     In links and ids it is the address or the id.
@@ -329,11 +322,20 @@ _SLOW: Final = (
     "the regular expression takes too long on some texts, and a page with such a text fails its trial; "
     "leave out repetitions within repetitions, such as (a+)+"
 )
-_EXPRESSIONS: Final = ("pattern", "path", "items", "field", "refused_to", "refused_by", "address")
+_EXPRESSIONS: Final = (
+    "pattern",
+    "id_pattern",
+    "path",
+    "items",
+    "field",
+    "refused_to",
+    "refused_by",
+    "address",
+)
 """The keys whose texts are regular expressions or JSONPaths."""
 
 _LATER: Final[dict[str, Any]] = {
-    **dict.fromkeys(("part", "factor", "page", "operation")),
+    **dict.fromkeys(("part", "factor", "page", "operation", "id_pattern")),
     **{"cart": False, "query": []},
 }
 

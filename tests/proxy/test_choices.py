@@ -157,6 +157,7 @@ def get(path: str, *, dest: str = "document") -> Ask:
 
 MUTATION = "mutation Add($id: ID!) { addItemToOrder(variantId: $id, quantity: 1) { id } }"
 QUERY = "query Cart { activeOrder { lines { addItemToOrderAllowed } } }"
+VARIANT = {"path": "/p", "field": "$[1]", "id_pattern": "/ProductVariant/([0-9]+)"}
 GRAPHQL = {"path": "/graphql", "operation": "addItemToOrder", "field": "$.variables.id"}
 
 
@@ -178,6 +179,9 @@ def asked(query: str, *, name: str | None = None, sku: Any = "17") -> dict[str, 
         # Plain values in a list, as server actions send them; the same path is asked for other things too.
         ({"path": "/p", "field": "$[1]"}, post("/p", content=b'[null, "17"]'), "17"),
         ({"path": "/p", "field": "$[1].id"}, post("/p", content=b'[1, {"id": 17}]'), "17"),
+        (VARIANT, post("/p", content=b'[null, "gid://shop/ProductVariant/10000"]'), "10000"),
+        (VARIANT, post("/p", content=b'[null, "gid://shop/Cart/10000"]'), None),
+        (VARIANT, post("/p", content=b'["opened"]'), None),
         ({"path": "/p", "field": "$[1]"}, post("/p", content=b'["opened"]'), None),
         ({"path": "/p", "field": "$[1]"}, post("/p", content=b'{"1": "17"}'), None),
         (

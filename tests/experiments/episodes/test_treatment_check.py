@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agents.base import Agent, Decision
+from agents.base import Agent, Decision, GaveUp
 from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.shop_episode import ShopTrialRunner, judge
+from experiments.episodes.shop_episode import IN_VAIN, ShopTrialRunner, judge, to_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.records.record import Start
@@ -683,3 +683,30 @@ async def test_what_a_picture_does_not_show_fails_the_trial(
     trajectory, *_ = await carry_out(place, tmp_path, edits=edits, **seen)
     assert trajectory.outcome == "treatment_failed", trajectory.reason
     assert reason in trajectory.reason
+
+
+class Leaver(Buyer):
+    """Gives up once it has pressed the button."""
+
+    async def act(self, observation: Observation) -> Decision:
+        if len(self.seen) > 1:
+            raise GaveUp("done")
+        return await super().act(observation)
+
+
+@pytest.mark.browser
+async def test_who_presses_in_vain_and_gives_up_is_told_so(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.press = "fetch('/cart', {method: 'POST'})"
+    (tmp_path / "own.yaml").write_text(
+        "name: own\nextends: onestopmarket\nchoice: {request: {path: /never}}\n"
+    )
+    how: dict[str, Any] = {"site": str(tmp_path / "own.yaml")}
+    trajectory, session, trial = await carry_out(place, tmp_path, Leaver(), **how)
+    made = design(experiment(tmp_path, place.shop, place.address, **how))
+    record = to_record(trial, made, trajectory, session, start=Start.now(), attempts=1)
+    assert record.trial.outcome == "no_choice"
+    assert record.trial.reason == (
+        f"the agent gave up: done; add to cart was pressed 1 times{IN_VAIN} (choice in the site map own)"
+    )

@@ -53,6 +53,7 @@ def test_a_stored_query_s_hash_is_no_product() -> None:
     ("body", "field"),
     [
         ('[null,"17342","x"]', "$[1]"),
+        ('[null,"gid://shop/ProductVariant/17342"]', "$[1]"),
         ('["a",{"form":[17342]}]', "$[1].form[*]"),
         ('{"what":"17342"}', "what"),
         ('[{"what":"17342"}]', "what"),
