@@ -51,8 +51,8 @@ async def _shown(page: Page, session: Session, site: SiteMap) -> dict[str, str]:
                     receipt.after if await found.count() and await found.is_visible() else ""
                 )
             else:
-                found = [(place_in(page.locator("html"), place.css), place.attribute) for place in places]
-                values = [await value_of(*each) for each in found if await each[0].count()]
+                targets = [(place_in(page.locator("html"), place.css), place.attribute) for place in places]
+                values = [await value_of(*each) for each in targets if await each[0].count()]
                 shown[receipt.role] = ", ".join(values)
     return shown
 

@@ -34,11 +34,7 @@ def ending_complaints(records: Records, run: str, counts: Mapping[str, int], tot
     for outcome, vain, reason in in_vain:
         if vain:
             yield f"{vain:,} of {total:,} trials ended as {outcome}: {reason}; no choice can be seen there"
-    if (
-        not in_vain[0][1]
-        and counts.get("agent_limit")
-        and counts.keys() <= {"agent_limit", "treatment_failed", "infra_error"}
-    ):
+    if not in_vain[0][1] and counts.get("agent_limit") and counts.keys() <= _ADVICE.keys():
         yield _line(records, run, "agent_limit", counts["agent_limit"], total)
     for outcome in ("treatment_failed", "infra_error"):
         if broken := counts.get(outcome, 0):

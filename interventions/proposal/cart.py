@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
-from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
@@ -128,11 +127,7 @@ def _row(scan: Scan, purchase: Purchase, kind: str) -> LexborNode | None:
         if link.tag != "a" or is_aside(link) is not (kind == "mini"):
             continue
         href = link.attributes.get("href") or ""
-        if (
-            not href
-            or _address(scan, href) != _address(scan, purchase.url)
-            or product_key(href, scan.url) != key
-        ):
+        if not href or scan.address(href) != scan.address(purchase.url) or product_key(href, scan.url) != key:
             continue
         held: LexborNode | None = None
         for around in ancestors(link):
@@ -148,16 +143,6 @@ def _row(scan: Scan, purchase: Purchase, kind: str) -> LexborNode | None:
         if held is not None:
             return held
     return None
-
-
-def _address(scan: Scan, href: str) -> str:
-    """What tells the product of an address: its key and, where products are told apart so, its query."""
-    parts = urlsplit(href)
-    return (
-        f"{product_key(href, scan.url)}?{parts.query}"
-        if "=" in parts.query and scan.by_query
-        else product_key(href, scan.url)
-    )
 
 
 def _innermost_price(node: LexborNode, price: Decimal | None) -> bool:
@@ -181,7 +166,7 @@ def _row_link(scan: Scan, row: LexborNode, purchase: Purchase) -> LexborNode | N
     links = [
         a
         for a in select(row, "a[href]")
-        if _address(scan, a.attributes.get("href") or "") == _address(scan, purchase.url)
+        if scan.address(a.attributes.get("href") or "") == scan.address(purchase.url)
     ]
     return next((a for a in links if text(a) == purchase.name), next(iter(links), None))
 

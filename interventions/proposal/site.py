@@ -26,6 +26,7 @@ from interventions.proposal.scan import (
     names_price,
     number,
     telling_query,
+    text,
     words,
 )
 from interventions.proposal.selectors import names
@@ -136,7 +137,8 @@ def propose(
     sources = {product_key(capture.url): parse(capture.html) for capture in raw}
     roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
     data = (*_data(page, other, roles), *fetched_data(answers, _all_shown(page, other, roles)))
-    tests = _product_tests(page, [*filter(None, (other, Scan(home) if home else None))], roles)
+    first = Scan(home) if home is not None and not _shows_title(home, roles) else None
+    tests = _product_tests(page, [*filter(None, (other, first))], roles)
     pages = {"product": tests[0]} if tests else {}
     pages |= _listing_test(page, other, roles)
     query = next(filter(None, map(_query, filter(None, (other, page)))), ())
@@ -255,6 +257,12 @@ def _shown(scan: Scan, page: Scan, roles: dict[str, FoundRole]) -> dict[str, tup
                         value,
                     )
     return shown
+
+
+def _shows_title(page: Capture, roles: Sequence[FoundRole]) -> bool:
+    """Whether another address shows the same product, as where a server answers all of them alike."""
+    title = next((role for role in roles if role.role == "product.title"), None)
+    return title is not None and title.text in map(text, select(parse(page.html), title.places[0].css))
 
 
 def _product_tests(page: Scan, others: Sequence[Scan], roles: Sequence[FoundRole]) -> tuple[str, ...]:

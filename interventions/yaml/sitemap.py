@@ -323,15 +323,8 @@ _SLOW: Final = (
     "leave out repetitions within repetitions, such as (a+)+"
 )
 _EXPRESSIONS: Final = (
-    "pattern",
-    "id_pattern",
-    "path",
-    "items",
-    "field",
-    "refused_to",
-    "refused_by",
-    "address",
-)
+    "pattern", "id_pattern", "path", "items", "field", "refused_to", "refused_by", "address",
+)  # fmt: skip
 """The keys whose texts are regular expressions or JSONPaths."""
 
 _LATER: Final[dict[str, Any]] = {

@@ -113,8 +113,8 @@ CONTROLS = {
         "EUR",
     ),
     "a third value": (
-        "<select name=size onchange='this.value > 20 && show(this.value)'><option value=20.00>S<option value=19>M"
-        "<option value=28.00>Large</select>",
+        "<select name=size onchange='this.value > 20 && show(this.value)'><option value=20.00>S"
+        "<option value=19>M<option value=28.00>Large</select>",
         "Large",
     ),
     "another place": (

@@ -323,3 +323,13 @@ def test_a_line_of_the_cart_is_found_for_any_number_of_lines(lines: int) -> None
     assert css is not None and "+" not in css
     several = cart.format("".join(line.format(name) for name in ("lamp", "oil", "tin")[:lines]))
     assert len(LexborHTMLParser(several).css(css)) == lines
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_first_page_that_shows_the_same_product_is_no_other_page(alike: bool) -> None:
+    """Servers of pages that scripts draw often answer every address alike."""
+    page = "<main class=product-page><h1>{}</h1><b class=price>$5.00</b><button>Add to cart</button></main>"
+    here = Capture(f"{HOST}/lamp", page.format("Lamp"))
+    found = propose("test", here, None, home=Capture(f"{HOST}/", page.format("Lamp" if alike else "Shop")))
+    assert found.listing_url is None
+    assert ("product" in found.pages) == alike
