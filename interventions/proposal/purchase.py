@@ -139,7 +139,9 @@ def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None, st
     field = _id_field(sent, data, ids)
     if field is not None:
         rule["field"], named = field
-        if named not in ids and (tail := _tail(named)) in ids:
+        # A field that is called an id may be one as a whole, also in data.
+        is_id = named in ids or _ID_NAMES.search(rule["field"].rpartition(".")[2])
+        if not is_id and (tail := _tail(named)) in ids:
             rule["id_pattern"], named = "([^/]+)$", tail
         why += (
             f"; {rule['field']} is {named}, as on the page"
@@ -232,9 +234,10 @@ def _id_field(sent: Sent, data: Any, ids: set[str]) -> tuple[str, str] | None:
     found = [(name, value) for name, value in found if not _NO_IDS.search(name.rpartition(".")[2])]
     named = [(name, value) for name, value in found if _ID_NAMES.search(name.rpartition(".")[2])]
     known = [item for item in named if item[1] in ids] or [
-        item for item in found if {item[1], _tail(item[1])} & ids and len(item[1]) > 1
+        item for item in found if item[1] in ids and len(item[1]) > 1
     ]
-    name, value = next(iter(known or named), ("", ""))
+    longer = [item for item in found if _tail(item[1]) in ids]
+    name, value = next(iter(known or named or longer), ("", ""))
     if not name:
         return None
     graphql = _is_graphql(data)
