@@ -29,11 +29,12 @@ def sensitivity_section(found: ChoiceAnalysis) -> Section:
                 partial(figures.sensitivity_figure, found.curves),
             )
         )
-    if (found.curves["advantage"] == "price").any():
+    if figures.known(found.curves):
         drawn.append(
             NamedFigure(
                 "price_response",
-                "Probability of being chosen by price advantage: fourth-order polynomial with its 95 % band.",
+                "Probability of being chosen by price advantage: fourth-order polynomial with its 95 % band,"
+                " where the choice sets are not too few for one.",
                 partial(figures.price_figure, found.curves),
             )
         )

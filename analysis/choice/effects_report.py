@@ -25,7 +25,8 @@ DRAWN = (
 
 def effects_section(found: ChoiceAnalysis) -> Section:
     """Return the section on the effects on choice."""
-    human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in HUMAN_EFFECTS.items())
+    values = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in HUMAN_EFFECTS.items())
+    human = f" Human shoppers: {values} points ({CHEREP})." if found.people else ""
     text = (
         "What moves each agent? An effect of +10 means: of two options in the same set that are alike in the"
         " other three features, the one with the feature is chosen 10 percentage points more often than the"
@@ -50,9 +51,8 @@ def effects_section(found: ChoiceAnalysis) -> Section:
         (
             NamedFigure(
                 "effects",
-                "Effects by feature and agent, with 95 % intervals; a hollow mark has none."
-                f" Human shoppers: {human} points ({CHEREP}).",
-                partial(figures.effects_figure, found.effects),
+                "Effects by feature and agent, with 95 % intervals; a hollow mark has none." + human,
+                partial(figures.effects_figure, found.effects, found.people),
             ),
         ),
     )

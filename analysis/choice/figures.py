@@ -48,10 +48,11 @@ PANELS_ABREAST = 3
 SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
 
 
-def effects_figure(effects: pd.DataFrame) -> Figure:
-    """Draw effects by term and agent with 95 % intervals, beside those on human shoppers.
+def effects_figure(effects: pd.DataFrame, people: bool = False) -> Figure:
+    """Draw effects by term and agent with 95 % intervals; people: beside those on human shoppers.
 
-    effects: the frame of `choice_effects`. A hollow mark has no interval; an undefined effect is named so.
+    effects: the frame of `choice_effects`. A hollow mark has no interval for new sets and texts; an undefined
+    effect is named so.
     """
     terms = list(effects["term"].unique())
     with in_style():
@@ -67,18 +68,19 @@ def effects_figure(effects: pd.DataFrame) -> Figure:
             heights = [top + y for y in range(1, len(rows) + 1)]
             ticks += zip(heights, (shorten(str(agent)) for agent in rows["group"]), strict=True)
             intervals(axes, heights, rows)
-            if term in HUMAN_EFFECTS:
+            if people and term in HUMAN_EFFECTS:
                 ends = [top + 0.6, top + len(rows) + 0.4]
                 axes.plot([HUMAN_EFFECTS[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
             top += len(rows) + 1.4
         if effects["conf_low"].notna().any():
             axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
-        axes.plot([], [], "|", color=ORANGE, markersize=12, markeredgewidth=2, label="human shoppers")
+        if people:
+            axes.plot([], [], "|", color=ORANGE, markersize=12, markeredgewidth=2, label="human shoppers")
+            note(figure, f"Human shoppers: {CHEREP}")
         finish(axes, ticks)
         for at in headings:
             axes.get_yticklabels()[at].set_fontweight("bold")
         axes.set_xlabel(f"Effect on the probability of being chosen ({POINTS})")
-        note(figure, f"Human shoppers: {CHEREP}")
         axes.xaxis.set_major_formatter(lambda value, _: _signed(round(value, 6)))
         legend(figure, axes)
     return figure
@@ -212,18 +214,21 @@ def sensitivity_figure(curves: pd.DataFrame) -> Figure:
 
 
 def price_figure(curves: pd.DataFrame) -> Figure:
-    """Draw the fourth-order price response of each agent, with its band and the observed shares."""
+    """Draw the observed shares of each agent, and its fourth-order price response where that has a band.
+
+    Where it has none, its choice sets are too few for a curve of this order.
+    """
     own = curves[curves["advantage"] == "price"]
     groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
     with in_style():
         figure, axes = _panels([agent for agent, _ in groups], 2.3)
         for axis, (_, rows) in zip(axes, groups, strict=True):
             curve, seen = rows[rows["model"] == "quartic"], rows[rows["model"] == "observed"]
-            band: Any = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "95 % interval"}
-            axis.fill_between(curve["value"], curve["conf_low"], curve["conf_high"], **band)
-            axis.plot(
-                curve["value"], curve["estimate"], color=BLUE, linewidth=2, label="fourth-order polynomial"
-            )
+            if known(curve):
+                band: Any = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "95 % interval"}
+                axis.fill_between(curve["value"], curve["conf_low"], curve["conf_high"], **band)
+                line: Any = {"color": BLUE, "linewidth": 2, "label": "fourth-order polynomial"}
+                axis.plot(curve["value"], curve["estimate"], **line)
             axis.plot(
                 seen["value"], seen["estimate"], "o", color=INK, markersize=4, label="observed, by tenths"
             )
@@ -231,8 +236,14 @@ def price_figure(curves: pd.DataFrame) -> Figure:
             axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
         figure.supxlabel(SIDES["price"], fontsize=letters(10))
         figure.supylabel("Chosen (%)", fontsize=letters(10))
-        legend(figure, axes[0])
+        legend(figure, *axes)
     return figure
+
+
+def known(curve: pd.DataFrame) -> bool:
+    """Return whether the rows of a fourth-order price response have a band; at 0 all have one."""
+    own = curve[(curve["model"] == "quartic") & (curve["value"] != 0)]
+    return bool(own["conf_low"].notna().any())
 
 
 def logit_figure(both: pd.DataFrame) -> Figure:
@@ -282,5 +293,5 @@ def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
     across = min(len(titles), PANELS_ABREAST)
     figure, grid = panels(len(titles), across, height, sharex=True, sharey=True)
     for axis, title in zip(grid, titles, strict=False):
-        axis.set_title(shorten(title, 70 // across), fontsize=letters(10), weight="bold", loc="left")
+        axis.set_title(title, fontsize=letters(10), weight="bold", loc="left")
     return figure, grid

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from analysis.tables.frame import LABELS
+from analysis.tables.frame import LABELS, without_code
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
 NEW_SETS, NEW_TEXTS = ", for sets like these", ", for sets and texts like these"
@@ -25,4 +25,6 @@ def with_lead(frame: pd.DataFrame, name: str = "term") -> pd.DataFrame:
 
 def named_by(*names: str) -> Callable[[pd.Series], str]:
     """Return what names a row: the labels of what is in these columns."""
-    return lambda row: " · ".join(LABELS.get(row[name], str(row[name])) or "(none)" for name in names)
+    return lambda row: " · ".join(
+        LABELS.get(row[name], without_code(str(row[name]))) or "(none)" for name in names
+    )

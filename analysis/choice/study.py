@@ -65,6 +65,8 @@ class ChoiceAnalysis:
     sequence_path: pd.DataFrame | None = None
     modalities: pd.DataFrame | None = None
     modality_differences: pd.DataFrame | None = None
+    people: bool = False
+    """Whether people were asked about these products; no part of the estimates."""
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
@@ -75,6 +77,7 @@ class ChoiceAnalysis:
             "modality_differences",
         )  # analyses of before do not have these keys
         kept = {name: each for name, each in vars(self).items() if each is not None or name not in later}
+        kept.pop("people")
         return to_json(kept)
 
 
@@ -85,20 +88,22 @@ def analyze_choice(
     sequence: pd.DataFrame | None = None,
     *,
     margin: float | None = None,
+    people: bool = False,
 ) -> ChoiceAnalysis:
     """Analyse a tidy table, with its receipts (see `treatment_check`) where the run kept them.
 
     factors: what decided the choices, to a judge (see `deciding_factors`), where the run was judged.
     sequence: the trials in the order of the design (see `analysis.choice.stopping.sequences`), where a rule
     could stop the run: then p values and intervals for a fixed number of trials are left out. margin: in
-    percentage points, for the equivalence tests of the exact effects (see `exact_tests`).
+    percentage points, for the equivalence tests of the exact effects (see `exact_tests`). people: whether
+    people were asked about these products, so that their effects are drawn beside.
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
     """
     # The products are of tall, narrow matrices: more threads wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
-        found = _analyze(check_table(table), receipts, factors, margin)
+        found = replace(_analyze(check_table(table), receipts, factors, margin), people=people)
         return found if sequence is None else _stopped(found, sequence)
 
 

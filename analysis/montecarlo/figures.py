@@ -56,15 +56,15 @@ def csvr(shares: pd.DataFrame) -> Figure:
     return estimates(rows, "Share of responses within the market range", limits=(-0.02, 1.02))
 
 
-def mapd(deviations: pd.DataFrame, cells: pd.DataFrame) -> Figure:
+def mapd(deviations: pd.DataFrame, cells: pd.DataFrame, money: str = "") -> Figure:
     """Draw the mean absolute price deviation by agent, over the means of its prompts.
 
-    The axis is logarithmic where needed.
+    The axis is logarithmic where needed. money: what follows its name, such as ` (EUR)`.
     """
     by_agent = [cells.loc[cells["group"] == agent, "mean_apd"] for agent in deviations["group"]]
     figure = estimates(
         deviations,
-        "Absolute deviation from the list price (USD)",
+        f"Absolute deviation from the list price{money}",
         points=by_agent,
         points_label="mean of a prompt",
     )
@@ -75,7 +75,7 @@ def mapd(deviations: pd.DataFrame, cells: pd.DataFrame) -> Figure:
     return figure
 
 
-def wtp(cells: pd.DataFrame) -> Figure:
+def wtp(cells: pd.DataFrame, money: str = "") -> Figure:
     """Draw the mean willingness to pay by condition, a panel per product. cells: the frame of `prompts`."""
     items = sorted(cells["item"].unique())
     agents = sorted(cells["group"].unique())
@@ -102,7 +102,7 @@ def wtp(cells: pd.DataFrame) -> Figure:
             axes.tick_params(axis="y", length=0)
             axes.set_ylim(len(agents) - 0.5, -0.5)
             axes.set_title(shorten(str(item), 40), fontsize=letters(10), loc="left", weight="bold")
-        figure.supxlabel("Mean willingness to pay (USD), 95 % intervals", fontsize=letters(10))
+        figure.supxlabel(f"Mean willingness to pay{money}, 95 % intervals", fontsize=letters(10))
         legend(figure, *grid)
     return figure
 
@@ -157,7 +157,7 @@ def power(frame: pd.DataFrame) -> Figure:
     return figure
 
 
-def generations(deviations: pd.DataFrame, versions: Mapping[str, str]) -> Figure:
+def generations(deviations: pd.DataFrame, versions: Mapping[str, str], money: str = "") -> Figure:
     """Draw the mean absolute price deviation by generation, oldest first.
 
     deviations: the frame of `price_deviation`.
@@ -176,5 +176,5 @@ def generations(deviations: pd.DataFrame, versions: Mapping[str, str]) -> Figure
             axes.plot(estimate, y, "o", color=color)
             ticks.append((y, f"{shorten(agent, 24)}  ({shorten(versions[agent], 10)})"))
         finish(axes, ticks or [(0, "")])
-        axes.set_xlabel("Absolute deviation from the list price (USD); generation in brackets")
+        axes.set_xlabel(f"Absolute deviation from the list price{money}; generation in brackets")
     return figure

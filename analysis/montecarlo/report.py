@@ -55,7 +55,8 @@ def _answer(found: MonteCarloAnalysis, agent: str, rows: pd.DataFrame) -> Iterat
         mean, low, high = (number_text(row[name], TWO) for name in ("estimate", "conf_low", "conf_high"))
         how = f"95 %{', by block' * bool(blocked[first].any())}"
         interval = f" ({how}: {low} to {high})" if low else ""
-        yield f"pays {mean} USD on average without an anchor{interval}"
+        paid = f"{mean} {found.currency}".strip()
+        yield f"pays {paid} on average without an anchor{interval}"
     moved = rows[~first]
     yield from clauses(moved, ANCHORS, sample_text(moved, "answer"))
     if names := [ANCHORS.names.get(term, str(term)) for term in moved.loc[blocked, "term"]]:
@@ -87,7 +88,8 @@ def _problems(found: MonteCarloAnalysis) -> Iterator[str]:
 def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
     """The measures first, then the hypotheses, then the number of responses."""
     cells = found.prompts
-    dated = [partial(figures.generations, found.mapd, found.generations)] if found.generations else []
+    money = f" ({found.currency})" if found.currency else ""
+    dated = [partial(figures.generations, found.mapd, found.generations, money)] if found.generations else []
     return (
         Section(
             "Willingness to pay",
@@ -100,17 +102,17 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             (
                 NamedTable(
                     "coefficients",
-                    "Mean answer without an anchor (Intercept), and how far each anchor moves it (USD)",
+                    f"Mean answer without an anchor (Intercept), and how far each anchor moves it{money}",
                     found.coefficients,
                     TWO,
                 ),
-                *named_tables(prompts=("Willingness to pay by agent, product and condition (USD)", cells)),
+                *named_tables(prompts=(f"Willingness to pay by agent, product and condition{money}", cells)),
             ),
             (
                 NamedFigure(
                     "wtp",
                     "Willingness to pay by condition; the dashed line is the list price",
-                    partial(figures.wtp, cells),
+                    partial(figures.wtp, cells, money),
                 ),
             ),
         ),
@@ -166,7 +168,9 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             ),
             (
                 NamedFigure(
-                    "mapd", "Absolute price deviation by agent", partial(figures.mapd, found.mapd, cells)
+                    "mapd",
+                    "Absolute price deviation by agent",
+                    partial(figures.mapd, found.mapd, cells, money),
                 ),
             ),
         ),

@@ -67,10 +67,12 @@ class MonteCarloAnalysis:
     power: pd.DataFrame
     generations: dict[str, str]
     notes: tuple[str, ...]
+    currency: str = ""
+    """Of the answers, for their labels; empty where it is not known."""
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        return to_json(vars(self))
+        return to_json({name: each for name, each in vars(self).items() if name != "currency"})
 
 
 def analyze_montecarlo(
@@ -120,6 +122,7 @@ def analyze_montecarlo(
         power=power_frame(max(combinations, 2), int(given.min()) if len(given) == combinations else 0),
         generations=named,
         notes=(*_notes(checked, named), *alike_notes(alike)),
+        currency=" and ".join(sorted(set(checked["currency"]) - {""})),
     )
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.reporting.plots import save_figure
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import INTERVALS, P_VALUES, heading, label
+from analysis.tables.frame import INTERVALS, P_VALUES, heading, label, without_code
 
 FOLDED = 12
 """The most rows of a table that is shown at once; a longer table opens with a click."""
@@ -125,7 +125,7 @@ def cell(value: object, column: str = "", decimals: int | None = None) -> str:
     if value is None or (not isinstance(value, str) and pd.isna(value)):  # type: ignore[call-overload]
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return label(value) if column == "term" else str(value)
+        return label(value) if column == "term" else without_code(str(value))
     if math.isinf(value):
         return ""
     if column in P_VALUES:

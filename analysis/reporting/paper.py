@@ -10,7 +10,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.reporting.plots import STYLE, Medium, drawn_for, in_style
+from analysis.reporting.plots import STYLE, Medium, drawn_for, fit_titles, in_style
 
 SCREEN_POINTS: Final = STYLE["font.size"]
 """The size of letters in points for which figures are made."""
@@ -57,6 +57,7 @@ def _laid_out(figure: Figure) -> str:
     """Break long lines and legends, and fix the places of all parts. Returns what has no room."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
+        fit_titles(figure)
         _broken(figure)
         told.clear()
         figure.draw_without_rendering()

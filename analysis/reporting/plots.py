@@ -17,12 +17,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 BLUE, ORANGE, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#767676"
 GREEN, ORANGE_LIGHT, SKY, PINK = "#009E73", "#E69F00", "#56B4E9", "#CC79A7"
 CYCLE = (BLUE, ORANGE_LIGHT, GREEN, PINK, SKY, INK)
 """The colours of lines and marks of several kinds (Okabe and Ito 2008)."""
 LEAST_ROWS_OF_A_SCALE = 4
+SCORE_INTERVAL = "score interval, of these sets and texts only"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 WIDTH = 7.2
@@ -42,12 +44,17 @@ def to_svg(figure: Figure) -> str:
     """Return the figure as an SVG document."""
     buffer = io.StringIO()
     with in_style():
-        if engine := figure.get_layout_engine():
-            # Once, here: each file would draw the figure a second time to find its layout.
-            engine.execute(figure)
-            figure.set_layout_engine(None)
+        _lay_out(figure)
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
+
+
+def _lay_out(figure: Figure) -> None:
+    """Find the layout, once: each file would draw the figure a second time for it."""
+    if engine := figure.get_layout_engine():
+        fit_titles(figure)
+        engine.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
@@ -56,6 +63,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     if path.suffix == ".svg":
         path.write_text(to_svg(figure), encoding="utf-8")
     else:
+        with in_style():
+            _lay_out(figure)
         # Packed a little less: the usual effort takes a quarter of the time that drawing takes.
         figure.savefig(path, dpi=200, pil_kwargs={"compress_level": 3})
 
@@ -122,7 +131,7 @@ def intervals(
 ) -> None:
     """Draw estimates with their intervals, each at its height. A hollow mark has no interval.
 
-    rows: estimate, conf_low, conf_high.
+    rows: estimate, conf_low, conf_high; exact_low, exact_high: a score interval for where there is no other.
     """
     heights = np.asarray(y, float)
     estimate, low, high = (rows[name].to_numpy(float) for name in ("estimate", "conf_low", "conf_high"))
@@ -136,6 +145,11 @@ def intervals(
             "label": "estimate without interval",
         }
         axes.plot(estimate[hollow], heights[hollow], "o", color=color, markersize=size, zorder=3, **white)
+        scored = hollow & rows["exact_low"].notna().to_numpy() if "exact_low" in rows else hollow[:0]
+        if scored.any():
+            ends = rows.loc[scored, ["exact_low", "exact_high"]].to_numpy(float).T
+            thin: Any = {"color": color, "linewidth": 1, "linestyle": ":", "label": SCORE_INTERVAL}
+            axes.hlines(heights[scored], *ends, zorder=2, **thin)
     if (full := known & bounded).any():
         line: Any = {"color": color, "linewidth": 2, "capstyle": "round", "zorder": 2}
         axes.hlines(heights[full], low[full], high[full], **line)
@@ -177,8 +191,30 @@ def note(figure: Figure, text: str) -> None:
 
 
 def shorten(text: str, length: int = 32) -> str:
-    """Return the beginning of a text that is too long for a label."""
-    return text if len(text) <= length else text[: length - 1] + "…"
+    """Return a text without its middle where it is too long for a label: names may differ at both ends."""
+    if len(text) <= length:
+        return text
+    end = (length - 1) // 2
+    return f"{text[: length - 1 - end]}…{text[len(text) - end :]}"
+
+
+def fit_titles(figure: Figure) -> None:
+    """Shorten the titles of panels that are wider than their panel, before the figure has its layout."""
+    panels = [(axes, {axes.get_title(loc="left"), axes.get_title()} - {""}) for axes in figure.axes]
+    titles = [
+        (axes, each)
+        for axes, names in panels
+        for each in axes.get_children()
+        if isinstance(each, Text) and each.get_text() in names
+    ]
+    for _, title in titles:
+        title.set_in_layout(False)  # a wide one would make its panel narrow
+    if titles and (engine := figure.get_layout_engine()):
+        engine.execute(figure)
+    for axes, title in titles:
+        share = axes.bbox.width / title.get_window_extent().width
+        title.set_text(shorten(title.get_text(), max(5, int(share * len(title.get_text())))))
+        title.set_in_layout(True)
 
 
 def heatmap(

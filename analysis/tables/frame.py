@@ -1,5 +1,6 @@
 """The shape of every result: a tidy frame with the estimators' columns, and labels of its terms."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -99,6 +100,11 @@ def label(term: object) -> str:
         return f"{text.removeprefix('chain_')} (chain)"
     name, bracket, level = text.removesuffix("]").partition("[")
     return f"{name} = {level}" if bracket and text.endswith("]") else text
+
+
+def without_code(text: str) -> str:
+    """Return a text as people read it: `the best [category]` for `the best ${category}`."""
+    return re.sub(r"\$\{\s*(\w[^}:]*)(:[^}]*)?\}", r"[\1]", text)
 
 
 def heading(column: str) -> str:

@@ -26,6 +26,7 @@ RESPONSE_COLUMNS = (
     Column("reference", "number", "the list price", low=0),
     Column("low", "number", "the lowest market price", low=0),
     Column("high", "number", "the highest market price", low=0),
+    Column("currency", "text", "the currency of answers in money, such as EUR; empty where it is not known"),
     Column("anchor", "number", "the number shown before the question"),
     Column("scenario", "text", "the variant of the question; base when empty"),
     Column("temperature", "number", "sampling temperature", low=0),

@@ -61,17 +61,15 @@ def status(
     if watch:
         with Live(console=console, auto_refresh=False, transient=True) as live:
             while found[0].state in ("running", "paused"):
-                live.update(_one(found[0]), refresh=console.is_terminal)
+                live.update(_one(found[0], console), refresh=console.is_terminal)
                 time.sleep(LOOK_EVERY)
                 found = run_statuses(records, only)
-    console.print(_one(found[0]))
+    console.print(_one(found[0], console))
 
 
 def _all(found: "list[RunStatus]", console: "Console") -> "RenderableType":
     """A table, or lines where it would be wider than the terminal, so that no id is broken."""
     from rich.markup import escape
-    from rich.measure import Measurement
-    from rich.text import Text
 
     from experiments.console.terminal import new_table
 
@@ -88,11 +86,18 @@ def _all(found: "list[RunStatus]", console: "Console") -> "RenderableType":
         flow = f", {pace} per minute, {left} left" if pace else ""
         trials = f"{_trials(one)} trials, {others:,} not a choice{flow}, {_cost(one)} USD"
         lines.append(f"{one.run}\n  {one.state}, started {began}\n  {trials}")
+    return _fitting(table, lines, console)
+
+
+def _fitting(table: "RenderableType", lines: list[str], console: "Console") -> "RenderableType":
+    from rich.measure import Measurement
+    from rich.text import Text
+
     fits = Measurement.get(console, console.options.update(width=1_000), table).maximum <= console.width
     return table if fits else Text("\n".join(lines))
 
 
-def _one(one: "RunStatus") -> "RenderableType":
+def _one(one: "RunStatus", console: "Console") -> "RenderableType":
     from rich.console import Group
     from rich.markup import escape
     from rich.text import Text
@@ -132,9 +137,12 @@ def _one(one: "RunStatus") -> "RenderableType":
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for cell in one.cells:
         counts.setdefault((cell["agent"], cell["condition"]), {})[cell["outcome"]] = cell["trials"]
+    narrow = []
     for key, cell in counts.items():
         table.add_row(*map(escape, key), *(f"{cell.get(name, 0):,}" for name in outcomes))
-    return Group(Text("\n".join(lines)), *([table] if counts else []))
+        ended = ", ".join(f"{cell[name]:,} {name.replace('_', ' ')}" for name in outcomes if name in cell)
+        narrow.append(f"{key[0]}\n  {key[1] or 'all trials'}: {ended}")
+    return Group(Text("\n".join(lines)), *([_fitting(table, narrow, console)] if counts else []))
 
 
 def _trials(one: "RunStatus") -> str:

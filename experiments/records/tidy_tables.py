@@ -30,6 +30,7 @@ from experiments.records.tables import (
 )
 from experiments.records.whole_file import whole_file
 from interventions.errors import UserError
+from interventions.html.currencies import signs
 
 _TRIAL_COLUMNS: Final = (
     "run", "trial", "agent", "set", "outcome", "nudge", "nudge_text", "family", "direction", "condition",
@@ -37,9 +38,10 @@ _TRIAL_COLUMNS: Final = (
     "seconds",
 )  # fmt: skip
 
-_MONEY: Final = re.compile(r"([A-Z]{0,3}[$€£]|\b[A-Z]{3}\b)\s?\d|\d\s?([$€£]|\b[A-Z]{3}\b)")
-_CODES: Final = {"$": "USD", "€": "EUR", "£": "GBP"}
-"""What stands beside an amount of money, and the codes of signs."""
+_MONEY: Final = re.compile(
+    r"([A-Z]{0,3}[$€£¥₩₹₽₺₴₫฿₪₱]|\b[A-Z]{3}\b)\s?\d|\d\s?([$€£¥₩₹₽₺₴₫฿₪₱]|\b[A-Z]{3}\b|zł|Kč|kr)"
+)
+"""What stands beside an amount of money."""
 
 _PACKED: Final = 10_000
 """The number of rows that are packed at a time."""
@@ -102,14 +104,17 @@ def _randomised(records: Records, run: str) -> str:
 
 
 def _currency(records: Records, run: str) -> str:
-    """The currency of the prices on a run's choice cards; empty where there are none."""
+    """The currency of the prices on a run's choice cards, or of what is asked for; empty: of none."""
     inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
     with records.reading() as connection:
-        card = next(iter((connection.scalar(inputs) or {}).get("cards") or [{}]))
-    shown = next(iter(card.get("alternatives") or [{}])) if isinstance(card, dict) else {}
+        made_of = (connection.scalar(inputs) or {}).get("cards") or []
+    cards = [card for part in made_of for card in (part if isinstance(part, list) else [part])]
+    told = [card for card in cards if "alternatives" in card]
+    shown: dict[str, Any] = next((card["alternatives"][0] for card in told if card["alternatives"]), {})
     found = next((found for _, text in shown.get("facts", []) if (found := _MONEY.search(text))), None)
-    sign = next(filter(None, found.groups()), "") if found else ""
-    return _CODES.get(sign, sign)
+    units = [card["answer"].get("unit", "") for card in told]
+    sign = next(filter(None, found.groups() if found else units), "")
+    return "" if sign == "%" else signs("en").get(sign) or sign
 
 
 def _placebos(records: Records, run: str) -> list[str]:
@@ -160,7 +165,7 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
         .order_by(trials.c.trial)
     )
     frame = _read(records, query)
-    return frame.assign(reading=_readings(records, run, frame))
+    return frame.assign(reading=_readings(records, run, frame), currency=_currency(records, run))
 
 
 def _readings(records: Records, run: str, frame: pd.DataFrame) -> "pd.Series[str]":

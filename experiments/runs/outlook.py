@@ -143,7 +143,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
         limited = Rates.of(service, model).least(needed)
     slowest = max(in_turn, limited, count * core_seconds / cores)
     limits = ", by the limits per minute" if slowest == limited else ""
-    pace = f" and {each:.2g} s, {answer}; {total_slots} trials at the same time{limits}"
+    pace = f" and {_two_digits(each)} s, {answer}; {total_slots} trials at the same time{limits}"
     if workers.in_batches:
         pace = f", {answer}; in batches, at half the price, each within a day"
     return Forecast(
@@ -189,7 +189,12 @@ def _least(effect: dict[str, Any]) -> str:
     """A smallest effect in words."""
     if effect["value"] is None:
         return f"none ({effect['about']})"
-    return f"{effect['value']:.2g} {effect['unit']} ({effect['about']})"
+    return f"{_two_digits(effect['value'])} {effect['unit']} ({effect['about']})"
+
+
+def _two_digits(value: float) -> str:
+    """Two digits that count, never as 1e+02."""
+    return f"{value:.2g}" if abs(value) < 99.5 else f"{value:,.0f}"
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
@@ -206,7 +211,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"  {feature}: {', '.join(_least(each) for each in own)}"
         yield from (f"  {note}" for note in effects["notes"])
     elif effect := found["smallest_effect"]:
-        size = "none" if effect["value"] is None else f"{effect['value']:.2g} {effect['unit']}"
+        size = "none" if effect["value"] is None else f"{_two_digits(effect['value'])} {effect['unit']}"
         value = f"{size}, of {effect['of']}"
         yield f"smallest effect that an agent's trials can show (power 80 %, level 5 %): {value}"
     example = found["example"]

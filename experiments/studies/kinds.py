@@ -90,8 +90,8 @@ class Study:
     """The sentences of a methods section about the analysis."""
     sources: tuple[str, ...] = ()
     """The sources of what `estimators` names, as keys of `analysis.reporting.literature`."""
-    from_design: tuple[str, ...] = ()
-    """The keys of an experiment that are options of `analyze` too: it has to draw as the design did."""
+    of_design: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _: {}
+    """Makes options of `analyze` from an experiment: it has to draw as the design did."""
     effects: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     """The table and row of each effect that a hypothesis can name."""
     between: Literal["", "products", "hotels"] = ""
@@ -110,6 +110,12 @@ def _beside_choices(records: Records, run: str, agents: Sequence[str]) -> Tables
     return receipts_table(records, run, agents), factors_table(records, run), sequence
 
 
+def _sells_what_people_saw(experiment: Mapping[str, Any]) -> bool:
+    """Whether the products are those of the market that human shoppers were asked about."""
+    options = experiment.get("options") or {}
+    return experiment.get("site") == "onestopmarket" and not options.get("catalogue")
+
+
 STUDIES: Final[dict[str, Study]] = {
     "choice": Study(
         title="What moved the choices",
@@ -118,6 +124,7 @@ STUDIES: Final[dict[str, Study]] = {
         read=read_table,
         table=tidy_table,
         more=_beside_choices,
+        of_design=lambda experiment: {"people": _sells_what_people_saw(experiment)},
         tables=("choices", "receipts-by-edit", "factors", "sequence"),
         row="an option shown in a trial",
         estimators="Effects on choice are percentage points of a linear probability model with trial fixed "
@@ -188,7 +195,7 @@ STUDIES: Final[dict[str, Study]] = {
         columns=(*COLUMNS, *SCORE_COLUMNS),
         estimators="Anchoring is measured in the log-probabilities of answers: expected answers by anchor, "
         "with paired tests.",
-        from_design=("seed", "permutations"),
+        of_design=lambda experiment: {name: experiment[name] for name in ("seed", "permutations")},
     ),
 }
 """The one table of the kinds of study, by the word that follows `souk analyze`."""
@@ -274,8 +281,7 @@ def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str
 
 def of_design(found: Row) -> dict[str, Any]:
     """Return what an analysis has to do as the design did: draw the same orders of fields."""
-    experiment = found["facts"]["experiment"]
-    return {name: experiment[name] for name in study_of(kind_of(found)).from_design if name in experiment}
+    return study_of(kind_of(found)).of_design(found["facts"]["experiment"])
 
 
 def read_tables(

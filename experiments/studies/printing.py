@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from rich.text import Text
 
 from analysis.reporting.answer import number_text
 from analysis.reporting.sections import NamedTable, Report, Section
-from analysis.tables.frame import COUNTS, INTERVALS, counted, heading, label
+from analysis.tables.frame import COUNTS, INTERVALS, counted, heading, label, without_code
 from experiments.console.terminal import new_table
 from experiments.records.tidy_tables import write_table
 
@@ -53,8 +54,10 @@ COLUMN_GAP: Final = 3
 
 FIRST_SCREEN: Final = 34
 """Lines of what is printed first: with those of the command itself they fit a terminal of 40."""
+MOST_SENTENCES: Final = 8
+"""The most sentences of the answer; each agent's own is worth more than a row of a table."""
 SHORTER: Final = ((8, 30, 8), (8, 16, 4), (6, 12, 3), (4, 8, 2), (3, 5, 1), (2, 3, 1), (1, 1, 0))
-"""So many sentences and problems, rows and notes of the main table are tried until they fit."""
+"""So many problems, rows and notes of the main table are tried until they fit."""
 
 
 def run_facts(found: dict[str, Any]) -> dict[str, Any]:
@@ -78,27 +81,41 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
 
 def print_report(console: Console, report: Report, folder: Path | None) -> None:
     """Print the answer, the main table and what went wrong: as much of them as fits a screen."""
-    for sentences, rows, notes in SHORTER:
-        screen = Group(*_screen(report, folder, sentences, rows, notes, console.width))
+    for problems, rows, notes in SHORTER:
+        screen = Group(*_screen(report, folder, problems, rows, notes, console.width))
         if len(console.render_lines(screen, pad=False)) <= FIRST_SCREEN:
             break
     console.print(screen)
 
 
 def _screen(
-    report: Report, folder: Path | None, sentences: int, rows: int, notes: int, width: int
+    report: Report, folder: Path | None, problems: int, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
-    yield from _texts(report.answer, sentences, "sentence", "bold")
-    main = report.sections[0].tables[:1]
-    for named in main:
-        table, footnotes = frame_table(named, folder, rows, notes, width)
+    yield from _texts(report.answer, MOST_SENTENCES, "sentence", "bold")
+    for named in report.sections[0].tables[:1]:
         yield Text()
-        yield Text(named.caption, "bold")
-        yield table
-        yield from (Text(line, "dim") for line in [*footnotes, ""])
-    yield from _texts(report.problems, sentences, "problem", "yellow")
+        yield from _table(named, folder, rows, notes, width)
+    yield from _texts(report.problems, problems, "problem", "yellow")
     if report.checked:
         yield Text(report.checked)
+
+
+def _table(
+    named: NamedTable, folder: Path | None, rows: int, notes: int, width: int
+) -> Iterator[RenderableType]:
+    """A table with its caption and footnotes: one for each agent where their names would be broken."""
+    yield Text(named.caption, "bold")
+    parts = [frame_table(named, folder, rows, notes, width)]
+    first = next(iter(parts[0][0].columns), None)
+    if first and first.width and first.header == heading("group"):
+        agents = dict(list(named.frame.groupby("group", sort=False)))
+        longest = max(len(word) for agent in agents for word in str(agent).split())
+        if first.width < longest and len(agents) <= MOST_SENTENCES:
+            each = [replace(named, frame=own) for own in agents.values()]
+            parts = [frame_table(own, folder, rows, notes, width) for own in each]
+    for table, footnotes in parts:
+        yield table
+        yield from (Text(line, "dim") for line in [*footnotes, ""])
 
 
 def _texts(lines: Sequence[str], most: int, what: str, style: str) -> Iterator[Text]:
@@ -127,12 +144,7 @@ def print_sections(console: Console, sections: Sequence[Section], folder: Path |
         for named in section.tables:
             if named.detail or named.frame.empty:
                 continue
-            table, footnotes = frame_table(named, folder, width=console.width)
-            console.print(Text(named.caption, "bold"))
-            console.print(table)
-            for line in footnotes:
-                console.print(line, style="dim", highlight=False, markup=False)
-            console.print()
+            console.print(Group(*_table(named, folder, LONGEST_TABLE, MOST_NOTES, console.width)))
 
 
 def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> None:
@@ -300,7 +312,7 @@ def _cell(name: str, value: object, decimals: int | None) -> str:
         return number_text(float(value), None if whole else decimals)
     if value is None or value is pd.NA:
         return ""
-    return escape(label(value) if name == "term" else str(value))
+    return escape(label(value) if name == "term" else without_code(str(value)))
 
 
 def is_number(value: object) -> bool:

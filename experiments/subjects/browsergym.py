@@ -5,10 +5,10 @@ The trials, their pages and their records are those of `souk run`; only the agen
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,13 +90,13 @@ def open_experiment(
         testbed = stack.enter_context(
             portal.wrap_async_context_manager(open_testbed(folder, url, upstream_ca))
         )
-        records.begin_run(design.run_id, design.name, design.facts([agent]))
         admission = stack.enter_context(
             portal.wrap_async_context_manager(
                 Admission(records, design.run_id, trials=len(done) + len(trials))
             )
         )
-        venue = Venue(design, Writer(records), admission, testbed, portal)
+        begin = cache(partial(records.begin_run, design.run_id, design.name, design.facts([agent])))
+        venue = Venue(design, Writer(records), begin, admission, testbed, portal)
         stack.callback(venue.close)
         tasks = {f"{PREFIX}{design.run_id}.{trial.id}": trial for trial in trials}
         for task, trial in tasks.items():
@@ -115,13 +115,14 @@ class Venue:
         self,
         design: ShopDesign,
         writer: Writer,
+        begin: Callable[[], None],
         admission: Admission,
         testbed: Testbed,
         portal: BlockingPortal,
     ) -> None:
         self.design, self.testbed = design, testbed
         self._allow = allowed(design, testbed.base_url)
-        self._writer, self._admission, self._portal = writer, admission, portal
+        self._writer, self._begin, self._admission, self._portal = writer, begin, admission, portal
         self._free: list[Slot] = []
         self.opened: set[TrialEnv] = set()
 
@@ -147,6 +148,7 @@ class Venue:
 
     def claim(self, trial: ShopTrial) -> None:
         """Take the trial for this process. Raises UserError: it has ended, or another process runs it."""
+        self._begin()  # with the first trial: tasks that nobody made leave no run
         claimed = self._portal.call(self._writer.claim, self._admission.runner, [trial.id])
         if process := claimed.others.get(trial.id):
             raise UserError(f"trial {trial.id}: {named(process)} runs it; go on with the next task")

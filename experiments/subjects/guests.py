@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -164,7 +165,12 @@ async def serve_guests(options: GuestSettings) -> None:
             storing.add(task := asyncio.create_task(store(record)))
             task.add_done_callback(storing.discard)
 
+        # Such runs have never said how they are analysed.
+        facts = replace(design.facts([options.label]), analysis=None, observe=options.observe)
+        begin = cache(partial(records.begin_run, design.run_id, design.name, facts))
+
         def claim(trial: str) -> bool:
+            begin()  # with the first trial: a proxy that nobody used leaves no run
             # In the loop: a guest waits for its trial, and a database is asked in milliseconds.
             return trial in admission.runner.claim(records, [trial]).own
 
@@ -197,13 +203,7 @@ async def serve_guests(options: GuestSettings) -> None:
         await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
-        # Such runs have never said how they are analysed.
-        facts = replace(design.facts([options.label]), analysis=None, observe=options.observe)
-        records.begin_run(design.run_id, design.name, facts)
-        sys.stderr.write(
-            f"  {design.run_id}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
-        )
-        sys.stderr.flush()
+        _tell(f"  {design.run_id}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it")
         ready(slot.url)
         await over
 
@@ -229,6 +229,7 @@ def _tell_unreceived(records: Records, run: str) -> None:
 
 def _tell(line: str) -> None:
     sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def _say(record: TrialRecord, *, not_saved: str = "") -> None:

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -78,7 +79,7 @@ async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-mcp-")))
         await check_start_pages(design, trials, design.base_url, upstream_ca=offer.upstream_ca)
         testbed = await stack.enter_async_context(open_testbed(folder, design.base_url, offer.upstream_ca))
-        records.begin_run(design.run_id, design.name, design.facts([offer.label]))
+        begin = cache(partial(records.begin_run, design.run_id, design.name, design.facts([offer.label])))
         admission = await stack.enter_async_context(
             Admission(records, design.run_id, trials=len(done) + len(trials))
         )
@@ -88,6 +89,7 @@ async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
         executor = BrowserExecutor(runner, testbed, MOST_AT_ONCE)
 
         async def claim(trial: str) -> bool:
+            begin()  # with the first trial: a server that nobody asked leaves no run
             return trial in (await writer.claim(admission.runner, [trial])).own
 
         async def run(trial: ShopTrial, agent: HostAgent) -> TrialRecord:

@@ -21,6 +21,7 @@ from interventions.cards.reply import (
     without_reasoning,
     words,
 )
+from interventions.html.currencies import signs
 
 _LETTER_WORD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 # As in JSON, with commas between thousands.
@@ -98,14 +99,15 @@ class LetterAnswer(_Model):
 class NumberAnswer(_Model):
     """An answer that is a finite number from `low` to `high`, with `unit` at most once.
 
-    A dollar sign stands before or behind the number, a percent sign behind it. Commas may part thousands.
+    The sign or code of a currency stands before or behind the number, a percent sign behind it. Commas may
+    part thousands.
     `strict`: digits and nothing else.
     """
 
     kind: Literal["number"] = "number"
     low: float = 0.0
     high: float | None = None
-    unit: Literal["", "$", "%"] = ""
+    unit: Annotated[str, Field(max_length=8, pattern=r"^[^\d\s]*$")] = ""
     strict: bool = False
 
     def read(self, text: str, ending: Ending = ENDED, names: Sequence[str] = ()) -> ReadAnswer:
@@ -145,11 +147,20 @@ def _letters(letters: str) -> Form:
 
 @cache
 def _numbers(unit: str) -> Form:
-    units = {"$": [_DOLLARS], "%": [_PERCENT], "": [_DOLLARS, _PERCENT]}[unit]
+    known = {"$": [_DOLLARS], "%": [_PERCENT], "": [_DOLLARS, _PERCENT]}
+    units = known.get(unit) or [_money(unit)]
     before, after = ("|".join(each) for each in zip(*units, strict=True))
     number = f"(?:{before})?{_NUMBER}(?:{after})?"
     slot = rf"(?<![\w.,$€£%-]){number}(?![\w%$€£¥'/]|[.,][0-9])"
     return Form(slot, rf"[\"'(\[]*{number}[\"')\].]*", f"|{words('amounts')}")
+
+
+def _money(unit: str) -> tuple[str, str]:
+    """What may stand before, and behind, an amount of the currency with this sign or code."""
+    known = signs("en")
+    names = {unit} | {name for name, code in known.items() if code and code == known.get(unit)}
+    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return f"(?:{either}) ?", f" ?(?:{either})"
 
 
 def _marked(text: str, labels: Mapping[str, str], names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Make cards for the designs from intervention files, and alternatives as the records keep them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from experiments.designs.cards.hotel_profiles import Alternative
@@ -37,9 +37,10 @@ class ChoiceCard:
         }
         return frozenset(used.intersection(*[set().union(*self._template.example.alternatives)]))
 
-    def fill(self, alternatives: Sequence[Alternative]) -> Card:
-        """Return the card with these alternatives, in this order."""
-        return self._template.fill({}, alternatives, id=self._intervention.id)
+    def fill(self, values: Mapping[str, str], alternatives: Sequence[Alternative]) -> Card:
+        """Return the card with the values of its variables that are not empty, and these alternatives."""
+        given = {name: value for name, value in values.items() if value}
+        return self._template.fill(given, alternatives, id=self._intervention.id)
 
 
 class PriceQuestions:

@@ -37,6 +37,7 @@ class ConjointDesign:
         self._seed = experiment.seed
         self._temperature = experiment.temperature
         self._card = ChoiceCard(experiment.cards, source)
+        self._values = {"city": spec.city, "currency": spec.currency}
         self._profiles: tuple[HotelProfile, ...] = ()
         self._ready: tuple[ShownSet, ...] = ()
         self._read_pool(source)
@@ -84,7 +85,7 @@ class ConjointDesign:
 
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""
-        card = self._card.fill(next(self._shown_sets()).alternatives)
+        card = self._card.fill(self._values, next(self._shown_sets()).alternatives)
         profiles = [profile.model_dump(mode="json") for profile in self._profiles]
         ready = [[shown_set.set, shown_set.repeat, shown_set.alternatives] for shown_set in self._ready]
         return [card.model_dump(mode="json"), profiles, ready]
@@ -96,7 +97,7 @@ class ConjointDesign:
                 id="",
                 agent="",
                 set=shown_set.set,
-                cards=(self._card.fill(shown_set.alternatives),),
+                cards=(self._card.fill(self._values, shown_set.alternatives),),
                 repeat=shown_set.repeat,
                 temperature=self._temperature,
                 options=tuple(map(as_shown, shown_set.alternatives)),

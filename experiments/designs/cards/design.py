@@ -124,7 +124,9 @@ class CardDesign(Design[CardTrial]):
     @cached_property
     def run_id(self) -> str:
         """The id of the run: the same experiment, with the same cards and pool, resumes the same run."""
-        content = [self.experiment.model_dump(mode="json", exclude={"agents", "plan"}), self._part.content()]
+        # The card's own text says these.
+        but: Any = {"agents": True, "plan": True, "design": {"conjoint": {"city", "currency"}}}
+        content = [self.experiment.model_dump(mode="json", exclude=but), self._part.content()]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
     @property

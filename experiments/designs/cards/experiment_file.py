@@ -44,6 +44,11 @@ class Conjoint(StrictModel):
     order: Literal["both", "listed"] = "both"
     """`both`: everything that is shown is shown again in reversed order; `listed`: once."""
 
+    city: str = ""
+    """What the card says for `${city}`; empty: what its file says."""
+    currency: str = ""
+    """What the card says for `${currency}`, such as `€`; empty: what its file says."""
+
     @model_validator(mode="after")
     def _sizes_differ(self) -> "Conjoint":
         distinct(tuple(block.set_size for block in self.blocks))

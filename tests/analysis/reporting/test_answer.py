@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from analysis.anchoring.report import report as anchoring_report
 from analysis.anchoring.study import analyze_anchoring
@@ -25,6 +26,7 @@ from analysis.conjoint.study import analyze_conjoint
 from analysis.montecarlo.report import report as montecarlo_report
 from analysis.montecarlo.study import analyze_montecarlo
 from analysis.reporting.answer import Wording, clauses
+from analysis.reporting.sections import Report
 from analysis.tables.families import adjusted_within
 from analysis.tables.frame import FRAME_COLUMNS
 from tests.analysis.anchoring.conftest import simulate_scores
@@ -270,13 +272,28 @@ def by_block(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(columns=list(names.values())).rename(columns=names)
 
 
+def amounts(report: Report) -> Iterator[str]:
+    """What stands over, or beside, amounts of money: captions of two tables, the axes of two figures."""
+    for section in report.sections:
+        yield from (each.caption for each in section.tables if each.name in ("coefficients", "prompts"))
+        for each in section.figures:
+            if each.name in ("wtp", "mapd"):
+                texts = each.draw().findobj(Text)
+                yield from (text.get_text() for text in texts if "deviation" in text.get_text())
+                yield from (text.get_text() for text in texts if "Mean willing" in text.get_text())
+
+
 @pytest.mark.slow
-def test_what_is_paid(valuations: Simulate) -> None:
-    found = analyze_montecarlo(valuations())
+@pytest.mark.parametrize("currency", ["USD", "EUR", ""])
+def test_what_is_paid(valuations: Simulate, currency: str) -> None:
+    found = analyze_montecarlo(valuations().assign(currency=currency))
+    for title in amounts(montecarlo_report(found)):
+        assert re.findall(r"[A-Z]{3}", title) == [currency] * bool(currency), title
     for sentence in montecarlo_report(found).answer:
         agent, _, words = sentence.partition(": ")
         rows = by_block(found.coefficients[found.coefficients["group"] == agent]).set_index("term")
-        pays = rf"pays ({NUMBER}) USD on average without an anchor \(95 %, by block: ({NUMBER}) to"
+        amount = rf"({NUMBER}){f' {currency}' * bool(currency)}"
+        pays = rf"pays {amount} on average without an anchor \(95 %, by block: ({NUMBER}) to"
         mean = re.match(pays, words)
         assert mean and number(mean[1]) == pytest.approx(rows.loc["Intercept", "estimate"], abs=0.0051)
         assert number(mean[2]) == pytest.approx(rows.loc["Intercept", "conf_low"], abs=0.0051)

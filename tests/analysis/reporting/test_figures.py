@@ -10,12 +10,17 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from analysis.choice.attrition import attrition
 from analysis.choice.effects import TERMS, choice_effects
-from analysis.choice.figures import attrition_figure, effects_figure
+from analysis.choice.figures import attrition_figure, effects_figure, forest, known, price_figure
+from analysis.choice.rows import named_by
+from analysis.choice.sensitivity import sensitivity
 from analysis.reporting.human_values import HUMAN_EFFECTS
-from analysis.reporting.plots import heatmap, save_figure, to_svg
+from analysis.reporting.paper import sized
+from analysis.reporting.plots import SCORE_INTERVAL, heatmap, save_figure, to_svg
+from analysis.tables.choice_table import check_table
 
 Simulate = Callable[..., Any]
 AGENTS = ("simple", r"$\frac{$ <script>& a name that is much too long for the margin", "_hidden", "100%")
@@ -60,7 +65,7 @@ def assert_nothing_is_cut(figure: Figure) -> None:
 
 def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> None:
     effects = choice_effects(table)
-    figure = effects_figure(effects)
+    figure = effects_figure(effects, people=True)
     assert points_of(figure, "o") == set(effects["estimate"].dropna())
     segments = segments_of(figure)
     defined = effects.dropna(subset="conf_low")
@@ -71,6 +76,57 @@ def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> N
     assert {"Viewed first", "Higher rated", "Cheaper", "Nudged", "human shoppers"} <= set(texts)
     assert "estimate without interval" in texts
     assert_nothing_is_cut(figure)
+
+
+@pytest.mark.slow
+def test_a_hollow_mark_has_the_interval_that_the_sentence_says(table: pd.DataFrame) -> None:
+    effects = choice_effects(table)
+    without = effects.assign(conf_low=np.nan, conf_high=np.nan)
+    scored = without.assign(exact_low=effects["estimate"] - 7, exact_high=effects["estimate"] + 9)
+    known = scored[scored["estimate"].notna()]
+    figure = effects_figure(scored)
+    ends = set(zip(known["exact_low"], known["exact_high"], strict=True))
+    assert len(ends) > 3 and ends <= segments_of(figure)
+    assert SCORE_INTERVAL in texts_of(figure) and SCORE_INTERVAL not in texts_of(effects_figure(without))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("width", [None, 85.0])
+def test_names_of_agents_have_room_in_their_panels(count: int, width: float | None, tmp_path: Path) -> None:
+    """Each differs from the others at one end, and stays told apart."""
+    agents = [f"command:python docs/agents/playwright_script.py --model {n}" for n in range(count)]
+    rows = pd.DataFrame({"group": agents, "estimate": 1.0, "conf_low": 0.0, "conf_high": 2.0, "level": "x"})
+    if width is None:
+        figure = forest(rows, named_by("level"), "Effect")
+        save_figure(figure, tmp_path / "f.svg")
+    else:
+        figure, _ = sized(lambda: forest(rows, named_by("level"), "Effect"), width / 25.4, 7.0)
+    panels = figure.axes
+    titles = [
+        next(t for t in axes.findobj(Text) if t.get_text() == axes.get_title("left")) for axes in panels
+    ]
+    for axes, title in zip(panels, titles, strict=True):
+        assert title.get_window_extent().width <= 1.02 * axes.bbox.width
+    assert len({title.get_text() for title in titles}) == count
+    assert all(title.get_text().startswith("com") for title in titles)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("sets", "drawn"), [(5, False), (40, True)])
+def test_a_curve_of_fourth_order_is_drawn_where_it_has_a_band(
+    simulate: Simulate, sets: int, drawn: bool
+) -> None:
+    found = simulate(3, sets=sets, nudges=8, nudges_per_set=3, categories=min(sets, 12)).table
+    _, curves = sensitivity(check_table(found))
+    texts = texts_of(price_figure(curves))
+    assert known(curves) == drawn
+    assert ("fourth-order polynomial" in texts, "95 % interval" in texts) == (drawn, drawn)
+    assert "observed, by tenths" in texts
+    (agent,) = set(curves["group"])
+    other = curves.assign(group="few", conf_low=np.nan, conf_high=np.nan)
+    assert len(price_figure(pd.concat([curves, other])).axes[1].lines) == 1, f"dots only, beside {agent}"
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from analysis.montecarlo import analyze_montecarlo
 from analysis.montecarlo.report import report as montecarlo_report
 from analysis.reporting.human_values import ARIELY, CHEREP, HUMAN_CORRELATION, HUMAN_EFFECTS, Publication
 from analysis.reporting.sections import Report
+from experiments.studies.kinds import STUDIES
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,8 +43,24 @@ def check(report: Report, source: Publication, values: set[str]) -> None:
 
 @pytest.mark.slow
 def test_effects_on_shoppers(simulate: Callable[..., Any]) -> None:
-    report = choice_report(analyze_choice(simulate(1, sets=12, nudges_per_set=1).table))
+    table = simulate(1, sets=12, nudges_per_set=1).table
+    report = choice_report(analyze_choice(table, people=True))
     check(report, CHEREP, {str(value) for value in HUMAN_EFFECTS.values()})
+    of_others = choice_report(analyze_choice(table))
+    assert not [place for place in places(of_others) if "human" in place.lower()], "people saw other products"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "people"),
+    [
+        ({"site": "onestopmarket", "options": {"catalogue": None}}, True),
+        ({"site": "onestopmarket", "options": {"catalogue": "tea.csv"}}, False),
+        ({"site": "tea.yaml", "options": {"catalogue": None}}, False),
+        ({"site": "tea.yaml", "options": {"catalogue": "tea.csv"}}, False),
+    ],
+)
+def test_people_are_drawn_beside_the_market_that_they_saw(experiment: dict[str, Any], people: bool) -> None:
+    assert STUDIES["choice"].of_design(experiment) == {"people": people}
 
 
 @pytest.mark.slow

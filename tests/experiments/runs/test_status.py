@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import itertools
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 
 from agents.base import Call
 from experiments.commands.control import pause, resume
-from experiments.commands.status import _all, status
+from experiments.commands.status import _all, _one, status
 from experiments.records.control import Runner, request_state
 from experiments.records.record import to_row
 from experiments.records.store import Records
@@ -199,6 +200,20 @@ def test_ids_are_whole_at_any_width(records: Records, columns: int) -> None:
         assert one.run in shown
         assert one.state in shown
         assert f"{one.done:,}" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_endings_of_one_run_are_whole_at_any_width(records: Records, columns: int) -> None:
+    outcomes = ["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
+    agents = ["command:python docs/agents/playwright_script.py", "openai:a-model-with-a-long-name-0123"]
+    for number, (agent, outcome) in enumerate(itertools.product(agents, outcomes)):
+        records.save(a_record(f"t{number}", agent=agent, outcome=outcome, condition="limited-edition"))
+    console = Console(width=columns, file=io.StringIO(), record=True)
+    console.print(_one(run_statuses(records)[0], console))
+    shown = console.export_text()
+    for word in [*" ".join(agents).split(), "limited-edition", *" ".join(outcomes).replace("_", " ").split()]:
+        assert word in shown.replace("  limited", " limited"), shown
 
 
 @pytest.mark.slow

@@ -1,13 +1,15 @@
 """Tables in the terminal: what their numbers say when they are read again."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from analysis.reporting.sections import NamedTable
-from experiments.studies.printing import frame_table
+from analysis.reporting.html import cell
+from analysis.reporting.sections import NamedTable, Report, Section
+from experiments.studies.printing import frame_table, print_report
 
 LEVELS = ("This product has been purchased by 50,000+ customers", "This product is a best seller!")
 
@@ -83,3 +85,47 @@ def test_terms_have_plain_names_where_people_read_them() -> None:
     frame = pd.DataFrame({"term": ["bed_rank", "condition[high]", "own"], "estimate": [1.0, 2.0, 3.0]})
     table, _ = frame_table(NamedTable("t", "t", frame, 1), None)
     assert list(table.columns[0].cells) == ["A better bed", "High anchor", "own"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_no_agent_is_left_out_or_broken_in_a_narrow_terminal(width: int, count: int) -> None:
+    agents = [f"command:python docs/agents/playwright_script_{n}.py" for n in range(count)]
+    rows = pd.DataFrame([(agent, term) for agent in agents for term in ("nudged", "viewed_first")])
+    frame = rows.set_axis(["group", "term"], axis=1).assign(
+        estimate=-15.2, std_error=np.nan, conf_low=np.nan, conf_high=np.nan, exact_low=-37.6, exact_high=3.7,
+        p_exact=0.25, note="no interval: fewer than 12 choice sets; choice sets for 1, against 1, of 7",
+    )  # fmt: skip
+    answer = tuple(f"{agent}: {'a nudge is not told apart from 0; ' * 8}end {agent}." for agent in agents)
+    report = Report(
+        sections=(Section("Effects", "", (NamedTable("effects", "Effects on the choice", frame, 1),)),),
+        answer=answer,
+        checked="checked",
+        problems=("a problem",) * 9,
+    )
+    console = Console(width=width, color_system=None, height=30)
+    with console.capture() as captured:
+        print_report(console, report, None)
+    words = captured.get().split()
+    for number in range(count):
+        assert words.count(f"docs/agents/playwright_script_{number}.py:") == 1
+        assert words.count(f"docs/agents/playwright_script_{number}.py.") == 1, "the sentence has its end"
+    assert {word.rstrip(",.:")[-5:] for word in words if word.startswith("docs/")} <= {
+        f"_{number}.py" for number in range(count)
+    }, "whole wherever it stands"
+    assert "-15.2" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the top in the ${category} category", "the top in the [category] category"),
+        ("only ${ left:, } left, for ${product.title}", "only [left] left, for [product.title]"),
+        ("costs $5 {a}", "costs $5 {a}"),
+    ],
+)
+def test_texts_with_variables_are_read_without_code(text: str, shown: str) -> None:
+    table, _ = frame_table(NamedTable("t", "t", pd.DataFrame({"level": [text, "b"], "x": [1, 2]})), None)
+    assert str(next(iter(table.columns[0].cells))).replace("\\[", "[") == shown
+    assert cell(text, "level") == shown

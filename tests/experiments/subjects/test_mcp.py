@@ -111,6 +111,17 @@ async def test_standard_input_and_output(tmp_path: Path, monkeypatch: pytest.Mon
     assert rows(tmp_path, "SELECT DISTINCT thought FROM steps WHERE step = 0") == [("this one",)]
 
 
+async def test_a_server_that_nobody_used_leaves_no_run(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")
+    async with open_reception(offer):
+        pass
+    assert rows(tmp_path, "SELECT run FROM runs") == []
+    async with open_reception(offer) as reception:
+        await reception.next()
+        assert len(rows(tmp_path, "SELECT run FROM runs")) == 1
+
+
 async def test_the_trial_of_a_session_that_is_dropped_ends_with_its_time(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 120", "seconds: 5"))
     offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")

@@ -1,6 +1,7 @@
 """What counts as an answer: letters, numbers, and nothing in between."""
 
 import math
+import re
 import string
 import unicodedata
 
@@ -165,3 +166,25 @@ def test_whatever_is_sent_is_a_letter_that_stands_in_it_or_invalid(text: str) ->
             continue
         assert letter in question.labels
         assert letter in unicodedata.normalize("NFKC", text).upper()
+
+
+@pytest.mark.parametrize(
+    ("unit", "names"),
+    [
+        ("€", ["€", "EUR", "euros"]),
+        ("EUR", ["€", "EUR"]),
+        ("¥", ["¥", "JPY"]),
+        ("zł", ["zł"]),
+        ("pts", ["pts"]),
+    ],
+)
+def test_an_amount_in_any_currency(unit: str, names: list[str]) -> None:
+    form = NumberAnswer(unit=unit)
+    for name in names:
+        for text in (f"{name}45", f"{name} 45.5", f"45 {name}", f"Answer: 1,045 {name}."):
+            number = float(re.sub(r"[^\d.]", "", text).rstrip("."))
+            assert form.read(text).value == number
+    assert form.read("45").value == 45
+    for other in ("45 %", "45 GBP", "£45"):
+        with pytest.raises(InvalidAnswer):
+            form.read(other)

@@ -24,7 +24,7 @@ def made(name: str, **changes: Any) -> CardDesign:
 
 
 _PART_KEYS = {
-    "pool", "blocks", "order", "products", "conditions", "repeats",
+    "pool", "blocks", "order", "city", "currency", "products", "conditions", "repeats",
     "biases", "scenarios", "temperatures", "valid", "attempts", "persona",
 }  # fmt: skip
 

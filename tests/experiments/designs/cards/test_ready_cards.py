@@ -175,6 +175,18 @@ def test_own_profiles(tmp_path: Path) -> None:
     assert {o.attributes["chain"] for o in options if o.option == "a"} == {"Independent"}
 
 
+def test_own_profiles_in_a_city_and_currency_of_ones_own(tmp_path: Path) -> None:
+    changes = own(tmp_path, PROFILES, blocks=[{"set_size": 2, "sets": 3, "repeats": 2}], cards="hotels")
+    usual, there = made("hotels", **changes), made("hotels", **changes, city="Lyon", currency="€")
+    assert usual.run_id != there.run_id
+    for trial, other in zip(usual.trials(["a"]), there.trials(["a"]), strict=True):
+        text = trial.cards[0].model_dump_json()
+        assert text.count("New York City") == 1 and "$" in text
+        told = text.replace("New York City", "Lyon").replace("$", "€")
+        assert other.cards[0].model_dump_json() == told
+        assert trial.options == other.options
+
+
 @pytest.mark.parametrize(
     ("table", "old", "new", "message"),
     [
