@@ -58,7 +58,7 @@ def compare_agents(
         )
     rows = [
         _row(term, (one, other), sides, margin)
-        for one, other in combinations(sorted(sides), 2)
+        for one, other in _asked(sides)
         for term in ("viewed_first", "higher_rated", "cheaper", "nudged")
     ]
     frame = result_frame(rows, *FURTHER, *(EQUIVALENCE if margin else ()))
@@ -68,6 +68,19 @@ def compare_agents(
         columns = ["p_value", "conf_low", "conf_high", *(["p_equivalent"] if margin else [])]
         frame.loc[stopped, columns], frame.loc[stopped, "note"] = np.nan, COULD_STOP
     return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def _asked(sides: Mapping[str, dict[str, Any]]) -> list[tuple[str, str]]:
+    """The pairs: an agent with itself first, then with others; of agents in several runs, in the same run."""
+    agent = {name: name.removesuffix(f" ({' '.join(side['runs'])})") for name, side in sides.items()}
+    same = {pair: agent[pair[0]] == agent[pair[1]] for pair in combinations(sorted(sides), 2)}
+    once = {name for name in sides if name == agent[name]}
+    near = [
+        pair
+        for pair in same
+        if same[pair] or once & {*pair} or sides[pair[0]]["runs"] & sides[pair[1]]["runs"]
+    ]
+    return sorted(near, key=lambda pair: not same[pair])
 
 
 def _named(table: pd.DataFrame) -> pd.DataFrame:

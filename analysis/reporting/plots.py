@@ -200,13 +200,8 @@ def shorten(text: str, length: int = 32) -> str:
 
 def fit_titles(figure: Figure) -> None:
     """Shorten the titles of panels that are wider than their panel, before the figure has its layout."""
-    panels = [(axes, {axes.get_title(loc="left"), axes.get_title()} - {""}) for axes in figure.axes]
-    titles = [
-        (axes, each)
-        for axes, names in panels
-        for each in axes.get_children()
-        if isinstance(each, Text) and each.get_text() in names
-    ]
+    texts = [(axes, each) for axes in figure.axes for each in axes.get_children() if isinstance(each, Text)]
+    titles = [(axes, each) for axes, each in texts if each.get_text() and each not in axes.texts]
     for _, title in titles:
         title.set_in_layout(False)  # a wide one would make its panel narrow
     if titles and (engine := figure.get_layout_engine()):

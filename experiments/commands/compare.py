@@ -39,9 +39,9 @@ def compare(
 ) -> None:
     """Compare agents, or people, of runs and tables, on the choice sets, texts and orders that both have.
 
-    Each two agents are compared, and an agent of several runs with itself, as after a new version of its
-    model. The tests are exact, about these choice sets and texts; adjusted p values hold the false discovery
-    rate over all comparisons.
+    An agent of several runs is compared with itself, as after a new version of its model; then each two
+    agents, of several runs in the same run. The tests are exact, about these choice sets and texts; adjusted
+    p values hold the false discovery rate over all comparisons.
 
     Examples:
 

@@ -82,6 +82,19 @@ def test_a_difference_is_that_of_all_exchanges_of_the_two_agents(seed: int) -> N
 
 
 @pytest.mark.slow
+def test_two_agents_at_two_dates_are_compared_as_one_asks() -> None:
+    """Each with itself first, then both at each date; one that is in a single run with all others."""
+    table = design(1, sets=3)
+    both = [named(table, agent, run) for agent in "ab" for run in ("may", "june")]
+    found = compare_agents(together(*both, named(table, "c", "people")))
+    pairs = list(dict.fromkeys(zip(found["group"], found["less"], strict=True)))
+    asked = [("a (june)", "a (may)"), ("b (june)", "b (may)"), ("a (june)", "b (june)")]
+    every = [(f"{agent} ({run})", "c") for agent in "ab" for run in ("june", "may")]
+    assert pairs[:2] == asked[:2]
+    assert {*pairs} == {*asked, ("a (may)", "b (may)"), *every}
+
+
+@pytest.mark.slow
 def test_an_agent_is_like_itself_and_two_runs_have_their_names() -> None:
     table = design(1, sets=30)
     frame = compare_agents(together(named(table, "a", "may"), named(table, "a", "june")), margin=20)
