@@ -47,7 +47,9 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
                 axes.plot(rows["anchor"], y, "|", color=color, markersize=6, alpha=0.7)
             axes.plot([], [], "|", color=FAINT, markersize=6, label="the anchor itself")
             _lines(axes, stimuli, named=number % columns == 0)
-            axes.set_title(str(agent), fontsize=letters(10), loc="left", weight="bold")
+            axes.set_title(
+                shorten(str(agent), 56 // columns), fontsize=letters(10), loc="left", weight="bold"
+            )
         shown = frame[["estimate", "band_low", "band_high", "anchor"]].to_numpy(float)
         if np.isfinite(shown).any():
             low, high = np.nanmin(shown), np.nanmax(shown)
