@@ -176,9 +176,7 @@ def _embedded(design: ShopDesign, trials: Iterable[ShopTrial]) -> Iterator[Row]:
 
 def _where(design: ShopDesign) -> tuple[str, ...]:
     """The key that says where products' pages are."""
-    if design.experiment.page:
-        return ("page",)
-    return ("live", "page") if design.experiment.live else ("environment",)
+    return ("page",) if design.experiment.says_page else ("environment",)
 
 
 async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -285,8 +283,7 @@ def _mistaken(session: Session, page: Fetched, shown: str | None, design: ShopDe
         return f"is not a product's page as the site map {session.site.name} knows it (pages.product)"
     if not shown:
         path = urlsplit(page.address).path
-        key = ".".join(_where(design))
-        way = f"write ${{key}} into the path of {key}, or " if key != "environment" else ""
+        way = "write ${key} into the path of page, or " if design.experiment.says_page else ""
         return (
             f"has the path of other products' pages ({path}) and does not say which product it shows; {way}"
             f"give the site map {session.site.name} the role product.link: what on the page holds the "

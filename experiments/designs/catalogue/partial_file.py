@@ -12,7 +12,6 @@ from interventions.errors import UserError
 COLUMNS: Final = ("category", "name", "key", "price", "rating", "reviews", "has_options", "url")
 
 _HEADER: Final = (",".join(COLUMNS) + "\n").encode()
-_EARLIER: Final = (",".join(COLUMNS[:-1]) + "\n").encode()
 """The header of imports before there were addresses."""
 _NextPages: Final = TypeAdapter(dict[str, int | None])
 
@@ -77,11 +76,6 @@ class PartialFile:
     def _read(self) -> None:
         data = self._out.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
-        if whole.startswith(_EARLIER):
-            raise UserError(
-                f"--out {self._out}: written by an earlier version, without the products' addresses (url); "
-                f"remove it and {self._marks.name}, or choose another file, and import anew"
-            )
         if not (whole.startswith(_HEADER) or _HEADER.startswith(data)):
             raise ValueError
         rows = csv.DictReader(io.StringIO(whole.decode(), newline=""))

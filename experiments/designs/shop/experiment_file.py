@@ -128,8 +128,6 @@ class Live(StrictModel):
     """Hosts that the shop's pages need besides its own, such as that of its pictures; no others."""
     stop_before: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     """Buttons and links that are never pressed: a text on them, in any case, or `css:` and a selector."""
-    page: str = Field(default=PRODUCT_PAGE, pattern=r"\$\{key\}")
-    """Files of before name here what is now the experiment's own key `page`."""
 
 
 def _check_environment(text: str) -> str:
@@ -189,12 +187,12 @@ class Experiment(StrictModel):
     @property
     def start_page(self) -> str:
         """Where a product's page is."""
-        return self.page or (self.live.page if self.live else PRODUCT_PAGE)
+        return self.page or PRODUCT_PAGE
 
     @property
     def says_page(self) -> bool:
         """Whether the file itself says where products' pages are."""
-        return bool(self.page or (self.live and "page" in self.live.model_fields_set))
+        return bool(self.page)
 
     @property
     def query(self) -> tuple[str, ...]:
@@ -252,8 +250,6 @@ class Experiment(StrictModel):
             if self.attributes and matched in self.attributes.names:
                 message = f"the {matched} is drawn too (attributes.{matched}); remove one of the two"
                 raise problem_at("match", message=message)
-        if self.page and self.live and self.live.page not in (PRODUCT_PAGE, self.page):
-            raise problem_at("live", "page", message="the experiment has the key page too; remove this one")
         if self.page and self.task != "compare-tabs":
             message = f"{self.task} does not begin with products' pages; remove this key"
             raise problem_at("page", message=message)

@@ -126,7 +126,7 @@ async def test_one_path_for_all_products_works_where_the_site_map_says_what_name
     shop = ForeignShop(extra='<p class="sku">KEY</p>', moved="/item?id=KEY")
     refused = await run(tmp_path, shop)
     assert refused.status == 2
-    assert "live.page, or give the site map onestopmarket the role product.link:" in refused.err
+    assert "which product it shows; give the site map onestopmarket the role product.link:" in refused.err
     (tmp_path / "own.yaml").write_text("name: own\nextends: onestopmarket\nroles: {product.link: p.sku}\n")
     await ran(tmp_path, shop, site="own.yaml")
 
