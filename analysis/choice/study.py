@@ -70,12 +70,7 @@ class ChoiceAnalysis:
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        later = (
-            "sequence",
-            "sequence_path",
-            "modalities",
-            "modality_differences",
-        )  # analyses of before do not have these keys
+        later = ("sequence", "sequence_path", "modalities", "modality_differences")
         kept = {name: each for name, each in vars(self).items() if each is not None or name not in later}
         kept.pop("people")
         return to_json(kept)

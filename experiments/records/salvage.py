@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
@@ -159,46 +159,75 @@ class Salvage:
         keep: Callable[[list[Rows]], None],
     ) -> set[str]:
         """Read the trials; returns the names of the pages that they have shown."""
-        shown, done = set[str](), 0
+        shown, done, doubtful = set[str](), 0, dict[Key, Rows]()
+
+        def take(whole: list[Rows]) -> None:
+            found.trials += len(whole)
+            for rows in whole:
+                shown.update(row["observation"] for row in rows.get(steps, ()))
+                shown.update(row[name] for row in rows.get(sent_pages, ()) for name in SENT)
+            keep(whole)
 
         for run, names in batches(keys):
             rows = self._rows(run, names)
             whole = {name: its for name in names if (its := sealed(run, name, rows[name]))}
-            found.trials += len(whole)
-            if lost := [name for name in names if name not in whole]:
-                found.damaged.setdefault(run, []).extend(lost)
-            for its in whole.values():
-                shown.update(row["observation"] for row in its.get(steps, ()))
-                shown.update(row[name] for row in its.get(sent_pages, ()) for name in SENT)
-            keep([*whole.values()])
+            doubtful |= {(run, name): rows[name] for name in names if name not in whole}
+            take(list(whole.values()))
             done += len(names)
             progress("trials", done, len(keys))
+        for (run, name), rows_of_trial in self._without_indices(doubtful):
+            if its := sealed(run, name, rows_of_trial):
+                take([its])
+            else:
+                found.damaged.setdefault(run, []).append(name)
         return shown - {None}
+
+    def _without_indices(self, doubtful: Mapping[Key, Rows]) -> Iterator[tuple[Key, Rows]]:
+        """Trials with the rows that the tables hold, where an index that leads to them may be damaged."""
+        scanned = dict[Key, dict[sql.Table, list[Row]]]()
+        if doubtful and self._is_file:
+            for table in filter(_has_index, self._there):
+                for row in self._scan(table):
+                    if (key := (row["run"], row["trial"])) in doubtful:
+                        scanned.setdefault(key, {}).setdefault(table, []).append(row)
+        for key, rows in doubtful.items():
+            yield key, {**rows, **scanned.get(key, {})}
 
     def _read_pages(
         self, found: SalvageFindings, shown: set[str], progress: Progress, keep: Callable[[str, bytes], None]
     ) -> None:
         there = {name for (name,) in self._column(artifacts.c.hash)}
-        queue, seen = sorted(shown), set(shown)
+        queue, seen, doubtful = sorted(shown), set(shown), set[str]()
         unpacker = Unpacker(self._data)
 
-        while queue:
-            name = queue.pop()
-            data = self._data(name)
+        def take(name: str, data: object) -> None:
             # A page names its screenshot, and how it is packed, its base.
             more = {base_of(data)} - {""} if isinstance(data, bytes) else set[str]()
             if (text := unpacker.text(name, data)) is not None and isinstance(data, bytes):
                 found.pages += 1
                 keep(name, data)
+                doubtful.discard(name)
                 more |= set(SCREENSHOT.findall(text))
             elif data == b"":
                 found.known_lost += 1
             else:
-                found.damaged_pages.append(name)
+                doubtful.add(name)
             queue.extend(more - seen)
             seen.update(more)
-            progress("pages", len(seen) - len(queue), len(seen))
-        found.damaged_pages.sort()
+
+        def take_all() -> None:
+            while queue:
+                name = queue.pop()
+                take(name, self._data(name))
+                progress("pages", len(seen) - len(queue), len(seen))
+
+        take_all()
+        if doubtful and self._is_file:  # the index that leads to them may be damaged
+            for row in self._scan(artifacts):
+                if row["hash"] in doubtful:
+                    take(row["hash"], row["data"])
+            take_all()
+        found.damaged_pages = sorted(doubtful)
         found.unnamed = sorted(there - seen)
 
     def _data(self, name: str) -> bytes | None:
@@ -206,6 +235,23 @@ class Salvage:
             return self.connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
         except DBAPIError:
             return None
+
+    def _scan(self, table: sql.Table) -> Iterator[Row]:
+        """The rows of a table that has an index, without it: all that can be read, past what cannot."""
+        if table.name in self.missing:
+            return
+        names = ", ".join(f'"{column.name}"' for column in table.columns)
+        query = sql.text(f'SELECT rowid, {names} FROM "{table.name}" NOT INDEXED {_ONWARDS}')  # noqa: S608
+        last, jump = 0, 1
+        while last < _LAST_ROW:
+            try:
+                for number, *cells in self.connection.execute(query, {"last": last}):
+                    last, jump = number, 1
+                    yield dict(zip(table.columns.keys(), cells, strict=True))
+            except DBAPIError:
+                last, jump = last + jump, 2 * jump
+            else:
+                return
 
     def _keys(self, table: sql.Table) -> set[Key]:
         pairs = self._column(table.c.run, table.c.trial)
@@ -275,6 +321,10 @@ def sealed(run: str, trial: str, rows: Rows) -> Rows | None:
         return rows if of_seal[0]["seal"] == seal(run, trial, rows) else None
     except TypeError:
         return None
+
+
+def _has_index(table: sql.Table) -> bool:
+    return bool(table.dialect_options["sqlite"]["with_rowid"])
 
 
 def counts(connection: sql.Connection, tables: Sequence[sql.Table]) -> Counter[str]:
