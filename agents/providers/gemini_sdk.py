@@ -50,7 +50,7 @@ async def received(asked: Awaitable[BaseModel], kind: type[Body]) -> Body | Fail
         return Failure(str(error), status=200)
     except (httpx.HTTPError, ConnectionError):
         return NO_CONNECTION
-    except (ValidationError, ValueError, TypeError, KeyError, AttributeError):
+    except (ValidationError, ValueError, TypeError, LookupError, AttributeError):
         return UNREADABLE
 
 

@@ -54,10 +54,10 @@ COLUMN_GAP: Final = 3
 
 FIRST_SCREEN: Final = 34
 """Lines of what is printed first: with those of the command itself they fit a terminal of 40."""
-MOST_SENTENCES: Final = 8
-"""The most sentences of the answer; each agent's own is worth more than a row of a table."""
-SHORTER: Final = ((8, 30, 8), (8, 16, 4), (6, 12, 3), (4, 8, 2), (3, 5, 1), (2, 3, 1), (1, 1, 0))
-"""So many problems, rows and notes of the main table are tried until they fit."""
+SHORTER: Final = ((8, 30, 8), (8, 12, 3), (8, 5, 1), (8, 3, 1), (6, 3, 1), (4, 3, 1), (2, 3, 1), (1, 1, 0))
+"""So many sentences and problems, rows and notes of the main table are tried until they fit: an agent's own
+sentence is worth more than a row.
+"""
 
 
 def run_facts(found: dict[str, Any]) -> dict[str, Any]:
@@ -81,21 +81,21 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
 
 def print_report(console: Console, report: Report, folder: Path | None) -> None:
     """Print the answer, the main table and what went wrong: as much of them as fits a screen."""
-    for problems, rows, notes in SHORTER:
-        screen = Group(*_screen(report, folder, problems, rows, notes, console.width))
+    for sentences, rows, notes in SHORTER:
+        screen = Group(*_screen(report, folder, sentences, rows, notes, console.width))
         if len(console.render_lines(screen, pad=False)) <= FIRST_SCREEN:
             break
     console.print(screen)
 
 
 def _screen(
-    report: Report, folder: Path | None, problems: int, rows: int, notes: int, width: int
+    report: Report, folder: Path | None, sentences: int, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
-    yield from _texts(report.answer, MOST_SENTENCES, "sentence", "bold")
+    yield from _texts(report.answer, sentences, "sentence", "bold")
     for named in report.sections[0].tables[:1]:
         yield Text()
         yield from _table(named, folder, rows, notes, width)
-    yield from _texts(report.problems, problems, "problem", "yellow")
+    yield from _texts(report.problems, sentences, "problem", "yellow")
     if report.checked:
         yield Text(report.checked)
 
@@ -103,14 +103,17 @@ def _screen(
 def _table(
     named: NamedTable, folder: Path | None, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
-    """A table with its caption and footnotes: one for each agent where their names would be broken."""
+    """A table with its caption and footnotes: one for each agent where their names would be broken.
+
+    Of so few rows that not each agent has one, it stays one table.
+    """
     yield Text(named.caption, "bold")
     parts = [frame_table(named, folder, rows, notes, width)]
     first = next(iter(parts[0][0].columns), None)
-    if first and first.width and first.header == heading("group"):
+    if first and first.width and first.header == heading("group") and "group" in named.frame:
         agents = dict(list(named.frame.groupby("group", sort=False)))
         longest = max(len(word) for agent in agents for word in str(agent).split())
-        if first.width < longest and len(agents) <= MOST_SENTENCES:
+        if first.width < longest and len(agents) <= rows:
             each = [replace(named, frame=own) for own in agents.values()]
             parts = [frame_table(own, folder, rows, notes, width) for own in each]
     for table, footnotes in parts:

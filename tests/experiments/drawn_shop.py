@@ -274,7 +274,8 @@ def experiment(
             "name": "drawn",
             "environment": address,
             "site": str(folder / "site.yaml"),
-            "live": {"allow": [], "stop_before": ["place order"], "page": "lamps/${key}"},
+            "page": "lamps/${key}",
+            "live": {"allow": [], "stop_before": ["place order"]},
             "goal": "Buy the best lamp.",
             "options": {
                 "catalogue": str(folder / "lamps.csv"),

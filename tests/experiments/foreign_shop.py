@@ -180,11 +180,11 @@ def experiment(
         "edits": edits or [{"insert_text": {"after": "product.title", "text": NUDGE}}],
     }
     (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
-    live: dict[str, Any] = {"allow": [], "stop_before": ["place order"]}
     data = {
         "name": "foreign",
         "environment": address,
-        "live": {**live, **({"page": page} if page else {})},
+        **({"page": page} if page else {}),
+        "live": {"allow": [], "stop_before": ["place order"]},
         "goal": "Add the best lamp to the cart.",
         "options": {"catalogue": str(folder / "products.csv"), "set_size": 2, "sets": 1, "max_rating_gap": 1},
         "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},

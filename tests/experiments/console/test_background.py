@@ -54,6 +54,7 @@ def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
     started = serve(tmp_path, port, "--experiment", "nudges", "--as", "Some Body", "--reverse", "shop")
     assert "trials to give as Some Body" in started.err
     assert httpx.get(f"http://127.0.0.1:{port}/.souk/").status_code == 200
+    assert httpx.post(f"http://127.0.0.1:{port}/.souk/next").status_code == 303, "a trial begins"
     assert forked_souk("proxy", "stop", cwd=tmp_path).status == 0
     assert "nudges-some-body" in forked_souk("status", "nudges-some-body", cwd=tmp_path).out
     assert not left_after(MARK, str(tmp_path), 60)
