@@ -1,5 +1,7 @@
 """Generated attacks on the order of lists: the oracle is where the screen draws each product's name.
 
+For an agent that gets no picture it is where the observation holds the name.
+
 Honest lists have grids, carousels, strips of other products and the direction of reading of their language.
 """
 
@@ -126,7 +128,7 @@ def page_of(**parts: str) -> str:
 async def look(
     page: Page, kind: Kind, html: str, view: View, names: tuple[str, ...] = (*NAMES, "Fjord")
 ) -> tuple[str, int, tuple[str, ...]]:
-    """Why a trial does not count, what could not be checked, and those of `names` on the screen, in order."""
+    """Why a trial does not count, what could not be checked, and those of `names` that are seen, in order."""
     product = f"lampe?id={kind.product.lower()}" if kind.product else None
     plan = Plan((Treatment("moved", product, (edit_from_dict(kind.edit),)),))
     treated = rewrite(html.encode(), content_type=HTML, url=URL, plan=plan, site=SITE)
@@ -138,9 +140,12 @@ async def look(
     seen = await observe(page, view, (), Wanted(order_spots(SITE)))
     sight = Sight("", seen.html, seen.standing, URL)
     keys = [f"lampe?id={name.lower()}" for name in NAMES]
-    places = {name: await place_of(page, name) for name in names}
-    on_screen = sorted((at[1] // 20, at[0], name) for name, at in places.items() if at)
-    shown = tuple(name for *_, name in on_screen)
+    if view.screenshot:
+        places = {name: await place_of(page, name) for name in names}
+        found = sorted((at[1] // 20, at[0], name) for name, at in places.items() if at)
+    else:
+        found = sorted((at, 0, name) for name in names if (at := seen.html.find(f">{name}<")) >= 0)
+    shown = tuple(name for *_, name in found)
     return untreated(plan, [sight], session, keys), len(unchecked(plan, [sight], session)), shown
 
 
