@@ -161,7 +161,7 @@ async def test_who_reads_the_shop_sees_the_same_without_its_pictures(
     browsers: BrowserPool, name: Any
 ) -> None:
     async with shop() as url, run_browsers(pictures=False) as blind:
-        for seed in range(size(1, 60)):
+        for seed in range(size(1, 30)):
             shown, loaded = await walk(browsers, url, VIEWS[name], seed)
             assert loaded
             assert await walk(blind, url, VIEWS[name], seed) == (shown, 0)

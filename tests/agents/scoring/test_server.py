@@ -198,7 +198,7 @@ async def test_a_log_probability_that_is_none_leaves_its_target_without_score(
 
 
 @pytest.mark.slow
-@settings(max_examples=size(30, 3_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=size(30, 1_500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), echo=st.sampled_from(["zero", "one", "none"]))
 async def test_any_answer_is_a_score_or_a_failure(server, data: st.DataObject, echo: str) -> None:
     server.echo, server.likeliest = echo, {"A": 0.5, " A": 0.1, "B": 0.2}
