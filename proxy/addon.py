@@ -22,6 +22,7 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from interventions.apply.engine import EditFailed, OtherPage, PlaceMemory, rewrite
 from interventions.html.content_type import is_html, is_in_pieces, is_json, is_plain
 from interventions.html.csp import allow
+from proxy.allow_list import DEFAULT_PORTS
 from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_RECORDED, NOT_TREATED, error_page
 from proxy.hardening import TOO_LARGE
@@ -126,6 +127,7 @@ class Rewriter:
             ask_for_whole_pages(request, session)
             if request.method == "CONNECT":  # a tunnel asks the shop for nothing
                 return
+            name_its_host(request)
             if is_document_request(request) or request.method not in READING:
                 session.asked[flow.id] = time.monotonic()
             if may_change(request) and not request.path.startswith(OWN):
@@ -293,6 +295,19 @@ def may_change(request: http.Request) -> bool:
     operations = sent if isinstance(sent, list) else [sent]
     asked = [each.get("query") if isinstance(each, dict) else None for each in operations]
     return not asked or not all(isinstance(query, str) and QUERY.match(query) for query in asked)
+
+
+def name_its_host(request: http.Request) -> None:
+    """Send the host of the address, whatever the client's header says (RFC 9112, section 3.2.2).
+
+    A server with several shops answers by that header; what may be reached is asked of the address.
+    """
+    host = f"[{request.host}]" if ":" in request.host else request.host
+    named = host if DEFAULT_PORTS.get(request.scheme) == request.port else f"{host}:{request.port}"
+    if request.host and "host" in request.headers:
+        request.headers["host"] = named
+    if request.host and request.authority:
+        request.authority = named
 
 
 def ask_for_whole_pages(request: http.Request, session: Session) -> None:

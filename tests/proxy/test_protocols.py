@@ -127,6 +127,25 @@ async def test_a_tunnel_carries_only_http(slot: Slot) -> None:
     assert not said.is_set()
 
 
+@pytest.mark.parametrize("is_tunnel", [False, True])
+async def test_a_shop_is_asked_by_the_name_in_the_address(slot: Slot, is_tunnel: bool) -> None:
+    """What may be reached is asked of the address; a client could name another shop of the same server."""
+    async with upstream(PAGE) as shop:
+        slot.session = session(shop.url)
+        place = shop.url.removeprefix("http://").rstrip("/")
+        reader, writer = await asyncio.open_connection("127.0.0.1", slot.port)
+        if is_tunnel:
+            writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
+            await reader.readuntil(b"\r\n\r\n")
+        target = "/oats.html" if is_tunnel else f"{shop.url}oats.html"
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n".encode())
+        await reader.read()
+        writer.close()
+    (head,) = shop.requests
+    assert "other.test" not in head
+    assert f"host: {place}\r\n" in head.lower()
+
+
 # Redirects
 
 
