@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from experiments.executors.setup import Setup, open_executor
 from experiments.records.record import TrialRecord
 from interventions.errors import UserError
 
-ROOM_SECONDS: Final = 15.0
+ROOM_SECONDS: Final = 15
 """How long a worker may wait for a place before the user is told."""
 
 
@@ -93,11 +93,7 @@ async def ray_worker(setup: Setup, say: Say, number: int) -> AsyncIterator[Worke
     actor: Any = ray.remote(num_cpus=1)(Actor).remote()
     worker = RayWorker(actor)
     try:
-        opening = asyncio.ensure_future(worker.call("open", setup))
-        await asyncio.wait([opening], timeout=ROOM_SECONDS)
-        if not opening.done():
-            say(f"worker {number} waits for a free CPU of the cluster")
-        await opening
+        await _opened(worker, setup, partial(say, f"worker {number} waits for a free CPU of the cluster"))
         watching = asyncio.create_task(worker.watch())
         try:
             yield worker
@@ -108,6 +104,26 @@ async def ray_worker(setup: Setup, say: Say, number: int) -> AsyncIterator[Worke
                     await asyncio.wait_for(worker.call("close"), PATIENCE_SECONDS)
     finally:
         ray.kill(actor)
+
+
+async def _opened(worker: "RayWorker", setup: Setup, say_that_it_waits: Callable[[], None]) -> None:
+    """Wait until a worker is ready. Raises WorkerDied; UserError: the cluster has no CPU at all."""
+    import ray  # noqa: PLC0415 - an extra
+
+    opening, waits = asyncio.ensure_future(worker.call("open", setup)), False
+    try:
+        while not await comes(opening, ROOM_SECONDS):
+            if ray.cluster_resources().get("CPU", 0) < 1:
+                raise UserError(
+                    "--backend ray: no node of the cluster has a CPU (any more); start one with `ray start "
+                    "--address ...`, and the same command goes on (what was stored is safe)"
+                )
+            if not waits:
+                say_that_it_waits()
+            waits = True
+        await opening
+    finally:
+        opening.cancel()
 
 
 class RayWorker:
@@ -130,9 +146,12 @@ class RayWorker:
             while True:
                 await asyncio.sleep(1)
                 beating = asyncio.ensure_future(self.call("beat"))
-                if not await comes(beating, STANDSTILL_SECONDS):
-                    ray.kill(self._actor)
-                await beating
+                try:
+                    if not await comes(beating, STANDSTILL_SECONDS):
+                        ray.kill(self._actor)
+                    await beating
+                finally:
+                    beating.cancel()
 
     async def call(self, method: str, *arguments: object) -> Any:
         """Call a method of the actor. Raises WorkerDied, and what the method raises."""

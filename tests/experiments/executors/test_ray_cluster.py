@@ -1,5 +1,6 @@
 """Workers on a Ray cluster of two nodes, of which one is lost."""
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -144,6 +145,27 @@ async def test_programs_of_an_actor_that_is_killed_run_again(
     started = Counter((home() / "started").read_text().split())
     assert started.keys() == set(finished)
     assert sum(started.values()) <= 4 * EACH + 2  # those that the actor ran
+
+
+@pytest.mark.browser
+async def test_a_cluster_without_a_node_ends_the_run(
+    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    note = RunProgress.note
+
+    def lose_each_node(progress: RunProgress, record: TrialRecord, failed: int) -> None:
+        note(progress, record, failed)
+        for node in list(cluster.worker_nodes):
+            cluster.remove_node(node, allow_graceful=False)
+
+    monkeypatch.setattr(RunProgress, "note", lose_each_node)
+    monkeypatch.setattr("experiments.executors.ray_cluster.ROOM_SECONDS", 2)
+    run = run_of(tmp_path)
+    with pytest.raises(UserError, match="no node of the cluster has a CPU"):
+        await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
+    gc.collect()  # tasks whose errors nobody asked for are told then
+    assert "never retrieved" not in caplog.text
+    assert 1 <= sum(run.records.outcomes(run.design.run_id).values()) < run.total
 
 
 async def test_an_address_without_a_cluster(tmp_path: Path) -> None:
