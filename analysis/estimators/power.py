@@ -1,5 +1,7 @@
 """Compute how many responses per group a one-way analysis of variance needs."""
 
+from bisect import bisect_left
+
 import pandas as pd
 from scipy import stats
 
@@ -33,24 +35,17 @@ def smallest_k(groups: int, effect: float, alpha: float = 0.05, power: float = 0
     """Return the fewest responses per group that reach the power; None if 10^6 do not.
 
     The number is found by bisection. The arguments are those of `power_anova`, `power` the target. Power
-    rises with the count, so that power(k) >= target > power(k - 1).
+    rises with the count, so that power(k) >= target > power(k - 1). K is at least 2: one response per group
+    has no power at all.
 
     Raises AnalysisError for an impossible argument.
     """
     _check(groups, effect, alpha)
     if not 0 < power < 1:
         raise AnalysisError(f"power: {power} is not between 0 and 1; give a share such as 0.8")
-    if power_anova(groups, LARGEST, effect, alpha) < power:
-        return None
-    low, high = 1, LARGEST
-    while low < high:
-        middle = (low + high) // 2
-        if power_anova(groups, middle, effect, alpha) >= power:
-            high = middle
-        else:
-            low = middle + 1
-    # At least 2: one response per group has no power at all.
-    return low
+    counts = range(1, LARGEST + 1)
+    place = bisect_left(counts, power, key=lambda count: power_anova(groups, count, effect, alpha))
+    return counts[place] if place < LARGEST else None
 
 
 EFFECTS = {"small": 0.1, "medium": 0.25, "large": 0.4}

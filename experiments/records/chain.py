@@ -7,9 +7,9 @@ under the lock of all writers, so that there is one order, and a kill leaves bot
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sql
 
@@ -18,11 +18,9 @@ from experiments.records.seals import Rows, batches, rows_of
 from experiments.records.shown import content_digest, shown
 from experiments.records.tables import links, plans, trials
 
-What = Literal["trial", "before", "judged", "lost", "repaired"]
-"""Why there is a link: a trial was stored; it had been stored before the chain began; a judge has judged it;
-it was lost at a repair; it is there after a repair that began the chain anew."""
-
-NOT_KEPT: Final = "not kept"
+What = Literal["trial", "judged", "lost", "repaired"]
+"""Why there is a link: a trial was stored; a judge has judged it; it was lost at a repair; it is there after
+a repair that began the chain anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +61,9 @@ def extend(connection: sql.Connection, run: str, new: Sequence[LinkFacts]) -> No
     """Add links for what was just stored, within its transaction; the first command begins the chain."""
     last = sql.select(links.c.number, links.c.link).where(links.c.run == run)
     found = connection.execute(last.order_by(links.c.number.desc()).limit(1)).one_or_none()
-    entries = list(new)
-    if found is None:
-        entries = [*_stored(connection, run, "before", {each.trial for each in new}), *new]
-        number, before = -1, beginning(run, plan_hash(connection, run))
-    else:
-        number, before = found
+    number, before = found or (-1, beginning(run, plan_hash(connection, run)))
     rows = []
-    for number, each in enumerate(entries, number + 1):  # noqa: B020 (it goes on from the last one)
+    for number, each in enumerate(new, number + 1):  # noqa: B020 (it goes on from the last one)
         before = linked(before, number, each)
         rows.append({"run": run, "number": number, **asdict(each), "link": before})
     if rows:
@@ -85,15 +78,6 @@ def link_again(connection: sql.Connection, run: str, trial: str, what: What) -> 
 def plan_hash(connection: sql.Connection, run: str) -> str:
     """Return the hash of the run's registered plan; empty without one."""
     return connection.scalar(sql.select(plans.c.hash).where(plans.c.run == run)) or ""
-
-
-def _stored(connection: sql.Connection, run: str, what: What, but: Collection[str]) -> list[LinkFacts]:
-    """Entries of the stored trials of a run, but for some."""
-    names = connection.scalars(sql.select(trials.c.trial).where(trials.c.run == run))
-    keys = [(run, name) for name in names if name not in but]
-    return [
-        entry(what, rows) for _, some in batches(keys) for rows in rows_of(connection, run, some).values()
-    ]
 
 
 def fault(run: str, plan: str, chain: Sequence[Row], stored: Mapping[str, tuple[str, str]]) -> str:
@@ -139,17 +123,13 @@ def chain_of(connection: sql.Connection, run: str) -> list[Row]:
 
 
 def chain_fault(connection: sql.Connection, run: str) -> str:
-    """Describe the first broken link of a run; empty: the chain is whole. `NOT_KEPT`: there is none."""
+    """Describe the first broken link of a run; empty: the chain is whole."""
     chain = chain_of(connection, run)
     query = sql.select(trials.c.trial, trials.c.outcome, trials.c.seal).where(trials.c.run == run)
     stored = {trial: (outcome, digest or "") for trial, outcome, digest in connection.execute(query)}
     known = connection.execute(sql.select(plans.c.hash, plans.c.plan).where(plans.c.run == run)).one_or_none()
     if known and hashlib.sha256(known.plan.encode()).hexdigest() != known.hash:
         return "its plan is not what was registered"
-    if not chain:
-        if known and stored:
-            return f"its plan was registered before the first trial, and {len(stored):,} trials have no link"
-        return NOT_KEPT if stored else ""
     return fault(run, known.hash if known else "", chain, stored)
 
 
@@ -182,4 +162,6 @@ def mend(connection: sql.Connection, runs_lost: Iterable[str] = ()) -> None:
 def begin_anew(connection: sql.Connection, run: str) -> None:
     """Begin the chain of a run anew with what is there after a repair."""
     connection.execute(links.delete().where(links.c.run == run))
-    extend(connection, run, _stored(connection, run, "repaired", ()))
+    keys = [(run, name) for name in connection.scalars(sql.select(trials.c.trial).where(trials.c.run == run))]
+    there = (rows for _, some in batches(keys) for rows in rows_of(connection, run, some).values())
+    extend(connection, run, [entry("repaired", rows) for rows in there])

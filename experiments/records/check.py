@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import DBAPIError
 
-from experiments.records.chain import NOT_KEPT, chain_fault, runs_with_links
+from experiments.records.chain import chain_fault, runs_with_links
 from experiments.records.errors import CHECK_IT, Unreadable
 from experiments.records.salvage import Progress, Salvage, SalvageFindings
 
@@ -53,21 +53,19 @@ def check_database(url: str, progress: Progress) -> list[Finding]:
 
 
 def _chains(salvage: Salvage) -> Finding:
-    """Whether each run's chain is whole; a run of before there were chains has none."""
-    wrong, whole, without = [], 0, 0
+    """Whether each run's chain is whole."""
+    wrong, whole = [], 0
     try:
         for run in sorted(runs_with_links(salvage.connection)):
             found = chain_fault(salvage.connection, run)
-            whole, without = whole + (not found), without + (found == NOT_KEPT)
-            wrong += [f"{run}: {found}"] if found not in ("", NOT_KEPT) else []
+            whole += not found
+            wrong += [f"{run}: {found}"] if found else []
     except (DBAPIError, TypeError, LookupError):
         return Finding("chains", ok=False, found="cannot be read", fix=REPAIR)
-    kept = f"{whole:,} whole" + (
-        f", {without:,} {NOT_KEPT} (stored before there were chains)" if without else ""
-    )
     if not wrong:
-        return Finding("chains", ok=True, found=kept)
-    return Finding("chains", ok=False, found=f"{kept}, {len(wrong):,} broken: {wrong[0]}", fix=BROKEN)
+        return Finding("chains", ok=True, found=f"{whole:,} whole")
+    found = f"{whole:,} whole, {len(wrong):,} broken: {wrong[0]}"
+    return Finding("chains", ok=False, found=found, fix=BROKEN)
 
 
 def _contents(found: SalvageFindings) -> list[Finding]:
