@@ -47,6 +47,8 @@ IDLE_SECONDS: Final = 1.0
 """How long after its last request other requests still use a connection; servers keep most for 5 or more."""
 
 REPEATED_SECONDS: Final = 60.0
+_LISTENS_LATE: Final = "Exception in callback BaseSelectorEventLoop._start_serving"
+"""How asyncio's message begins where it wants to take connections again at a listener closed meanwhile."""
 _NO_DESCRIPTORS: Final = "connections wait: this process has no more descriptors; allow more (ulimit -n)"
 
 _INTERIM: Final = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")  # 101 is final: another protocol follows
@@ -158,7 +160,10 @@ class NoDescriptors(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the record is to be logged."""
-        if not record.getMessage().startswith("socket.accept() out of system resource"):
+        message = record.getMessage()
+        if message.startswith(_LISTENS_LATE):
+            return False
+        if not message.startswith("socket.accept() out of system resource"):
             return True
         if (now := time.monotonic()) < self._next:
             return False

@@ -54,6 +54,8 @@ COLUMN_GAP: Final = 3
 
 FIRST_SCREEN: Final = 34
 """Lines of what is printed first: with those of the command itself they fit a terminal of 40."""
+FEW: Final = 4
+"""So few sentences, and the names of so few agents, are always whole, however long the screen becomes."""
 SHORTER: Final = ((8, 30, 8), (8, 12, 3), (8, 5, 1), (8, 3, 1), (6, 3, 1), (4, 3, 1), (2, 3, 1), (1, 1, 0))
 """So many sentences and problems, rows and notes of the main table are tried until they fit: an agent's own
 sentence is worth more than a row.
@@ -91,7 +93,8 @@ def print_report(console: Console, report: Report, folder: Path | None) -> None:
 def _screen(
     report: Report, folder: Path | None, sentences: int, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
-    yield from _texts(report.answer, sentences, "sentence", "bold")
+    most = max(sentences, FEW) if len(report.answer) <= FEW else sentences
+    yield from _texts(report.answer, most, "sentence", "bold")
     for named in report.sections[0].tables[:1]:
         yield Text()
         yield from _table(named, folder, rows, notes, width)
@@ -103,17 +106,14 @@ def _screen(
 def _table(
     named: NamedTable, folder: Path | None, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
-    """A table with its caption and footnotes: one for each agent where their names would be broken.
-
-    Of so few rows that not each agent has one, it stays one table.
-    """
+    """A table with caption and footnotes: one for each of few agents where their names would be broken."""
     yield Text(named.caption, "bold")
     parts = [frame_table(named, folder, rows, notes, width)]
     first = next(iter(parts[0][0].columns), None)
     if first and first.width and first.header == heading("group") and "group" in named.frame:
         agents = dict(list(named.frame.groupby("group", sort=False)))
         longest = max(len(word) for agent in agents for word in str(agent).split())
-        if first.width < longest and len(agents) <= rows:
+        if first.width < longest and len(agents) <= max(rows, FEW):
             each = [replace(named, frame=own) for own in agents.values()]
             parts = [frame_table(own, folder, rows, notes, width) for own in each]
     for table, footnotes in parts:
