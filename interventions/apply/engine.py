@@ -464,7 +464,7 @@ def page_hash(body: bytes, url: str = "") -> str:
     listen on another one.
     """
     if own := _with_port(url):
-        body = own.sub(rb"\1", body)
+        body = b"".join(own.split(body))  # with the one group of the pattern, and without the rest of it
     return sha256(body).hexdigest()[:32]
 
 

@@ -6,6 +6,7 @@ tag counts wherever there may be one, an end tag only where it surely ends its e
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from interventions.html.markup import ATTRIBUTE, ATTRIBUTES, COMMENT, RAW, TAG, VOID
@@ -54,6 +55,7 @@ _PHRASES: Final = _FOREIGN | {
 # fmt: on
 
 
+@lru_cache(maxsize=32)  # a page is parsed several times in a trial, and comes again in others
 def parsing_steps(source: bytes, enough: int) -> int:
     """Return about how many steps the parser needs for a page; 0: surely fewer than `enough`."""
     tags = source.count(b"<")
