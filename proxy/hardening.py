@@ -160,10 +160,10 @@ class NoDescriptors(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the record is to be logged."""
-        message = record.getMessage()
-        if message.startswith(_LISTENS_LATE):
+        said = record.getMessage()
+        if said.startswith(_LISTENS_LATE):
             return False
-        if not message.startswith("socket.accept() out of system resource"):
+        if not said.startswith("socket.accept() out of system resource"):
             return True
         if (now := time.monotonic()) < self._next:
             return False
