@@ -8,11 +8,11 @@ from typing import Any, Final
 import httpx
 from google import genai
 from google.genai import errors, types
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from agents.providers.bounded import TooLong, client_options
 from agents.providers.model import Request
-from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, retry_after
+from agents.providers.network import NO_CONNECTION, UNREAD, UNREADABLE, Failure, retry_after
 from agents.providers.sdk import Body
 
 _DELAY: Final = re.compile(r'"retryDelay": ?"(\d{1,6}(?:\.\d{1,9})?)s"')
@@ -50,7 +50,7 @@ async def received(asked: Awaitable[BaseModel], kind: type[Body]) -> Body | Fail
         return Failure(str(error), status=200)
     except (httpx.HTTPError, ConnectionError):
         return NO_CONNECTION
-    except (ValidationError, ValueError, TypeError, LookupError, AttributeError):
+    except UNREAD:
         return UNREADABLE
 
 

@@ -65,6 +65,8 @@ class Failure:
 
 NO_CONNECTION: Final = Failure("no connection to the provider")
 UNREADABLE: Final = Failure("the provider's answer cannot be read", status=200)
+UNREAD: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""The errors of SDKs that meet an answer of another form than the provider's documents say."""
 
 
 class Connection:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from agents.base import ChatMessage
 from agents.providers.bounded import TooLong, client_options
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
-from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
+from agents.providers.network import NO_CONNECTION, UNREAD, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
 from agents.providers.tokens import estimate_tokens
 
@@ -62,7 +62,7 @@ class OllamaChat(NetworkModel, LanguageModel):
             return Failure(str(error), status=200)
         except (ConnectionError, httpx.HTTPError):
             return NO_CONNECTION
-        except (ValueError, TypeError, AttributeError):  # what is no JSON, or no JSON object
+        except UNREAD:
             return UNREADABLE
         counts = body.prompt_eval_count, body.eval_count
         return TextAnswer(

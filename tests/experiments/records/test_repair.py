@@ -272,7 +272,7 @@ def test_a_file_that_is_in_use_is_not_repaired(filled: Records, url: str) -> Non
 
 @pytest.mark.slow
 @settings(
-    max_examples=size(10, 300),
+    max_examples=size(10, 100),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

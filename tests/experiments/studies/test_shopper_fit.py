@@ -61,7 +61,7 @@ def estimates(fit: ShopperFit) -> dict[str, float]:
 def test_the_truth_lies_in_the_intervals(name: str, trials: int, determinism: float) -> None:
     """Over generated tastes."""
     source, held = np.random.default_rng(trials), []
-    studies = size(6, 300)
+    studies = size(6, 100)
     for study in range(studies):
         drawn = {
             each: float(source.normal(mean, 0.7))
