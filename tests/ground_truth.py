@@ -12,7 +12,7 @@ import sqlalchemy as sql
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import DisplayedOption, choice_probabilities, draw
-from analysis.choice.effects import choice_effects, true_effects
+from analysis.choice.effects import choice_effects
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
@@ -21,6 +21,7 @@ from experiments.records.store import Records
 from experiments.records.tidy_tables import tidy_table
 from interventions.yaml.yaml_source import Source
 from tests.experiments.running import run_trials
+from tests.true_effects import true_effects
 
 
 @dataclass

@@ -11,7 +11,6 @@ from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.contrasts import ContrastQuery, Specification, best_specification, interactions
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
-from analysis.tables.errors import AnalysisError
 from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, join_notes
 
@@ -48,31 +47,9 @@ def main_effects(table: pd.DataFrame) -> pd.DataFrame:
     """Estimate effects as `choice_effects` does, in a table that is checked."""
     frames = []
     for agent, rows, used in agents(table):
-        contrasts = _contrasts(used, used["chosen"].to_numpy(float))
+        contrasts = contrasts_of(used, used["chosen"].to_numpy(float))
         frames.append(contrast_frame(contrasts, agent, count_trials(used), count_trials(rows)))
     return adjusted(pd.concat(frames, ignore_index=True))
-
-
-def true_effects(table: pd.DataFrame, probabilities: npt.ArrayLike) -> pd.DataFrame:
-    """Return what `choice_effects` estimates on average for a chooser with known probabilities.
-
-    probabilities: the chance of each row's option to be chosen, in the order of the table's rows. The
-    estimator is linear in the outcome, so its expectation on this design is the estimator applied to the
-    probabilities.
-
-    Returns the columns term, group, estimate (percentage points) and note.
-    """
-    table = check_table(table)
-    truth = np.asarray(probabilities, float)
-    if truth.shape != (len(table),):
-        raise AnalysisError(f"probabilities: {truth.shape} values for {len(table)} rows; give one per row")
-    frames = []
-    for agent, _, used in agents(table):
-        contrasts = _contrasts(used, truth[used.index.to_numpy()])
-        frames.append(contrast_frame(contrasts, agent, 0, 0)[["term", "group", "estimate", "note"]])
-    effects = pd.concat(frames, ignore_index=True)
-    effects["note"] = effects["note"].where(effects["estimate"].isna(), "")
-    return effects
 
 
 def agents(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
@@ -202,7 +179,7 @@ def varies(column: "pd.Series[float]", trial: Ints) -> npt.NDArray[np.bool_]:
     return differs
 
 
-def _contrasts(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
+def contrasts_of(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
     """The contrast of each term for the rows of one agent; all trials have a choice."""
     codes = cluster_codes(rows, trial_ids(rows).to_numpy())
     found = main_estimands(rows, codes)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from analysis.choice.effects import choice_effects, true_effects
+from analysis.choice.effects import choice_effects
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.episodes.treatment_check import squeeze
 from experiments.records import tables
@@ -21,6 +21,7 @@ from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, held, probabilities
 from tests.support import size
+from tests.true_effects import true_effects
 
 TRIALS = size(36, 240)
 SLOTS = 8

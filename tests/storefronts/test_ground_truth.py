@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.choice.effects import choice_effects, true_effects
+from analysis.choice.effects import choice_effects
 from interventions.yaml.yaml_source import load_yaml
 from tests.ground_truth import assert_chosen_as_known, carry_out, held, probabilities
 from tests.storefronts.cases import Case, cases, write
@@ -20,6 +20,7 @@ from tests.storefronts.hard_cases import CUPS
 from tests.storefronts.install import CannotInstall, install
 from tests.storefronts.shops import running, storefront
 from tests.support import THOROUGH, size
+from tests.true_effects import true_effects
 
 SHOPS = ("german", "split-prices", "query-addresses", "drawn-by-scripts", "oscar")
 STARS = ("oscar",)

@@ -8,13 +8,14 @@ import pandas as pd
 import pyfixest
 import pytest
 
-from analysis.choice.effects import TERMS, choice_effects, contrast_frame, regressors, true_effects
+from analysis.choice.effects import TERMS, choice_effects, contrast_frame, regressors
 from analysis.estimators.clusters import trial_codes
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
 from tests.support import size
+from tests.true_effects import true_effects
 
 Simulate = Callable[..., Any]
 STATISTICS = ["std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high"]

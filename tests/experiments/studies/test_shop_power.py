@@ -5,7 +5,7 @@ import pytest
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste
-from analysis.choice.effects import choice_effects, true_effects
+from analysis.choice.effects import choice_effects
 from analysis.choice.exact import exact_tests
 from analysis.choice.exact_many import MainTests
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -16,6 +16,7 @@ from experiments.studies.shop_power import TERMS, Feature, calibrated, power_of
 from interventions.errors import UserError
 from tests.simulated_choices import with_choices
 from tests.support import size, usual
+from tests.true_effects import true_effects
 
 BALANCED = shipped_taste("balanced")
 
