@@ -147,7 +147,7 @@ def shop_with(agent_name: str, tasks: list[str], nudges: Mapping[str, Sequence[N
                 env.unwrapped.note(decision.thought, decision.memory)
                 observation, reward, terminated, truncated, info = env.step(str(decision.action))
                 ended, step = terminated or truncated, step + 1
-            assert (reward, info["task_info"]["outcome"]) == (1.0, "choice")
+            assert (reward, info["task_info"]["outcome"]) == (1.0, "choice"), info["task_info"]
             env.close()
 
 
