@@ -300,7 +300,8 @@ def may_change(request: http.Request) -> bool:
 def name_its_host(request: http.Request) -> None:
     """Send the host of the address, whatever the client's header says (RFC 9112, section 3.2.2).
 
-    A server with several shops answers by that header; what may be reached is asked of the address.
+    A server with several shops answers by that header; which hosts may be reached is checked by the address.
+    mitmproxy's own function (`hostport`) writes no brackets around an IPv6 address.
     """
     host = f"[{request.host}]" if ":" in request.host else request.host
     named = host if DEFAULT_PORTS.get(request.scheme) == request.port else f"{host}:{request.port}"
