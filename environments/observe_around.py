@@ -1,7 +1,7 @@
 """Read what stands on a page around an observation that is not Souk's, in Playwright's synchronous API."""
 
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -85,18 +85,24 @@ def _with_texts_of(whole: Standing, standing: Standing) -> Standing:
 def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[str, Standing]:
     argument = asked(view, (), wanted, marks=False)
     call = {"executionContextId": world, "functionDeclaration": OBSERVE, "arguments": [{"value": argument}]}
-    seen = told(session.send("Runtime.callFunctionOn", call)["result"].get("value"))
-    inks: list[float | None] = []
-    if seen["inks"]:
-        picture = b64decode(session.send("Page.captureScreenshot", {"format": "png"})["data"])
+    for _ in range(PICTURES):
+        seen = told(session.send("Runtime.callFunctionOn", call)["result"].get("value"))
         with suppress(InkMoved):
-            (bare,) = _held(take_bare(world, seen["inks"]), session)
-            inks += _held(read_ink(bare, picture), session)
-    inks += [None] * (len(seen["inks"]) - len(inks))
-    standing = standing_of(seen, wanted, inks_of(seen, inks))
-    if wanted.own and seen.get("closed"):
-        standing = with_texts(standing, _held(read_closed(world), session))
-    return seen["url"], standing
+            inks = _inks(session, world, seen["inks"])
+            standing = standing_of(seen, wanted, inks_of(seen, inks))
+            if wanted.own and seen.get("closed"):
+                standing = with_texts(standing, _held(read_closed(world), session))
+            return seen["url"], standing
+    raise Disturbed("the page does not hold still for its picture")
+
+
+def _inks(session: CDPSession, world: int, texts: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """What of the texts can be read in a picture. Raises InkMoved: the page has changed meanwhile."""
+    if not texts:
+        return []
+    picture = b64decode(session.send("Page.captureScreenshot", {"format": "png"})["data"])
+    (bare,) = _held(take_bare(world, texts), session)
+    return _held(read_ink(bare, picture), session)
 
 
 def _held(talk: Talk, session: CDPSession) -> list[Any]:

@@ -191,6 +191,17 @@ async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
     await use(act)
 
 
+GROWING = """() => {
+  let left = 60;
+  const grow = () => {
+    document.body.prepend("More. ");
+    if (left--) setTimeout(grow, 5);
+  };
+  grow();
+}"""
+"""For a while other texts come before the title."""
+
+
 async def test_what_stands_on_a_page_is_read_around_the_observation(use: Use) -> None:
     heading = Spot("h1")
     wanted, view = Wanted((heading,), own=True), View(screenshot=True)
@@ -211,6 +222,8 @@ async def test_what_stands_on_a_page_is_read_around_the_observation(use: Use) ->
         assert (title(before), title(after)) == (("Oats", "Oats"), ("Oats!", "Oats!"))
         assert {"Far below", "Behind closed doors"} <= set(after.own.split("\n")), "all that a tree tells"
         assert "bid" not in env.page.locator("#late").evaluate("(each) => each.outerHTML"), "it marks nothing"
+        env.page.evaluate(GROWING)
+        assert [title(each) for each in read()] == [("Oats!", "Oats!")] * 2, "it is looked at again"
         with pytest.raises(Disturbed, match="hold still"):
             read("history.pushState(null, '', `/${Math.random()}`)")
         env.page.evaluate("() => { setTimeout(() => location.replace('/led'), 50) }")
