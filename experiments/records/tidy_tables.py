@@ -174,7 +174,7 @@ def _readings(records: Records, run: str, frame: pd.DataFrame) -> "pd.Series[str
     rules = _read(records, query).drop_duplicates("trial", keep="last").set_index("trial")["rule"]
     said = frame["reason"].str.extract(r"^(invalid) answer(: \w+)").fillna("")
     invalid = said[0] + said[1]
-    return invalid.where(invalid != "", frame["trial"].map(rules).fillna(""))
+    return invalid.where(invalid != "", frame["trial"].map(rules).astype(object).fillna(""))
 
 
 def score_table(records: Records, run: str) -> pd.DataFrame:
