@@ -9,14 +9,16 @@ import pandas as pd
 
 from analysis.choice.effects import agents
 from analysis.choice.exact import COUNTS, EQUIVALENCE, MARKS, SAME, order_and_nudge, single_trials, trials_of
+from analysis.choice.figures import POINTS, forest
 from analysis.choice.stopping import COULD_STOP
 from analysis.choice.wording import WORDING
 from analysis.estimators.randomisation import equivalence_p, exact_p, flipped, score_interval
 from analysis.reporting.answer import LEVEL, claimed, p_text, sentence
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.families import benjamini_hochberg
-from analysis.tables.frame import join_notes, result_frame
+from analysis.tables.frame import LABELS, join_notes, result_frame
 
 FURTHER: Final = ("less", "of_group", "of_less", *COUNTS)
 NOTHING_SHARED: Final = "no stratum in common"
@@ -172,3 +174,20 @@ def differences(frame: pd.DataFrame) -> Iterator[str]:
             reasons = dict.fromkeys(lost["note"])
             told.append(f"{', '.join(names[term] for term in lost['term'])}: {', '.join(reasons)}")
         yield sentence(f"{one} against {other}", told)
+
+
+def comparison_report(frame: pd.DataFrame) -> Report:
+    """Return a report of `compare_agents`: a sentence and a panel for each two agents, and the table."""
+    pairs = frame.assign(group=frame["group"] + " less " + frame["less"])
+    figure = NamedFigure(
+        "comparison",
+        "How many points more a feature moves the first agent than the second; 95 % intervals for these "
+        "choice sets and texts. A hollow mark has no interval.",
+        lambda: forest(pairs, lambda row: LABELS[row["term"]], f"Difference of effects ({POINTS})"),
+    )
+    text = (
+        "Each two agents are compared on the choice sets, texts and orders that both have, by exact tests; "
+        "adjusted p values hold the false discovery rate over all rows (Benjamini and Hochberg 1995)."
+    )
+    table = NamedTable("comparison", "Differences (percentage points)", frame.drop(columns="statistic"), 1)
+    return Report((Section("How far agents differ", text, (table,), (figure,)),), tuple(differences(frame)))

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
 from experiments.commands.common import (
     DEFAULT_DB,
@@ -19,11 +18,9 @@ from experiments.commands.common import (
     Margin,
     OneRun,
     Out,
-    Run,
     RunOrFiles,
     Site,
     estimating,
-    is_bundle,
     open_records,
     open_run,
     pair,
@@ -33,110 +30,55 @@ from experiments.commands.common import (
 )
 from interventions.errors import UserError
 
-
-class KindsGroup(TyperGroup):
-    """The commands of `souk analyze`, which answers the name of a run with the command for it."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is named, or the one for a run. Raises UserError for what is neither."""
-        from interventions.yaml.yaml_source import did_you_mean
-
-        if args[0] in self.commands or ctx.resilient_parsing:
-            return super().resolve_command(ctx, args)
-        if kind := _kind_of_study(args[0], db=_database_named(args)):
-            return super().resolve_command(ctx, [kind, *args])
-        hint = did_you_mean(args[0], self.commands, noun="there are")
-        raise UserError(f"souk analyze {args[0]}: no kind of study has this name; {hint}")
+Kind = Annotated[
+    str | None,
+    typer.Option("--as", metavar="KIND", help="How tables are analysed; a run has its own kind of study."),
+]
+_CARDS = "Choices between cards (conjoint)"
+_ANSWERS = "Answers (montecarlo, biases)"
+_SCORES = "Log-probabilities (anchoring)"
 
 
-def _database_named(args: Sequence[str]) -> str:
-    """The database that arguments name which no command has read yet."""
-    for name, value in zip(args, [*args[1:], ""], strict=True):
-        if name == "--db" and value:
-            return value
-        if name.startswith("--db="):
-            return name.removeprefix("--db=")
-    return DEFAULT_DB
-
-
-def _kind_of_study(name: str, *, db: str) -> str:
-    """The kind of study of a stored run or of an experiment; empty where there is none of this name."""
-    from experiments.designs.loading import load_design
-    from experiments.records.record import kind_of
-
-    if is_bundle(name):
-        return kind_of(open_run(name, db)[1])
-    with suppress(UserError):
-        return kind_of(open_records(db).latest_run(name))
-    with suppress(UserError):
-        return load_design(name).analysis
-    return ""
-
-
-app = typer.Typer(
-    cls=KindsGroup, no_args_is_help=True, help="Estimate effects from a run or from any tidy table."
-)
-
-
-@app.command("choice")
-def choice(
+def analyze(
     named: RunOrFiles = None,
-    margin: Margin = None,
+    kind: Kind = None,
     agent: Agents = None,
     exclude: Excluded = None,
     db: Db = DEFAULT_DB,
-    run: Run = None,
     out: Out = None,
     everything: Everything = False,
     as_json: AsJson = False,
-) -> None:
-    """Estimate what moves choices in a shop: linear model with trial fixed effects, percentage points.
-
-    Examples:
-
-      souk analyze choice
-
-      souk analyze choice nudges --agent openai:gpt-4.1-mini --json
-
-      souk analyze choice nudges --margin 5
-
-      souk analyze choice nudges.zip
-
-      souk analyze choice other-study.csv --out report/
-    """
-    options = {} if margin is None else {"margin": margin}
-    _analyze(
-        "choice", named, run, (agent, exclude), db, out, everything=everything, as_json=as_json, **options
-    )
-
-
-Size = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--size", metavar="AGENT=BILLIONS", help="A model's size, in billions of parameters; repeatable."
-    ),
-]
-
-
-@app.command("conjoint")
-def conjoint(
-    named: RunOrFiles = None,
-    size: Size = None,
+    margin: Margin = None,
     cov: Annotated[
         Literal["classical", "robust", "clustered"] | None,
         typer.Option(
-            help="Standard errors. By default clustered by choice set where sets are shown several times."
+            help="Standard errors. By default clustered by choice set where sets are shown several times.",
+            rich_help_panel=_CARDS,
         ),
     ] = None,
     locked: Annotated[
-        bool, typer.Option("--locked", help="Fit the models of position-locked agents, too.")
+        bool,
+        typer.Option(
+            "--locked", help="Fit the models of position-locked agents, too.", rich_help_panel=_CARDS
+        ),
     ] = False,
     mixed: Annotated[
-        bool, typer.Option("--mixed", help="Fit a mixed logit, too: how far tastes differ. Takes minutes.")
+        bool,
+        typer.Option(
+            "--mixed",
+            help="Fit a mixed logit, too: how far tastes differ. Takes minutes.",
+            rich_help_panel=_CARDS,
+        ),
     ] = False,
     classes: Annotated[
         int | None,
-        typer.Option(metavar="N", min=2, max=6, help="Fit latent classes, too: N kinds of tastes."),
+        typer.Option(
+            metavar="N",
+            min=2,
+            max=6,
+            help="Fit latent classes, too: N kinds of tastes.",
+            rich_help_panel=_CARDS,
+        ),
     ] = None,
     attribute: Annotated[
         list[str] | None,
@@ -144,215 +86,141 @@ def conjoint(
             "--attribute",
             metavar="NAME=KIND",
             help="How attr_NAME is read: numbers, levels or none; else as its values are; repeatable.",
+            rich_help_panel=_CARDS,
         ),
     ] = None,
     currency: Annotated[
-        str, typer.Option(metavar="CODE", help="The currency of the prices, where the table does not say it.")
-    ] = "",
-    agent: Agents = None,
-    exclude: Excluded = None,
-    db: Db = DEFAULT_DB,
-    run: Run = None,
-    out: Out = None,
-    everything: Everything = False,
-    as_json: AsJson = False,
-) -> None:
-    """Estimate from choices among cards who reads them, and what price, quality and brand are worth.
-
-    Examples:
-
-      souk run hotels --mode text && souk analyze conjoint
-
-      souk analyze conjoint hotels --mixed --classes 2
-
-      souk analyze conjoint one-model.csv another.csv --size openai:small=8 --out report/
-
-      souk analyze conjoint shirts.csv --attribute size=levels --currency EUR
-    """
-    _analyze(
-        "conjoint",
-        named,
-        run,
-        (agent, exclude),
-        db,
-        out,
-        everything=everything,
-        as_json=as_json,
-        sizes=_sizes(size),
-        cov=cov,
-        locked=locked,
-        mixed=mixed,
-        classes=classes or 0,
-        attributes=dict(pair("--attribute", text) for text in attribute or ()),
-        currency=currency,
-    )
-
-
-@app.command("montecarlo")
-def montecarlo(
-    named: RunOrFiles = None,
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="The currency of the prices, where the table does not say it.",
+            rich_help_panel=_CARDS,
+        ),
+    ] = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--size",
+            metavar="AGENT=BILLIONS",
+            help="A model's size, in billions of parameters; of cards too; repeatable.",
+            rich_help_panel=_ANSWERS,
+        ),
+    ] = None,
     condition: Annotated[
-        str, typer.Option(help="The condition in which answers are compared with the list price.")
-    ] = "control",
-    size: Size = None,
+        str | None,
+        typer.Option(
+            help="The condition in which answers are compared with the list price; control by default.",
+            rich_help_panel=_ANSWERS,
+        ),
+    ] = None,
     generation: Annotated[
         list[str] | None,
         typer.Option(
-            "--generation", metavar="AGENT=VERSION", help="A model's generation, for comparisons; repeatable."
+            "--generation",
+            metavar="AGENT=VERSION",
+            help="A model's generation, for comparisons; repeatable.",
+            rich_help_panel=_ANSWERS,
         ),
     ] = None,
-    agent: Agents = None,
-    exclude: Excluded = None,
-    db: Db = DEFAULT_DB,
-    run: Run = None,
-    out: Out = None,
-    everything: Everything = False,
-    as_json: AsJson = False,
-) -> None:
-    """Analyse willingness to pay: its spread, its validity, its distance from the list price, anchoring.
-
-    Examples:
-
-      souk run wtp --mode text && souk analyze montecarlo
-
-      souk analyze montecarlo old.csv new.csv --generation openai:a=3 --generation openai:b=4
-    """
-    generations = dict(pair("--generation", text) for text in generation or ())
-    _analyze(
-        "montecarlo",
-        named,
-        run,
-        (agent, exclude),
-        db,
-        out,
-        everything=everything,
-        as_json=as_json,
-        condition=condition,
-        sizes=_sizes(size),
-        generations=generations,
-    )
-
-
-@app.command("biases")
-def biases(
-    named: RunOrFiles = None,
+    valid: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Valid answers that a question of a bias needs, 100 by default; with fewer it is left out.",
+            rich_help_panel=_ANSWERS,
+        ),
+    ] = None,
     population: Annotated[
         bool,
-        typer.Option("--population", help="Use standard deviations with divisor n, as in published data."),
+        typer.Option(
+            "--population",
+            help="Use standard deviations with divisor n, as in published data.",
+            rich_help_panel=_ANSWERS,
+        ),
     ] = False,
     legacy_zero: Annotated[
         bool,
-        typer.Option("--legacy-zero", help="Count complete separation as no effect, as in published data."),
+        typer.Option(
+            "--legacy-zero",
+            help="Count complete separation as no effect, as in published data.",
+            rich_help_panel=_ANSWERS,
+        ),
     ] = False,
-    valid: Annotated[
-        int,
-        typer.Option(min=2, help="Valid answers that a question needs; experiments with fewer are left out."),
-    ] = 100,
-    size: Size = None,
-    agent: Agents = None,
-    exclude: Excluded = None,
-    db: Db = DEFAULT_DB,
-    run: Run = None,
-    out: Out = None,
-    everything: Everything = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure eight cognitive biases: the effect of each, its direction, and what goes with it.
-
-    Examples:
-
-      souk run biases --mode text && souk analyze biases
-
-      souk analyze biases responses.csv --valid 50
-    """
-    _analyze(
-        "biases",
-        named,
-        run,
-        (agent, exclude),
-        db,
-        out,
-        everything=everything,
-        as_json=as_json,
-        population=population,
-        legacy_zero=legacy_zero,
-        valid=valid,
-        sizes=_sizes(size),
-    )
-
-
-@app.command("anchoring")
-def anchoring(
-    named: RunOrFiles = None,
     method: Annotated[
-        Literal["shapley", "banzhaf"],
-        typer.Option(help="The attribution in calls and scores; banzhaf: the published one."),
-    ] = "shapley",
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of bands and permutation tests; the run's own by default.")
+        Literal["shapley", "banzhaf"] | None,
+        typer.Option(
+            help="The attribution in calls and scores; banzhaf: the published one.", rich_help_panel=_SCORES
+        ),
     ] = None,
-    agent: Agents = None,
-    exclude: Excluded = None,
-    db: Db = DEFAULT_DB,
-    run: Run = None,
-    out: Out = None,
-    everything: Everything = False,
-    as_json: AsJson = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Seed of bands and permutation tests; the run's own by default.",
+            rich_help_panel=_SCORES,
+        ),
+    ] = None,
 ) -> None:
-    """Measure anchoring in log-probabilities: expected answers by anchor, paired tests, attribution, ABSS.
+    """Estimate effects, from a run by its kind of study, or from any tidy tables.
+
+    Kinds: choice (in shops), conjoint (between cards), montecarlo (willingness to pay), biases, anchoring.
 
     Examples:
 
-      souk run anchoring --agent hf:tiny-anchor && souk analyze anchoring
+      souk analyze nudges
 
-      souk analyze anchoring anchoring_gpt2_results_standard.csv --method banzhaf --out report/
+      souk analyze nudges --agent openai:gpt-4.1-mini --margin 5 --json
+
+      souk analyze nudges.zip
+
+      souk analyze other-study.csv --as choice --out report/
+
+      souk analyze hotels --mixed --classes 2
+
+      souk analyze shirts.csv --as conjoint --attribute size=levels --currency EUR
+
+      souk analyze old.csv new.csv --as montecarlo --generation openai:a=3 --generation openai:b=4
+
+      souk analyze responses.csv --as biases --valid 50
+
+      souk analyze anchoring_gpt2_results_standard.csv --as anchoring --method banzhaf
     """
-    options = {} if seed is None else {"seed": seed}
-    _analyze(
-        "anchoring",
-        named,
-        run,
-        (agent, exclude),
-        db,
-        out,
-        everything=everything,
-        as_json=as_json,
-        method=method,
-        **options,
-    )
-
-
-def _analyze(
-    kind: str,
-    named: list[str] | None,
-    run: str | None,
-    agents: tuple[list[str] | None, list[str] | None],
-    db: str,
-    out: Path | None,
-    *,
-    everything: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+    from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, unregistered
 
-    run, files = run_or_files(named, run)
-    only, without = (tuple(names or ()) for names in agents)
+    asked = {
+        "--margin": ("margin", margin),
+        "--cov": ("cov", cov),
+        "--locked": ("locked", locked or None),
+        "--mixed": ("mixed", mixed or None),
+        "--classes": ("classes", classes),
+        "--attribute": ("attributes", _pairs("--attribute", attribute)),
+        "--currency": ("currency", currency),
+        "--size": ("sizes", _sizes(size)),
+        "--condition": ("condition", condition),
+        "--generation": ("generations", _pairs("--generation", generation)),
+        "--valid": ("valid", valid),
+        "--population": ("population", population or None),
+        "--legacy-zero": ("legacy_zero", legacy_zero or None),
+        "--method": ("method", method),
+        "--seed": ("seed", seed),
+    }
+    given = {option: (name, value) for option, (name, value) in asked.items() if value is not None}
+    run, files = run_or_files(named)
+    only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
+        kind = kind_of_tables(kind, files)
+        options = _options(kind, given)
         with estimating():
             analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
-        show(
-            analysis,
-            kind,
-            {"tables": ", ".join(map(str, files))},
-            out,
-            everything=everything,
-            as_json=as_json,
-        )
+        facts = {"tables": ", ".join(map(str, files))}
+        show(analysis, kind, facts, out, everything=everything, as_json=as_json)
         return
-    records, found, is_temporary = open_run(run, db, kind)
+    refuse_kind_of_run(kind)
+    records, found, is_temporary = open_run(run, db)
+    options = _options(kind_of(found), given)
     with estimating():
         analysis = analyze_run(records, found, only, without, **options)
         known = registered_results(records, found, analysis, only=only, without=without, options=options)
@@ -364,7 +232,7 @@ def _analyze(
         out = out or records.folder(found["run"])
     show(
         analysis,
-        kind,
+        kind_of(found),
         facts,
         out,
         everything=everything,
@@ -374,26 +242,57 @@ def _analyze(
     )
 
 
+def kind_of_tables(kind: str | None, files: Sequence[Path]) -> str:
+    """Return the kind of study of tables, as `--as` says. Raises UserError."""
+    from experiments.studies.kinds import STUDIES
+    from interventions.yaml.yaml_source import did_you_mean
+
+    if not kind:
+        raise UserError(f"{files[0]}: say how a table is analysed: add --as {', --as '.join(STUDIES)}")
+    if kind not in STUDIES:
+        raise UserError(f"--as {kind}: {did_you_mean(kind, STUDIES, noun='kinds')}")
+    return kind
+
+
+def refuse_kind_of_run(kind: str | None) -> None:
+    """Raise UserError where `--as` is given for a stored run."""
+    if kind:
+        raise UserError(f"--as {kind}: a run has its own kind of study; leave it out")
+
+
+def _options(kind: str, given: dict[str, tuple[str, Any]]) -> dict[str, Any]:
+    """The options of a study's analysis, by their names there. Raises UserError for one of another kind."""
+    from experiments.studies.kinds import study_of
+
+    known = signature(study_of(kind).analyze).parameters
+    if strange := next((option for option, (name, _) in given.items() if name not in known), ""):
+        raise UserError(f"{strange}: an analysis of the kind {kind} has no such option; leave it out")
+    return dict(given.values())
+
+
 def _chosen(only: Sequence[str], without: Sequence[str]) -> dict[str, str]:
     """What a report says of its agents, where these are not all of the run."""
     words = [*only, *(f"without {name}" for name in without)]
     return {"agents": ", ".join(words)} if words else {}
 
 
-def _sizes(size: list[str] | None) -> dict[str, float]:
-    sizes = {}
-    for text in size or ():
-        name, number = pair("--size", text)
+def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
+    return dict(pair(option, text) for text in texts) if texts else None
+
+
+def _sizes(texts: list[str] | None) -> dict[str, float] | None:
+    sizes = _pairs("--size", texts) or {}
+    for name, number in sizes.items():
         if not re.fullmatch(r"\d+(\.\d+)?", number):
-            raise UserError(f"--size {text}: {number} is no size; write billions, such as openai:small=8")
-        sizes[name] = float(number)
-    return sizes
+            raise UserError(
+                f"--size {name}={number}: {number} is no size; write billions, such as openai:small=8"
+            )
+    return {name: float(number) for name, number in sizes.items()} or None
 
 
 def report(
     named: RunOrFiles = None,
     db: Db = DEFAULT_DB,
-    run: Run = None,
     out: Out = None,
     methods: Annotated[
         Path | None,
@@ -402,10 +301,7 @@ def report(
         ),
     ] = None,
     site: Site = None,
-    kind: Annotated[
-        str | None,
-        typer.Option("--kind", metavar="KIND", help="How tables are analysed, as by souk analyze KIND."),
-    ] = None,
+    kind: Kind = None,
     agent: Agents = None,
     exclude: Excluded = None,
 ) -> None:
@@ -417,7 +313,7 @@ def report(
 
       souk report nudges --exclude simulated:random --out report/
 
-      souk report answers.csv --kind montecarlo --out report/
+      souk report answers.csv --as montecarlo --out report/
 
       souk report nudges --out report/ --site site/
 
@@ -425,30 +321,27 @@ def report(
     """
     from experiments.records.record import kind_of
     from experiments.records.trial_search import Selection, facet_cells
-    from experiments.studies.kinds import STUDIES, analyze_run, read_tables
+    from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, report_of, unregistered
     from experiments.viewer.screens.answer_screen import named_trials
     from experiments.viewer.site_address import SiteAddress
-    from interventions.yaml.yaml_source import did_you_mean
 
-    run, files = run_or_files(named, run)
+    run, files = run_or_files(named)
     if site and files:
         raise UserError(f"--site {site}: tables have no pages of trials; name a run")
     if methods and (files or methods.suffix not in (".md", ".tex")):
         why = "only a stored run has a design" if files else "the suffix must be .md or .tex"
         raise UserError(f"--methods {methods}: {why}; write --methods methods.md with a run")
-    if kind and (not files or kind not in STUDIES):
-        hint = did_you_mean(kind, STUDIES, noun="kinds") if files else "a run has its own; leave it out"
-        raise UserError(f"--kind {kind}: {hint}")
     only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
-        kind = kind or "choice"
-        study = STUDIES[kind]
+        kind = kind_of_tables(kind, files)
+        study = study_of(kind)
         made = study.report(study.analyze(read_tables(kind, files, only, without)))
-        path = write(made, kind, {"tables": ", ".join(map(str, files))}, out or Path("report"))
+        path = write(made, study.title, {"tables": ", ".join(map(str, files))}, out or Path("report"))
     else:
+        refuse_kind_of_run(kind)
         if (only or without) and not out:
             name = "--agent" if only else "--exclude"
             raise UserError(f"{name}: the report in the run's folder is about all agents; add --out DIR")
@@ -465,7 +358,7 @@ def report(
             names = {name: page for name, its in named_ones.items() if (page := pages.of_list(its))}
             trials = pages.first_page()
         facts = run_facts(found) | _chosen(only, without)
-        path = write(made, kind_of(found), facts, folder, trials, names)
+        path = write(made, study_of(kind_of(found)).title, facts, folder, trials, names)
         if methods:
             write_methods(records, found, known, methods)
     typer.echo(path)
@@ -492,7 +385,6 @@ def export(
         ),
     ] = None,
     db: Db = DEFAULT_DB,
-    run: Run = None,
     site: Site = None,
 ) -> None:
     """Write the tidy table: a row per option shown in a trial, question that was asked, or scored target.
@@ -515,11 +407,11 @@ def export(
         if site or codebook:
             raise UserError(f"--trace {trace}: a trace has no columns; leave out --site and --codebook")
         records = open_records(db)
-        typer.echo(write_trace(records, records.latest_run(named or run), trace, trial, out))
+        typer.echo(write_trace(records, records.latest_run(named), trace, trial, out))
         return
     if trial:
         raise UserError(f"--trial {trial}: a table is of all trials; write --trace too, or leave it out")
-    _export_table(out, named or run, db, site, codebook)
+    _export_table(out, named, db, site, codebook)
 
 
 def _export_table(out: Path, run: str | None, db: str, site: str | None, codebook: Path | None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from experiments.commands.completion import experiment_names, run_names
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,24 +24,36 @@ if TYPE_CHECKING:
     from experiments.records.store import Records
     from experiments.studies.kinds import StudyAnalysis
 
-_opened: "dict[str, Records]" = {}
-"""The databases that were made of archives, by the archives' paths, until the process ends."""
-
 DEFAULT_DB = "sqlite:///runs/souk.db"
 REPORT = "report.html"
 CONTENTS = ".report-files"
 """The file in a report's folder with the names of the report's files, one a line."""
 
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="Database of runs, e.g. sqlite:///t.db.")]
-Run = Annotated[
-    str | None, typer.Option("--run", metavar="NAME", help="Run (id or name); the latest by default.")
+OneRun = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="Id or name; the latest by default.", autocompletion=run_names),
 ]
-OneRun = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id or name; the latest by default.")]
+NamedRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="Id, or the name: the latest run of this name.", autocompletion=run_names
+    ),
+]
+Experiment = Annotated[
+    str,
+    typer.Argument(
+        metavar="EXPERIMENT",
+        help="A shipped experiment (nudges) or a YAML file.",
+        autocompletion=experiment_names,
+    ),
+]
 RunOrFiles = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[RUN | FILES...]",
         help="A run (id or name), its .zip of souk bundle, or tables; the latest run by default.",
+        autocompletion=run_names,
     ),
 ]
 Agents = Annotated[
@@ -100,7 +113,7 @@ def open_records(db: str) -> "Records":
     return Records(db, create=False)
 
 
-def open_run(name: str | None, db: str, kind: str | None = None) -> "tuple[Records, dict[str, Any], bool]":
+def open_run(name: str | None, db: str) -> "tuple[Records, dict[str, Any], bool]":
     """Open the database, and return it with the row of a run, and whether it was made of an archive.
 
     name: an id or a name; None: the latest run; else the path of a .zip of `souk bundle`, which is made a
@@ -108,16 +121,14 @@ def open_run(name: str | None, db: str, kind: str | None = None) -> "tuple[Recor
     """
     if not (name and is_bundle(name)):
         records = open_records(db)
-        return records, records.latest_run(name, kind), False
+        return records, records.latest_run(name), False
     from experiments.bundles.verify import opened_bundle
 
-    if name not in _opened:  # the commands of a group share it
-        opened = ExitStack()
-        atexit.register(opened.close)
-        with estimating():
-            _opened[name] = opened.enter_context(opened_bundle(Path(name), partial(typer.echo, err=True)))
-    made = _opened[name]
-    return made, made.latest_run(made.latest_run()["run"], kind), True
+    opened = ExitStack()
+    atexit.register(opened.close)
+    with estimating():
+        made = opened.enter_context(opened_bundle(Path(name), partial(typer.echo, err=True)))
+    return made, made.latest_run(), True
 
 
 def is_bundle(name: str) -> bool:
@@ -144,16 +155,15 @@ def checked_database(db: str) -> "list[Finding]":
         return check_database(db, progress)
 
 
-def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, list[Path]]:
+def run_or_files(named: list[str] | None) -> tuple[str | None, list[Path]]:
     """Return what arguments name: a stored run (None: the latest), or tables.
 
     A word that is no path names a run, and so does the path of an archive.
 
     Raises:
-        UserError: a run is named twice, or together with tables.
+        UserError: two runs are named, or one together with tables.
     """
-    files, others = tables_among(named or ())
-    runs = [*others, *([run] if run else [])]
+    files, runs = tables_among(named or ())
     if len(runs) + bool(files) > 1:
         raise UserError(f"{' '.join(map(str, [*files, *runs]))}: name one run, or tables, and not both")
     return (runs[0] if runs else None), files
@@ -253,13 +263,14 @@ def show(
     Raises:
         UserError: the report could not be written; the answer is printed all the same.
     """
+    from experiments.studies.kinds import study_of
     from experiments.studies.registered import registered_data, report_of
 
     failed: UserError | None = None
     with estimating():
         report = report_of(kind, analysis, known, note)
         try:
-            path = write(report, kind, facts, out) if out else None
+            path = write(report, study_of(kind).title, facts, out) if out else None
         except UserError as error:
             failed, path, out = error, None, None
     if as_json:
@@ -293,7 +304,7 @@ def _print(
 
 def write(
     report: "Report",
-    kind: str,
+    title: str,
     facts: dict[str, Any],
     folder: Path,
     trials: str | None = None,
@@ -306,13 +317,12 @@ def write(
     They are made in another folder first, so that a failure leaves the folder as it was.
     """
     from analysis.reporting.html import write_files, write_report
-    from experiments.studies.kinds import study_of
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".new-report-", dir=folder) as aside:
-            title = f"{study_of(kind).title}: {facts.get('run', 'tables')}"
-            write_report(Path(aside, REPORT), title, facts, report, trials, names)
+            whole = f"{title}: {facts.get('run', 'tables')}"
+            write_report(Path(aside, REPORT), whole, facts, report, trials, names)
             write_files(aside, report.sections)
             _replace(folder, Path(aside))
     except OSError as error:

@@ -1,6 +1,5 @@
 """souk compare: how far a feature moves one agent, or one version of a model, more than another."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,9 +11,11 @@ from experiments.commands.common import (
     Db,
     Excluded,
     Margin,
+    Out,
     estimating,
     open_records,
     tables_among,
+    write,
 )
 
 MOST_TABLES = 6
@@ -31,9 +32,7 @@ def compare(
     agent: Agents = None,
     exclude: Excluded = None,
     margin: Margin = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the table too: .csv or .parquet.")
-    ] = None,
+    out: Out = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
@@ -51,14 +50,13 @@ def compare(
 
       souk compare nudges nudges-people
 
-      souk compare nudges people.csv --json
+      souk compare nudges people.csv --out comparison/
     """
-    from analysis.choice.comparing import compare_agents, differences
+    from analysis.choice.comparing import compare_agents, comparison_report, differences
     from analysis.reporting.sections import NamedTable
     from analysis.reporting.to_json import to_json
     from analysis.tables.choice_table import read_table
     from experiments.console.terminal import stdout_console
-    from experiments.records.tidy_tables import write_table
     from experiments.studies.comparing import of_agents, rules_of, stored_tables
     from experiments.studies.printing import frame_table
 
@@ -72,11 +70,11 @@ def compare(
             tables += stored_tables(records, found)
         table = of_agents(tables, agent or (), exclude or ())
         frame = compare_agents(table, margin, rules_of(found))
-    if out:
-        write_table(frame, out)
+        of_runs = [each["run"] for each in found]
+        facts = {"run": ", ".join([*of_runs, *map(str, files)])}
+        page = write(comparison_report(frame), "Agents compared", facts, out) if out else None
     if as_json:
-        answer = list(differences(frame))
-        typer.echo(to_json({"answer": answer, "runs": [each["run"] for each in found], "comparison": frame}))
+        typer.echo(to_json({"answer": list(differences(frame)), "runs": of_runs, "comparison": frame}))
         return
     console = stdout_console()
     pairs = frame.groupby(["group", "less"], sort=False)
@@ -94,5 +92,7 @@ def compare(
             console.print(footnote, style="dim", highlight=False, markup=False)
         console.print()
     if len(pairs) > MOST_TABLES:
-        more = f"tables of {len(pairs) - MOST_TABLES:,} more comparisons: --out FILE, or --json"
+        more = f"tables of {len(pairs) - MOST_TABLES:,} more comparisons: --out DIR, or --json"
         console.print(more, highlight=False, markup=False)
+    where = f"report: {page}" if page else "a report with --out DIR"
+    console.print(where, highlight=False, markup=False, soft_wrap=True)

@@ -1,15 +1,11 @@
 """souk pause and souk resume."""
 
-from typing import Annotated
-
 import typer
 
-from experiments.commands.common import DEFAULT_DB, Db, open_records
-
-RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id or name; the latest by default.")]
+from experiments.commands.common import DEFAULT_DB, Db, OneRun, open_records
 
 
-def pause(run: RunName = None, db: Db = DEFAULT_DB) -> None:
+def pause(run: OneRun = None, db: Db = DEFAULT_DB) -> None:
     """Let no further trial of a run start; running trials end and are stored.
 
     Example: souk pause nudges && souk status nudges
@@ -17,7 +13,7 @@ def pause(run: RunName = None, db: Db = DEFAULT_DB) -> None:
     _tell(run, db, paused=True)
 
 
-def resume(run: RunName = None, db: Db = DEFAULT_DB) -> None:
+def resume(run: OneRun = None, db: Db = DEFAULT_DB) -> None:
     """Let a paused run go on.
 
     Example: souk resume nudges

@@ -3,11 +3,11 @@
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from experiments.commands.common import AsJson
+from experiments.commands.common import AsJson, Experiment
 
 app = typer.Typer(no_args_is_help=True, help="List and show the experiments that come with Souk.")
 
@@ -32,7 +32,7 @@ def list_experiments(as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(help="A shipped experiment (nudges) or a YAML file.")],
+    name: Experiment,
 ) -> None:
     """Print the file of an experiment, to read it or to start your own from it.
 

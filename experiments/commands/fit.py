@@ -86,7 +86,7 @@ def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str,
     from experiments.studies.kinds import read_tables, study_of
     from experiments.studies.shown_choices import HOTEL
 
-    run, files = run_or_files(named, None)
+    run, files = run_or_files(named)
     if files:
         table = read_tables("choice", files)
         return table, {}, f"tables {', '.join(path.name for path in files)}", set(HOTEL) <= {*table}
@@ -95,8 +95,8 @@ def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str,
     kind = kind_of(found)
     if not (between := study_of(kind).between):
         raise UserError(
-            f"{found['name']}: its answers are no choices between products or hotels (souk analyze {kind});"
-            " name a run in a shop, or of hotels"
+            f"{found['name']}: its answers are no choices between products or hotels; it is a study of "
+            f"the kind {kind}: name a run in a shop, or of hotels"
         )
     with records.reading():  # one state of a run that goes on
         table = tidy_table(records, found["run"])

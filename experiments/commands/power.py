@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from experiments.commands.common import AsJson
+from experiments.commands.common import AsJson, Experiment
 
 if TYPE_CHECKING:
     from agents.simulated.tab_shopper import ShopperProfile
@@ -41,7 +41,7 @@ def power() -> None:
 
 @app.command(_EXPERIMENT)
 def experiment(
-    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped experiment, or a file.")],
+    name: Experiment,
     effect: Annotated[
         list[str] | None,
         typer.Option(

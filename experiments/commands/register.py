@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, AsJson, Db
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, Experiment
 from interventions.errors import UserError
 
 
 def register(
-    experiment: Annotated[str, typer.Argument(help="A YAML file, or a shipped experiment (nudges).")],
+    experiment: Experiment,
     agent: Annotated[
         list[str] | None,
         typer.Option("--agent", "-a", metavar="NAME", help="The planned agents; the file's by default."),

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from analysis.tables.errors import AnalysisError
-from experiments.commands.common import DEFAULT_DB, AsJson, Db, Everything, Out, UpstreamCa, analyze_stored
+from experiments.commands.common import (
+    DEFAULT_DB,
+    AsJson,
+    Db,
+    Everything,
+    Experiment,
+    Out,
+    UpstreamCa,
+    analyze_stored,
+)
+from experiments.commands.completion import agent_names
 from experiments.console.terminal import stderr_console, stdout_console
 from experiments.runs.interrupts import NOTHING_STORED, one_line_when_stopped, run_until_stopped
 
@@ -18,11 +28,15 @@ if TYPE_CHECKING:
 
 @one_line_when_stopped()
 def run(
-    experiment: Annotated[str, typer.Argument(help="A shipped experiment (nudges) or a YAML file.")],
+    experiment: Experiment,
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            "--agent", "-a", metavar="NAME", help="simulated:balanced, openai:gpt-4.1-mini, ...; repeatable."
+            "--agent",
+            "-a",
+            metavar="NAME",
+            help="simulated:balanced, openai:gpt-4.1-mini, ...; repeatable.",
+            autocompletion=agent_names,
         ),
     ] = None,
     limit: Annotated[

@@ -1,11 +1,11 @@
-"""souk runs: delete a stored run, and merge its parts."""
+"""souk runs: delete or rename a stored run, and merge its parts."""
 
 import sys
 from typing import Annotated
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, Db, open_records
+from experiments.commands.common import DEFAULT_DB, Db, NamedRun, open_records
 from interventions.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Manage stored runs; [bold]souk status[/bold] lists them.")
@@ -18,7 +18,7 @@ def runs() -> None:
 
 @app.command("delete")
 def delete(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id, or the name: the latest run of this name.")],
+    run: NamedRun,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
     db: Db = DEFAULT_DB,
 ) -> None:
@@ -45,9 +45,32 @@ def delete(
         typer.echo(f"its folder stays: {folder}")
 
 
+@app.command("rename")
+def rename(
+    run: NamedRun,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and dashes.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Give a stored run another name, by which commands find it; its id and its folder stay.
+
+    Example: souk runs rename nudges-593302b1 nudges-may
+    """
+    from experiments.designs.inputs.experiment_file import check_name
+    from experiments.records.upkeep import rename_run
+
+    try:
+        check_name(name)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    records = open_records(db)
+    found = records.latest_run(run)["run"]
+    rename_run(records, found, name)
+    typer.echo(f"{found}: named {name}")
+
+
 @app.command("merge")
 def merge(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id, or the name: the latest run of this name.")],
+    run: NamedRun,
     source: Annotated[
         str, typer.Option("--from", metavar="URL", help="The database whose trials of the run come along.")
     ],

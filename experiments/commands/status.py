@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
+from experiments.commands.completion import run_names
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -19,7 +20,11 @@ LOOK_EVERY = 2.0
 def status(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="Id or name; all runs by default, with --watch the latest."),
+        typer.Argument(
+            metavar="[RUN]",
+            help="Id or name; all runs by default, with --watch the latest.",
+            autocompletion=run_names,
+        ),
     ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show it again every two seconds while it runs.")
@@ -81,12 +86,17 @@ def _all(found: "list[RunStatus]", console: "Console") -> "RenderableType":
         others = sum(one.outcomes.values()) - one.outcomes.get("choice", 0)
         pace, left = _pace(one)
         began = one.started_at.removesuffix("+00:00")
-        cells = (one.run, began, one.state, _trials(one), f"{others:,}", pace, left, _cost(one))
+        cells = (_label(one), began, one.state, _trials(one), f"{others:,}", pace, left, _cost(one))
         table.add_row(*map(escape, cells))
         flow = f", {pace} per minute, {left} left" if pace else ""
         trials = f"{_trials(one)} trials, {others:,} not a choice{flow}, {_cost(one)} USD"
-        lines.append(f"{one.run}\n  {one.state}, started {began}\n  {trials}")
+        lines.append(f"{_label(one)}\n  {one.state}, started {began}\n  {trials}")
     return _fitting(table, lines, console)
+
+
+def _label(one: "RunStatus") -> str:
+    """The id of a run, and its name where the id does not begin with it: it was given later."""
+    return one.run if one.run.startswith(f"{one.name}-") else f"{one.run} ({one.name})"
 
 
 def _fitting(table: "RenderableType", lines: list[str], console: "Console") -> "RenderableType":
@@ -108,7 +118,7 @@ def _one(one: "RunStatus", console: "Console") -> "RenderableType":
     from experiments.runs.stopping import sequence_line
 
     pace, left = _pace(one)
-    lines = [f"{one.run}, started {one.started_at}: {STATES[one.state]}"]
+    lines = [f"{_label(one)}, started {one.started_at}: {STATES[one.state]}"]
     flow = f", {one.running} running, {pace} per minute, {left} left" if pace else ""
     lines.append(f"{_trials(one)} trials{flow}")
     saved = f", which saved {one.saved:.4f} USD" if one.saved else ""

@@ -429,8 +429,8 @@ class Records:
         wanted = f"no run {name!r}" if name else "no run"
         if kind and (others := [row for row in known if name in (None, row.run, row.name)]):
             if name:
-                raise UserError(f"{name} is analysed by souk analyze {others[0].kind}, not {kind}")
-            wanted += f" for souk analyze {kind}"
+                raise UserError(f"{name} is a study of the kind {others[0].kind}, not {kind}")
+            wanted += f" of the kind {kind}"
         names = sorted({row.name for row in known})
         hint = f"runs: {', '.join(names)}" if names else "run an experiment first: souk run nudges"
         raise UserError(f"{self.url}: {wanted} in this database; {hint}")

@@ -1,4 +1,4 @@
-"""Repair a database, give its free space back, or copy it to another place; the old one is never lost."""
+"""Repair a database, rename its runs, give its free space back, or copy it; the old one is never lost."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from experiments.records.control import at_work
 from experiments.records.database import sqlite_path
 from experiments.records.errors import Unreadable, cause, unusable, without_password
 from experiments.records.salvage import Progress, Salvage, SalvageFindings, counts
-from experiments.records.seals import Rows
+from experiments.records.seals import Rows, seal_run
 from experiments.records.sqlite_file import free_name, size_of
 from experiments.records.store import Records
 from experiments.records.tables import (
@@ -200,6 +200,19 @@ def _repair_here(salvage: Salvage, progress: Progress) -> SalvageFindings:
         mend(connection)
     records.close()
     return found
+
+
+def rename_run(records: Records, run: str, name: str) -> None:
+    """Give a run another name.
+
+    Raises:
+        UserError: a process is at work on the run.
+    """
+    with records.writing() as connection:
+        if processes := at_work(records, run):
+            raise UserError(f"{run}: {processes} is at work on it; stop it first, with Ctrl-C or kill")
+        connection.execute(runs.update().where(runs.c.run == run).values(name=name))
+        seal_run(connection, run)
 
 
 def vacuum(records: Records) -> tuple[int, int]:

@@ -147,7 +147,7 @@ class _Made:
             if len(alternatives) != len(trial.options):
                 raise UserError(
                     f"{design.name}: simulated agents cannot read its cards; run a real agent on a part, and"
-                    " read the standard errors of souk analyze conjoint"
+                    " read the standard errors of souk analyze"
                 )
         rows = [row for trial in own for row in _rows(trial)]
         table = check_table(pd.DataFrame(rows))

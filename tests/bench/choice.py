@@ -137,7 +137,7 @@ def bare_frame(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def analyze(table: pd.DataFrame, folder: Path) -> None:
-    """As `souk analyze choice` does, but for reading and printing."""
+    """As `souk analyze` does, but for reading and printing."""
     made = report(analyze_choice(table))
     write_report(folder / "report.html", "Benchmark", {}, made)
     write_files(folder, made.sections)

@@ -1,7 +1,7 @@
 """`python -m tests.bench.scale [--trials 80000] [--trace none]`: many trials in text mode with `souk run`.
 
 The runner's memory is read from outside while it runs; then `souk status`, `souk export` and
-`souk analyze conjoint` are timed on what it has stored. Fails when the memory grows or the database is large.
+`souk analyze` are timed on what it has stored. Fails when the memory grows or the database is large.
 """
 
 import argparse
@@ -27,7 +27,7 @@ LARGEST_DATABASE = 200e6
 COMMANDS = (
     ("status", ("status", "many-hotels", "--json")),
     ("export", ("export", "--out", "t.parquet")),
-    ("analyze", ("analyze", "conjoint", "--json")),
+    ("analyze", ("analyze", "--json")),
 )
 
 EXPERIMENT = """\

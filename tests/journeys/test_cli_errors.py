@@ -160,10 +160,10 @@ def test_a_mistake_in_the_experiment(folder: Path, old: str, new: str, expected:
         ("run nudges --db t.db", r"--db t.db: not a database URL; write sqlite:///FILE .+"),
         ("proxy serve -i none", r'no interventions "none"; .*nudges.*'),
         ("env up mars", r"unknown environment 'mars'; the environments are: shop, .+"),
-        ("analyze choice none.csv", r"none.csv: no such file; export the run first"),
-        ("analyze choice --db sqlite:///none.db", r"--db sqlite:///none.db: no such file; run an experiment first: .+"),  # noqa: E501
-        ("analyze choice short.csv", r"short.csv: .*chosen.*; .+"),
-        ("analyze choice --db sqlite:///empty.db", r"sqlite:///empty.db: no run in this database; run an experiment first: .+"),  # noqa: E501
+        ("analyze none.csv --as choice", r"none.csv: no such file; export the run first"),
+        ("analyze --db sqlite:///none.db", r"--db sqlite:///none.db: no such file; run an experiment first: .+"),  # noqa: E501
+        ("analyze short.csv --as choice", r"short.csv: .*chosen.*; .+"),
+        ("analyze --db sqlite:///empty.db", r"sqlite:///empty.db: no run in this database; run an experiment first: .+"),  # noqa: E501
         ("export --db sqlite:///empty.db --out t.csv", r"sqlite:///empty.db: no run in this database; .+"),
         ("report --db sqlite:///none.db", r"--db sqlite:///none.db: no such file; .+"),
     ],
@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_written_leaves_no_run_behind(tmp_path: Path) ->
     assert ended.status == 2
     assert re.fullmatch(r"error: /proc/x/ca: cannot be written \(.+\); choose another folder", last)
     assert "Traceback" not in ended.err
-    assert "no run in this database" in error_of("analyze", "choice", "--db", "sqlite:///t.db", cwd=tmp_path)
+    assert "no run in this database" in error_of("analyze", "--db", "sqlite:///t.db", cwd=tmp_path)
 
 
 def test_an_installation_that_lacks_a_package_says_so(tmp_path: Path) -> None:

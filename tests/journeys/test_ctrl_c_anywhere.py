@@ -14,9 +14,9 @@ from tests.experiments.command_line import ROOT, forked_souk, start
 from tests.support import size, usual
 
 COMMANDS = (
-    ("analyze", "conjoint"),
+    ("analyze", "hotels"),
     ("report",),
-    ("analyze", "montecarlo"),
+    ("analyze", "wtp"),
     ("export", "--out", "t.parquet"),
     ("experiments", "list"),
     ("db", "check"),

@@ -113,7 +113,7 @@ def test_many_agents_are_still_one_screen(kind: str) -> None:
 def test_all_prints_every_table_and_json_says_the_answer(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(HOTELS)
     short = forked_souk("run", "x.yaml", cwd=tmp_path)
-    long = forked_souk("analyze", "conjoint", "--all", cwd=tmp_path)
+    long = forked_souk("analyze", "--all", cwd=tmp_path)
     assert long.status == 0, long.err
     assert len(long.out.splitlines()) > 3 * len(short.out.splitlines())
     answer = short.out.partition("\n\n")[0]
@@ -121,7 +121,7 @@ def test_all_prints_every_table_and_json_says_the_answer(tmp_path: Path) -> None
     for caption in ("First-shown rate", "Coefficients of log price", "Mean and median price", "Ranking"):
         assert (caption in long.out) == (caption != "Ranking")
         assert caption not in short.out
-    document = json.loads(forked_souk("analyze", "conjoint", "--json", cwd=tmp_path).out)
+    document = json.loads(forked_souk("analyze", "--json", cwd=tmp_path).out)
     assert " ".join(document["answer"]).split() == answer.split()
     assert "first-shown" not in json.dumps(document["answer"])
     page = (tmp_path / "runs").glob("*/report.html")

@@ -103,9 +103,7 @@ def test_without_room_for_the_report_the_answer_is_printed(
     try:
         for form in ((), ("--json",)):
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-            ended = CliRunner().invoke(
-                app, ["analyze", "conjoint", "few-hotels", "--db", "sqlite:///t.db", *form]
-            )
+            ended = CliRunner().invoke(app, ["analyze", "few-hotels", "--db", "sqlite:///t.db", *form])
             assert str(ended.exception) == (
                 f"--out {folder}: the report cannot be written (File too large); make room, or choose "
                 "another folder"

@@ -15,13 +15,14 @@ LIBRARY = Path(__file__).parents[2] / "library"
 _NAME = r"[a-z0-9][a-z0-9-]*"
 
 
-def _check_name(text: str) -> str:
+def check_name(text: str) -> str:
+    """Return the name of an experiment. Raises ValueError for what is none."""
     if not re.fullmatch(_NAME, text):
         raise ValueError(f'"{text}" is no name; use lower-case letters, digits and dashes, such as my-study')
     return text
 
 
-Name = Annotated[str, Field(max_length=60), AfterValidator(_check_name)]
+Name = Annotated[str, Field(max_length=60), AfterValidator(check_name)]
 Agents = Annotated[tuple[str, ...], Field(min_length=1)]
 """The names of the agents that an experiment is run with, where the command names none."""
 

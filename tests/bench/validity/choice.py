@@ -1,7 +1,7 @@
 """Choices of the shipped designs are redrawn from the simulated shoppers' utilities, without a browser.
 
 The sets, texts, orders, profiles and facts are those that a browser would show, and so are the chances of
-each choice. Each study is analysed as `souk analyze choice` does. The true effect of a design is what its
+each choice. Each study is analysed as `souk analyze` does. The true effect of a design is what its
 estimator gives for the chances: it is linear in choices.
 """
 

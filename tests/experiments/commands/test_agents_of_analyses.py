@@ -28,7 +28,7 @@ def test_an_analysis_of_one_agent_is_that_of_its_rows(kind: str, tmp_path: Path)
     alone.to_csv(tmp_path / "one.csv", index=False)
     expected = json.loads(STUDIES[kind].analyze(read_tables(kind, [tmp_path / "one.csv"])).to_json())
     for option, agent in (("--agent", one), ("--exclude", other)):
-        ended = forked_souk("analyze", kind, path.name, option, agent, "--json", cwd=tmp_path)
+        ended = forked_souk("analyze", path.name, "--as", kind, option, agent, "--json", cwd=tmp_path)
         assert ended.status == 0, ended.err
         found = json.loads(ended.out)
         assert {name: found[name] for name in expected} == expected, option
@@ -38,7 +38,7 @@ def test_an_analysis_of_one_agent_is_that_of_its_rows(kind: str, tmp_path: Path)
 def test_a_report_of_tables_is_of_the_kind_and_the_agents_that_are_named(tmp_path: Path) -> None:
     path, (one, other) = written("biases", tmp_path)
     ended = forked_souk(
-        "report", path.name, "--kind", "biases", "--exclude", other, "--out", "made", cwd=tmp_path
+        "report", path.name, "--as", "biases", "--exclude", other, "--out", "made", cwd=tmp_path
     )
     assert ended.status == 0, ended.err
     assert set(pd.read_csv(tmp_path / "made" / "experiments.csv")["group"]) == {one}
@@ -47,8 +47,8 @@ def test_a_report_of_tables_is_of_the_kind_and_the_agents_that_are_named(tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("t.csv", "--kind", "bias"), '--kind bias: did you mean "biases"?'),
-        (("nudges", "--kind", "choice"), "--kind choice: a run has its own; leave it out"),
+        (("t.csv", "--as", "bias"), '--as bias: did you mean "biases"?'),
+        (("nudges", "--as", "choice"), "--as choice: a run has its own kind of study; leave it out"),
         (
             ("nudges", "--agent", "x"),
             "--agent: the report in the run's folder is about all agents; add --out DIR",

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from analysis.choice.comparing import compare_agents
 from analysis.choice.stopping import COULD_STOP
 from analysis.tables.errors import AnalysisError
-from experiments.commands.analyze import choice
+from experiments.commands.analyze import analyze
 from experiments.commands.compare import compare
 from experiments.records.tidy_tables import tidy_table
 from interventions.errors import UserError
@@ -22,7 +22,7 @@ from tests.experiments.runs.test_stopping import RULE, DrawnRun, drawn_run
 
 app = typer.Typer()
 app.command()(compare)
-app.command()(choice)
+app.command()(analyze)
 
 
 def ended_run(folder: Path, rule: str, most: int = 60) -> DrawnRun:
@@ -47,12 +47,14 @@ def souk(folder: Path, *arguments: str) -> str:
 
 @pytest.mark.slow
 def test_the_agents_of_a_run(folder: Path) -> None:
-    told = json.loads(souk(folder, "compare", "--margin", "30", "--out", "c.csv", "--json"))
+    told = json.loads(souk(folder, "compare", "--margin", "30", "--out", "c", "--json"))
     assert len(told["comparison"]) == 3 * 4 and len(told["answer"]) == 3
     run = drawn_run(folder, "t.db", 60, rule="rule: fixed")
     expected = compare_agents(tidy_table(run.records, run.design.run_id), 30)
-    frame = pd.read_csv(folder / "c.csv")
+    frame = pd.read_csv(folder / "c" / "comparison.csv")
     assert frame["p_value"].tolist() == pytest.approx(expected["p_value"].tolist(), nan_ok=True)
+    page = (folder / "c" / "report.html").read_text()
+    assert all(line in page for line in told["answer"]) and "data:image/svg+xml" in page
     assert told["comparison"][0]["term"] == expected["term"].iloc[0]
     shown = souk(folder, "compare", "--agent", "simulated:balanced", "--agent", "simulated:random")
     assert "simulated:balanced against simulated:random: " in shown
@@ -83,7 +85,7 @@ def test_two_runs_of_an_agent_and_a_rule_that_could_stop_one(folder: Path, tmp_p
 
 @pytest.mark.slow
 def test_a_margin_in_the_analysis(folder: Path) -> None:
-    told = json.loads(souk(folder, "choice", "--margin", "60", "--json", "--out", "out"))
+    told = json.loads(souk(folder, "analyze", "--margin", "60", "--json", "--out", "out"))
     main = [row for row in told["exact"] if row["part"] == ""]
     assert {row["margin"] for row in main} == {60} and all(0 <= row["p_equivalent"] <= 1 for row in main)
     known = [row for row in main if row["p_equivalent"] < 0.05]

@@ -54,7 +54,7 @@ def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
         deviations, ("changed after", "4 of 16 planned", "of simulated:price"), strict=True
     ):
         assert expected in found
-    excluded = forked_souk("analyze", "conjoint", *DB, "--agent", "simulated:price", "--json", cwd=folder)
+    excluded = forked_souk("analyze", *DB, "--agent", "simulated:price", "--json", cwd=folder)
     assert "--agent simulated:price" in json.loads(excluded.out)["registered"]["deviations"][-1]
     (folder / "x.plan.json").unlink()
     late = forked_souk("register", "x.yaml", *DB, cwd=folder)
@@ -139,7 +139,7 @@ def test_what_the_plan_excludes_is_left_out_of_registered_results_alone(tmp_path
     assert found["registered"]["deviations"] == []
     assert {row["group"] for row in found["registered"]["results"]} == {"simulated:balanced"}
     assert {row["group"] for row in found["triage"]} == {"simulated:balanced", "simulated:price"}
-    one = forked_souk("analyze", "conjoint", *DB, "--exclude", "simulated:price", "--json", cwd=folder)
+    one = forked_souk("analyze", *DB, "--exclude", "simulated:price", "--json", cwd=folder)
     alone = json.loads(one.out)
     assert alone["registered"]["deviations"] == []
     assert alone["registered"]["results"] == found["registered"]["results"]

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -19,6 +20,7 @@ from rich.console import Console
 from experiments.cli import command_line
 from experiments.designs.inputs.experiment_file import LIBRARY
 from experiments.records import tables
+from experiments.records.check import check_database
 from experiments.records.control import Runner
 from experiments.records.deletion import delete_run
 from experiments.records.store import Records
@@ -130,31 +132,26 @@ def test_after_trials_have_ended_the_forecast_follows_from_them(folder: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "command", usual([("analyze", "montecarlo"), ("report",), ("export",), ("status",)], 2)
-)
+@pytest.mark.parametrize("command", usual([("analyze",), ("report",), ("export",), ("status",)], 2))
 def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path) -> None:
     out = ("--out", "t.csv") if command == ("export",) else ()
     ended = forked_souk(*command, "wtp", *out, cwd=folder)
     assert ended.status == 0, ended.err
-    if command != ("status",):
-        same = forked_souk(*command, "--run", "wtp", *out, cwd=folder)
-        assert (same.status, same.out) == (0, ended.out), "as it was"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("choice", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
-        (("choice", "--run", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
-        (("choise",), 'souk analyze choise: no kind of study has this name; did you mean "choice"?'),
-        (("t.csv",), "souk analyze t.csv: no kind of study has this name; there are: anchoring, biases, choice, conjoint, montecarlo"),  # noqa: E501
-        (("montecarlo", "wtp", "--run", "wtp"), "wtp wtp: name one run, or tables, and not both"),
-        (("montecarlo", "wtp", "t.csv"), "t.csv wtp: name one run, or tables, and not both"),
-        (("montecarlo", "wtp", "-a", "simulated:balancd"), "--agent simulated:balancd: there are no trials of this agent; did you mean \"simulated:balanced\"?"),  # noqa: E501
-        (("montecarlo", "wtp", *(word for name in AGENTS for word in ("--exclude", name))), "--exclude simulated:balanced simulated:anchored: no agent is left; exclude fewer"),  # noqa: E501
-        (("choice", "--db", "mysql://me:secret@here/runs"), "--db mysql://me:***@here/runs: runs are kept in SQLite or PostgreSQL; write sqlite:///FILE or postgresql://USER@HOST/NAME"),  # noqa: E501
+        (("wtp", "--as", "choice"), "--as choice: a run has its own kind of study; leave it out"),
+        (("wtp", "--margin", "5"), "--margin: an analysis of the kind montecarlo has no such option; leave it out"),  # noqa: E501
+        (("t.csv", "--as", "choise"), '--as choise: did you mean "choice"?'),
+        (("t.csv",), "t.csv: say how a table is analysed: add --as choice, --as conjoint, --as montecarlo, --as biases, --as anchoring"),  # noqa: E501
+        (("wtp", "wtp-2"), "wtp wtp-2: name one run, or tables, and not both"),
+        (("wtp", "t.csv"), "t.csv wtp: name one run, or tables, and not both"),
+        (("wtp", "-a", "simulated:balancd"), "--agent simulated:balancd: there are no trials of this agent; did you mean \"simulated:balanced\"?"),  # noqa: E501
+        (("wtp", *(word for name in AGENTS for word in ("--exclude", name))), "--exclude simulated:balanced simulated:anchored: no agent is left; exclude fewer"),  # noqa: E501
+        (("--db", "mysql://me:secret@here/runs"), "--db mysql://me:***@here/runs: runs are kept in SQLite or PostgreSQL; write sqlite:///FILE or postgresql://USER@HOST/NAME"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message: str, folder: Path) -> None:
@@ -163,27 +160,9 @@ def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("database", "named"),
-    [
-        ("runs/souk.db", ()),
-        ("one.db", ("--db", "sqlite:///one.db")),
-        ("one.db", ("--db=sqlite:///one.db",)),
-    ],
-)
-def test_a_run_in_the_place_of_a_kind_is_analysed_by_its_kind(
-    database: str, named: tuple[str, ...], folder: Path
-) -> None:
-    run = Records(f"sqlite:///{folder / database}").latest_run("wtp")["run"]
-    ended = forked_souk("analyze", run, *named, cwd=folder)
-    same = forked_souk("analyze", "montecarlo", run, *named, cwd=folder)
-    assert (ended.status, ended.out, ended.err) == (0, same.out, same.err)
-
-
-@pytest.mark.slow
 def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -> None:
     def analysed(*arguments: str) -> dict[str, Any]:
-        ended = forked_souk("analyze", "montecarlo", *arguments, "--json", cwd=folder)
+        ended = forked_souk("analyze", *arguments, "--json", cwd=folder)
         assert ended.status == 0, ended.err
         found: dict[str, Any] = json.loads(ended.out)
         return {name: frame for name, frame in found.items() if name not in ("facts", "report")}
@@ -195,9 +174,9 @@ def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -
     assert analysed("wtp", "--agent", AGENTS[0]) == alone
     assert analysed("wtp", "--exclude", AGENTS[1]) == alone
     assert forked_souk("export", "wtp", "--out", "both.csv", cwd=folder).status == 0
-    one = ("--db", "sqlite:///one.db")
+    one, kind = ("--db", "sqlite:///one.db"), ("--as", "montecarlo")
     assert forked_souk("export", "wtp", *one, "--out", "one.csv", cwd=folder).status == 0
-    assert analysed("both.csv", "--agent", AGENTS[0]) == analysed("one.csv")
+    assert analysed("both.csv", *kind, "--agent", AGENTS[0]) == analysed("one.csv", *kind)
     assert (report.read_bytes(), report.stat().st_mtime_ns) == of_all, "the report is of all agents still"
 
 
@@ -293,3 +272,36 @@ def test_who_cannot_be_asked_has_to_say_yes(folder: Path, tmp_path: Path) -> Non
         os.close(theirs)
     gone = forked_souk("runs", "delete", "wtp", "--db", db, "--yes", cwd=tmp_path)
     assert gone.err == f"error: {db}: no run 'wtp' in this database; runs: hotels\n"
+
+
+@pytest.mark.slow
+def test_a_run_is_found_by_a_new_name_and_goes_on(folder: Path, tmp_path: Path) -> None:
+    db = f"sqlite:///{copied(folder, tmp_path / 't.db')}"
+    run = Records(db).latest_run("wtp")["run"]
+    wrong = forked_souk("runs", "rename", "wtp", "May 2026", "--db", db, cwd=tmp_path)
+    assert (wrong.status, wrong.err.startswith('error: "May 2026" is no name; use lower-case')) == (2, True)
+    assert forked_souk("runs", "rename", "wtp", "tea-in-may", "--db", db, cwd=tmp_path).status == 0
+    assert Records(db).latest_run("tea-in-may")["run"] == run
+    assert f"{run} (tea-in-may)" in forked_souk("status", "--db", db, cwd=tmp_path).out
+    assert all(finding.ok for finding in check_database(db, lambda *_: None))
+    more = ("--mode", "text", "-a", AGENTS[0], "--limit", "48", "--db", db)
+    again = forked_souk("run", "wtp", *more, cwd=tmp_path)
+    assert (again.status, "48 trials: 36 done, 12 to run" in again.err) == (0, True), again.err
+    assert Records(db).latest_run("tea-in-may")["run"] == run
+
+
+@pytest.mark.slow
+def test_a_shell_completes_names(folder: Path) -> None:
+    def completed(*words: str) -> set[str]:
+        line = {"COMP_CWORD": str(len(words)), "COMP_WORDS": " ".join(["souk", *words])}
+        asked = environment({"_SOUK_COMPLETE": "complete_bash", **line})
+        done = subprocess.run(
+            [Path(sys.executable).with_name("souk")],
+            cwd=folder, env=asked, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return set(done.stdout.split())
+
+    assert completed("run", "nudges-") == {"nudges-mr", "nudges-mrap"}
+    assert completed("run", "wtp", "--agent", "simulated:bal") == {"simulated:balanced"}
+    run = Records(f"sqlite:///{folder}/runs/souk.db").latest_run("wtp")["run"]
+    assert completed("analyze", "wt") == {"wtp", run}

@@ -113,7 +113,7 @@ def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Pa
         for row in csv.DictReader(table):
             assert bool(row["trial_url"]) is (row["condition"] == "nudged")
             assert (tmp_path / row["trial_url"]).exists()
-    assert forked_souk("analyze", "choice", "t.csv", cwd=tmp_path).status == 0
+    assert forked_souk("analyze", "t.csv", "--as", "choice", cwd=tmp_path).status == 0
 
 
 @pytest.mark.parametrize(

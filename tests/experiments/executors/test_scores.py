@@ -208,7 +208,7 @@ def test_a_real_model_that_is_killed_goes_on(tmp_path: Path, model: Path) -> Non
         assert connection.execute("SELECT count(*), count(logprob) FROM scores").fetchone() == (462, 462)
     exported = forked_souk("export", "--db", "sqlite:///t.db", "--out", "s.parquet", cwd=tmp_path)
     assert "462 rows, 22 trials" in exported.out
-    analysed = forked_souk("analyze", "anchoring", "s.parquet", cwd=tmp_path)
+    analysed = forked_souk("analyze", "s.parquet", "--as", "anchoring", cwd=tmp_path)
     assert (analysed.status, "V5-D" in analysed.out) == (0, True), analysed.err
 
 

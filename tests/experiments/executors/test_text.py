@@ -216,16 +216,16 @@ def test_the_commands(tmp_path: Path) -> None:
     assert ran.status == 0, ran.err
     assert "32 trials: 0 done, 32 to run" in ran.err
     assert json.loads(ran.out)["facts"]["mode"] == "text"
-    analysed = forked_souk("analyze", "conjoint", "--db", database, "--out", "report", cwd=tmp_path)
+    analysed = forked_souk("analyze", "--db", database, "--out", "report", cwd=tmp_path)
     assert analysed.status == 0, analysed.err
     assert (tmp_path / "report" / "report.html").exists()
     exported = forked_souk("export", "--db", database, "--out", "t.csv", cwd=tmp_path)
     assert exported.out.startswith("t.csv: 72 rows, 32 trials")
-    again = forked_souk("analyze", "conjoint", "t.csv", "--json", cwd=tmp_path)
+    again = forked_souk("analyze", "t.csv", "--as", "conjoint", "--json", cwd=tmp_path)
     assert again.status == 0, again.err
-    wrong = forked_souk("analyze", "montecarlo", "--db", database, cwd=tmp_path)
+    wrong = forked_souk("compare", "--db", database, cwd=tmp_path)
     assert wrong.status == 2
-    assert "no run for souk analyze montecarlo" in wrong.err
+    assert "no run of the kind choice in this database" in wrong.err
 
 
 @pytest.mark.slow

@@ -289,7 +289,7 @@ def test_runs_are_found_by_how_they_are_analysed(records: Records) -> None:
     records.begin_run("r-3", "hotels", some_facts(analysis="conjoint"))
     assert records.latest_run(kind="conjoint")["run"] == "r-3"
     assert {records.latest_run(name, "choice")["run"] for name in ("nudges", "old")} == {"r-1", "r-2"}
-    with pytest.raises(UserError, match="hotels is analysed by souk analyze conjoint, not choice"):
+    with pytest.raises(UserError, match="hotels is a study of the kind conjoint, not choice"):
         records.latest_run("hotels", "choice")
 
 

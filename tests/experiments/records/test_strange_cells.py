@@ -84,7 +84,7 @@ COMMANDS = (
         ("db", "check"),
         ("export", "--out", "t.csv", "RUN"),
     ),
-    *(("analyze", "KIND", "--run", "RUN", "--json"), ("report", "RUN"), ("bundle", "RUN", "--out", "b.zip")),
+    *(("analyze", "RUN", "--json"), ("report", "RUN"), ("bundle", "RUN", "--out", "b.zip")),
     *(("pause", "RUN"), ("runs", "delete", "RUN", "--yes")),
 )
 
@@ -146,7 +146,7 @@ def souk(*arguments: str) -> None:
 
 
 def run_command(kind: str, words: Words) -> None:
-    named = {"RUN": RUNS[kind], "KIND": kind}
+    named = {"RUN": RUNS[kind]}
     souk(*(named.get(word, word) for word in words))
 
 

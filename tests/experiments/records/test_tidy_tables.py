@@ -102,8 +102,12 @@ def test_the_displayed_price_is_what_the_agent_saw(folder: Path) -> None:
 @pytest.mark.browser
 def test_the_file_gives_the_effects_of_the_database(folder: Path) -> None:
     of_database, *of_files = (
-        json.loads(forked_souk("analyze", "choice", *source, "--json", cwd=folder).out)
-        for source in (("--db", "sqlite:///t.db"), ("t.csv",), ("t.parquet",))
+        json.loads(forked_souk("analyze", *source, "--json", cwd=folder).out)
+        for source in (
+            ("--db", "sqlite:///t.db"),
+            ("t.csv", "--as", "choice"),
+            ("t.parquet", "--as", "choice"),
+        )
     )
     assert of_database["effects"]
     for of_file in of_files:
