@@ -13,7 +13,7 @@ from analysis.choice.figures import POINTS, forest
 from analysis.choice.stopping import COULD_STOP
 from analysis.choice.wording import WORDING
 from analysis.estimators.randomisation import equivalence_p, exact_p, flipped, score_interval
-from analysis.reporting.answer import LEVEL, claimed, p_text, sentence
+from analysis.reporting.answer import LEVEL, claimed, number_text, p_text, sentence
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
@@ -159,7 +159,8 @@ def differences(frame: pd.DataFrame) -> Iterator[str]:
         for row in rows[apart].to_dict("records"):
             more = "more" if row["estimate"] > 0 else "less"
             ends = sorted(abs(row[name]) for name in ("conf_low", "conf_high"))
-            size = f"{abs(row['estimate']):.1f} points {more} (95 %: {ends[0]:.1f} to {ends[1]:.1f})"
+            size, low, high = (number_text(value, 1) for value in (abs(row["estimate"]), *ends))
+            size = f"{size} points {more} (95 %: {low} to {high})"
             told.append(f"{names[row['term']]} moves {one} by {size}")
         others = rows[~apart & rows["estimate"].notna() & rows["p_value"].notna()]
         if "p_equivalent" in rows:

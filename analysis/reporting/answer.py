@@ -29,12 +29,17 @@ class Wording:
     decimals: int | None = None
 
 
+def steady(value: float) -> float:
+    """Return a number without its last digits, which differ between machines: 28.75 is printed alike."""
+    return round(value, 9)
+
+
 def number_text(value: float, decimals: int | None = None) -> str:
     """Write a number with so many decimals, or at most four digits that count; nothing if undefined."""
     if not math.isfinite(value):
         return ""
     if decimals is not None:
-        return format(value, f"z,.{decimals}f")
+        return format(steady(value), f"z,.{decimals}f")
     whole = value == round(value)
     return format(value, "z,.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
 

@@ -11,6 +11,7 @@ import jinja2
 import numpy as np
 import pandas as pd
 
+from analysis.reporting.answer import steady
 from analysis.reporting.plots import save_figure
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
@@ -131,7 +132,7 @@ def cell(value: object, column: str = "", decimals: int | None = None) -> str:
     if column in P_VALUES:
         return p_value(float(value))
     if decimals is not None and isinstance(value, float):
-        return f"{value:z,.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+        return f"{steady(value):z,.{decimals}f}".replace("-", "\N{MINUS SIGN}")
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}".replace("-", "\N{MINUS SIGN}")
     digits = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.4g}"

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from playwright.async_api import Page
 
+from analysis.reporting.answer import number_text
 from analysis.reporting.html import BEFORE, cell, write_files, write_report
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
@@ -179,3 +180,8 @@ async def test_what_is_wide_is_scrolled_and_its_first_column_stays(
     assert box and cell_box
     assert cell_box["x"] == box["x"] and cell_box["width"] <= width / 2
     assert await page.get_by_role("region", name="A line.").locator("img").count() == 1
+
+
+@pytest.mark.parametrize("value", [28.749999999999943, 28.75, 28.750000000000057])
+def test_a_number_is_printed_alike_on_each_machine(value: float) -> None:
+    assert (cell(value, decimals=1), number_text(value, 1)) == ("28.8", "28.8")
