@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from experiments.designs.shop.listing import ShowOnly
-from experiments.episodes.list_order import ORDERS, card_key, is_drawn, page_at
+from experiments.episodes.list_order import card_key, is_drawn, page_at
 from experiments.episodes.old_values import old_value
 from experiments.episodes.sights import EditsMade, ReceiptKey, Sight, as_in_card, is_told
 from interventions.apply.mapped_page import MappedPage
@@ -88,7 +87,7 @@ class CardCheck:
                 continue
             for edit in treatment.edits:
                 role = role_in_card(edit, group, self._site)
-                if not role or isinstance(edit, ORDERS):
+                if not role or edit.orders:
                     continue
                 proof = ReceiptKey(treatment.intervention, edit.kind(), role, met.key)
                 # An edit for all products concerns those that have what it edits.
@@ -158,7 +157,7 @@ def lacking(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str]
 
 def _gone(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], met: Sequence[Met]) -> str:
     """Which product has lost its card on a page that was looked at, so that nothing is known of its edits."""
-    is_whole_set = any(isinstance(edit, ShowOnly) for each in plan.everywhere for edit in each.edits)
+    is_whole_set = any(edit.only for each in plan.everywhere for edit in each.edits)
     shown = {each.key for each in met if is_drawn(each.card.on_screen)}
     shown |= {sight.product for sight in seen if sight.sent}
     present = {(_address(each.sight), each.key) for each in met}
@@ -166,7 +165,7 @@ def _gone(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], 
     for page in session.pages:
         for page_type, key, role in cards_on(page, session, keys) if page.url in looked_at else ():
             is_planned = any(
-                role(edit.roles()[0]) and not isinstance(edit, ORDERS)
+                role(edit.roles()[0]) and not edit.orders
                 for treatment in plan.by_product.get(key, ())
                 if not treatment.pages or page_type in treatment.pages
                 for edit in treatment.edits

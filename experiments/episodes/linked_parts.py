@@ -11,7 +11,6 @@ from experiments.episodes.old_values import place_of_price, replaced_prices
 from experiments.episodes.sights import Sight
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.in_browser import as_read
-from interventions.edits.set_price import SetPrice
 from interventions.errors import CannotEdit
 from interventions.html.numbers import figures
 from interventions.html.placement import lineage
@@ -28,10 +27,13 @@ def old_price_by_link(seen: Sequence[Sight], session: Session, keys: Sequence[st
 
     Empty where none does. A product's own page, and the cards of the site map, are checked elsewhere.
     """
+    leftovers = session.plan.leftovers
     prices = {
         (each.product, price)
         for each in session.receipts
-        if each.edit == SetPrice.kind() and each.role.endswith(".price") and each.page_type != "data"
+        if leftovers.get((each.intervention, each.edit)) == "price"
+        and each.role.endswith(".price")
+        and each.page_type != "data"
         if each.product in keys
         for price in replaced_prices(as_read(each.before), as_read(each.after))
     }

@@ -4,19 +4,14 @@ from collections.abc import Iterator, Sequence
 from functools import cmp_to_key, partial
 from typing import Final, NamedTuple
 
-from experiments.designs.shop.listing import ShowOnly
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.edits.in_browser import Element, OnScreen, Spot, Standing
 from interventions.edits.place_values import pattern_part
-from interventions.edits.reorder import Reorder
-from interventions.edits.swap import Swap
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 from proxy.shown_page import ShownPage
 
-ORDERS: Final = (Reorder, Swap, ShowOnly)
-"""The edits that make an order."""
 _DIRECTION: Final = Spot("html", "dir")
 _UNSEEN: Final = frozenset(["hidden", "transparent", "not legible in the picture", "tiny"])
 """Why a card is on no screen, wherever the page is scrolled to."""
@@ -101,16 +96,14 @@ def orders(plan: Plan, url: str, session: Session) -> Iterator[Order]:
     for keys in map(tuple, lists.values()):
         for treatment in plan.treatments:
             for edit in treatment.edits if not treatment.pages or view.page_type in treatment.pages else ():
-                if not isinstance(edit, ORDERS):
+                if not edit.orders:
                     continue
                 done = {key for key in keys if (treatment.intervention, edit.kind(), key) in made}
                 if treatment.product is None and done:
-                    only = isinstance(edit, ShowOnly)
-                    yield Order(treatment.intervention, edit.kind(), keys, None, only)
+                    yield Order(treatment.intervention, edit.kind(), keys, None, edit.only)
                 elif treatment.product in done:
-                    other = session.site.key(edit.root) if isinstance(edit, Swap) else ""
-                    moved = frozenset({treatment.product or "", other} & set(keys))
-                    yield Order(treatment.intervention, edit.kind(), keys, moved)
+                    moved = ({treatment.product or ""} | edit.moved(session.site)) & set(keys)
+                    yield Order(treatment.intervention, edit.kind(), keys, frozenset(moved))
 
 
 def page_at(url: str, session: Session) -> ShownPage | None:

@@ -8,21 +8,9 @@ from urllib.parse import urljoin
 
 from experiments.episodes.sights import EditsMade, Sight
 from interventions.edits.in_browser import There, bounded, holds, in_pieces
-from interventions.edits.remove import Remove
-from interventions.edits.replace_text import ReplaceText
-from interventions.edits.set_image import SetImage
-from interventions.edits.set_price import SetPrice
-from interventions.edits.set_rating import SetRating
-from interventions.edits.set_reviews import SetReviews
-from interventions.edits.set_stock import SetStock
-from interventions.edits.set_title import SetTitle
 from interventions.html.numbers import Figure, figures, read_figure
 from interventions.html.ranges import PriceSpan, prices
 
-OLD_TEXTS: Final = (SetRating, SetReviews, SetStock, Remove)
-"""The edits whose old text must not stand on the product's page as a text of its own."""
-LEFT_NOWHERE: Final = (SetPrice, SetImage, SetTitle, ReplaceText, *OLD_TEXTS)
-"""The edits whose old value must not stand on the product's page anywhere."""
 LONG_SENTENCE: Final = 4
 """The fewest words of a sentence that stands nowhere by chance."""
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?。])\s+")
@@ -40,12 +28,7 @@ def old_value(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
 
 def _old_price(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown the price that an edit has replaced, beside the new one."""
-    made = [
-        change
-        for proof, changes in done.changes.items()
-        if proof.edit == SetPrice.kind() and proof.product == key
-        for change in changes
-    ]
+    made = done.replaced(key, "price")
     texts = [
         change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
     ]
@@ -88,18 +71,17 @@ def _distinct(price: str) -> str:
 
 def _old_text(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown a text that an edit has replaced, beside the new one."""
-    kinds = {edit.kind() for edit in OLD_TEXTS}
-    made = [(proof, change) for proof, changes in done.changes.items() for change in changes]
-    new = {change.after for _, change in made}
+    made = done.replaced(key, "text")
+    # A rating without decimals may be what a customer gave.
+    made += [change for change in done.replaced(key, "decimals") if _DECIMALS.search(change.before)]
+    new = {change.after for changes in done.changes.values() for change in changes}
     for sight in mine:
         lines = sight.standing.own.split("\n") if sight.standing else []
         others = "\n".join(line for line in lines if line not in new)
-        for proof, change in made:
-            if proof.edit == SetRating.kind() and not _DECIMALS.search(change.before):
-                continue  # a whole one may be what a customer gave
-            if proof.product != key or proof.edit not in kinds or change.before in new:
+        for change in made:
+            if not change.before or change.before in new:
                 continue
-            if change.before and in_pieces(change.before, alone=True).search(others):
+            if in_pieces(change.before, alone=True).search(others):
                 return f"the agent was shown the old text too on {key}: {change.before!r}"
     return ""
 
@@ -107,10 +89,7 @@ def _old_text(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
 def _old_name(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown the name that an edit has replaced: as a text, or in a tab's title."""
     names = done.names.get(key, set()) | {
-        (change.before, change.after)
-        for proof, changes in done.changes.items()
-        if proof.edit == SetTitle.kind() and proof.product == key
-        for change in changes
+        (change.before, change.after) for change in done.replaced(key, "name")
     }
     new = sorted({after for _, after in names}, key=len, reverse=True)
     for sight in mine:
@@ -129,14 +108,11 @@ def _old_sentence(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
 
     A short one may stand there for something else; it counts as a text of its own.
     """
-    for proof, changes in done.changes.items():
-        if proof.edit != ReplaceText.kind() or proof.product != key:
-            continue
-        for change in changes:
-            for old in sorted(_sentences(change.before) - _sentences(change.after)):
-                found = in_pieces(old, alone=len(old.split()) < LONG_SENTENCE)
-                if any(sight.standing and found.search(sight.standing.own) for sight in mine):
-                    return f"the agent was shown the old text too on {key}: {old!r}"
+    for change in done.replaced(key, "sentence"):
+        for old in sorted(_sentences(change.before) - _sentences(change.after)):
+            found = in_pieces(old, alone=len(old.split()) < LONG_SENTENCE)
+            if any(sight.standing and found.search(sight.standing.own) for sight in mine):
+                return f"the agent was shown the old text too on {key}: {old!r}"
     return ""
 
 
@@ -148,15 +124,12 @@ def _sentences(text: str) -> set[str]:
 
 def _old_picture(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     """Where an agent was shown the picture that an edit has replaced, beside the new one."""
-    for proof, changes in done.changes.items():
-        if proof.edit != SetImage.kind() or proof.product != key:
-            continue
-        for sight in mine:
-            shown = sight.standing.pictures if sight.standing else frozenset()
-            for change in changes:
-                old, new = (urljoin(sight.url, each) for each in (change.before, change.after))
-                if old != new and old in shown:
-                    return f"the agent was shown the old picture too on {key}: {change.before}"
+    for sight in mine:
+        shown = sight.standing.pictures if sight.standing else frozenset()
+        for change in done.replaced(key, "picture"):
+            old, new = (urljoin(sight.url, each) for each in (change.before, change.after))
+            if old != new and old in shown:
+                return f"the agent was shown the old picture too on {key}: {change.before}"
     return ""
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from interventions.edits.base import Leftover
 from interventions.edits.in_browser import Standing, Verdict, as_read, holds
 from interventions.edits.showing import Change
 from interventions.yaml.sitemap import SiteMap
@@ -76,6 +77,7 @@ class EditsMade:
     def __init__(self, session: Session, card: str = "") -> None:
         self.site = as_in_card(session.site, card) if card else session.site
         self.changes: dict[ReceiptKey, list[Change]] = {}
+        self._leftovers = session.plan.leftovers
         roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
         self.prices: dict[str, set[tuple[str, str]]] = {}
         """By product, the prices in data before and after."""
@@ -98,3 +100,12 @@ class EditsMade:
             proof = ReceiptKey(each.intervention, each.edit, role, each.product)
             change = Change(each.matches, as_read(each.before), as_read(each.after))
             self.changes.setdefault(proof, []).append(change)
+
+    def replaced(self, key: str, *leftovers: Leftover) -> list[Change]:
+        """Return what the edits have changed on a product's page that leave no such thing over."""
+        return [
+            change
+            for proof, changes in self.changes.items()
+            if proof.product == key and self._leftovers.get((proof.intervention, proof.edit)) in leftovers
+            for change in changes
+        ]

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from environments.episode import Look
 from environments.observe import Wanted
 from experiments.designs.shop.design import ShopDesign
-from experiments.designs.shop.listing import ShowOnly
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.card_check import (
     CardCheck,
@@ -19,8 +18,8 @@ from experiments.episodes.card_check import (
     proven_in_cards,
 )
 from experiments.episodes.linked_parts import old_price_by_link
-from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
-from experiments.episodes.old_values import LEFT_NOWHERE, old_value
+from experiments.episodes.list_order import looked_at, misplaced, order_spots
+from experiments.episodes.old_values import old_value
 from experiments.episodes.sights import EditsMade, ReceiptKey, Sight, is_told
 from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
@@ -34,8 +33,6 @@ from interventions.edits.in_browser import (
     as_read,
     holds,
 )
-from interventions.edits.remove import Remove
-from interventions.edits.set_image import SetImage
 from interventions.yaml.sitemap import PageType, SiteMap
 from proxy.session import Session
 
@@ -50,18 +47,18 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
         spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
     ]
     spots += [spot for _, spot in _page_types(design.site)]
-    own = any(isinstance(edit, LEFT_NOWHERE) for edit in edits)
+    own = any(edit.leftover for edit in edits)
     # A list of the choice set has to show all of it.
     lists = design.experiment.task != "compare-tabs"
     cards = card_spots(edits, design.site, all_kinds=own or lists)
-    if lists or any(isinstance(edit, ORDERS) for edit in edits):
+    if lists or any(edit.orders for edit in edits):
         spots += order_spots(design.site)
     return Wanted(
         tuple(dict.fromkeys(spots)),
         own=own,
         cards=cards,
         drawn=_drawn(edits, design.site),
-        pictures=any(isinstance(edit, SetImage) for edit in edits),
+        pictures=any(edit.leftover == "picture" for edit in edits),
     )
 
 
@@ -69,7 +66,7 @@ def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:
     """What scripts have to have drawn before a product's page is looked at, in whatever condition."""
     if not site.drawn:
         return ()
-    roles = {role for edit in edits if not isinstance(edit, Remove) for role in edit.needs()}
+    roles = {role for edit in edits if not edit.takes_out() for role in edit.needs()}
     return tuple(sorted(place.css for role in roles for place in site.role(role)[:1]))
 
 
@@ -245,7 +242,7 @@ def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Receip
         if not treatment.pages or "product" in treatment.pages
     ]
     own = [edit for treatment in treatments if treatment.product for edit in treatment.edits]
-    removed = {edit.root for edit in own if isinstance(edit, Remove)}
+    removed = {edit.takes_out() for edit in own}
     for treatment in treatments:
         for edit in treatment.edits:
             if treatment.product is None and edit.roles()[0] in removed:
@@ -335,7 +332,7 @@ def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:
 def _unlisted(plan: Plan, session: Session, keys: list[str]) -> str:
     for treatment in plan.everywhere:
         for edit in treatment.edits:
-            if isinstance(edit, ShowOnly) and not any(
+            if edit.only and not any(
                 receipt.edit == edit.kind() and receipt.product in keys for receipt in session.receipts
             ):
                 return f"{treatment.intervention}: no page has listed the choice set"

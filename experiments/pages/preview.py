@@ -16,7 +16,6 @@ from interventions.apply.engine import EditFailed, Receipt, rewrite
 from interventions.apply.following import left_behind
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.authoring.page_facts import data_facts, page_facts
-from interventions.edits.set_price import SetPrice
 from interventions.errors import CannotEdit, UserError
 from interventions.files.schema import Intervention
 from interventions.html import charset
@@ -206,7 +205,7 @@ def preview(
     treated = {receipt.product for receipt in done.receipts}
     products = tuple(item for item in facts.products.values() if item.key in treated)
     left = ""
-    if plan.writes_values and not is_data and any(each.edit == SetPrice.kind() for each in done.receipts):
+    if not is_data and "price" in plan.leftovers.values():
         left = left_behind(Page(page.body, page.content_type, Marks(frozenset()), page.url), site)
     return Preview(page, done.body, facts.page_type, products, done.receipts, plan, site, left)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from interventions.edits.base import Edit
+from interventions.edits.base import Edit, Leftover
 from interventions.edits.registry import edit_from_dict, edit_to_dict
 from interventions.files.schema import Intervention
 from interventions.yaml.sitemap import product_key
@@ -84,6 +84,11 @@ class Plan:
     def writes_values(self) -> bool:
         """Whether an edit changes a value that data may hold too, such as a price."""
         return any(type(edit).values is not Edit.values for t in self.treatments for edit in t.edits)
+
+    @cached_property
+    def leftovers(self) -> dict[tuple[str, str], Leftover]:
+        """What each edit must not leave over, by its intervention and its name."""
+        return {(t.intervention, edit.kind()): edit.leftover for t in self.treatments for edit in t.edits}
 
     @cached_property
     def digest(self) -> str:

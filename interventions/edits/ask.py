@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, field_serializer, field_validator
 
 from interventions.cards.card import Card
 from interventions.cards.page import ANSWER_PATH, render_fragment
-from interventions.edits.base import Edit, RoleName
+from interventions.edits.base import Edit, Leftover, RoleName
 from interventions.edits.insert_text import FLOW
 from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
@@ -21,6 +21,7 @@ _STYLE = re.compile(r' style="([^"]*)"')
 class Ask(Edit, BaseModel, frozen=True, extra="forbid"):
     """Puts a card's question after a role's element on the product's own page; the proxy takes the answer."""
 
+    leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
 
     after: RoleName = "product.title"

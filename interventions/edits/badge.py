@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel
 
-from interventions.edits.base import Edit, RoleName, Text
+from interventions.edits.base import Edit, Leftover, RoleName, Text
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.showing import Change, Showing
 
@@ -28,6 +28,7 @@ _STYLE = (
 class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
     """Puts a coloured label before a role's element: the product's title, unless another is named."""
 
+    leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
 
     text: Text

@@ -2,11 +2,11 @@
 
 import html
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel
 
-from interventions.edits.base import Edit, Text
+from interventions.edits.base import Edit, Leftover, Text
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.showing import Change, Showing
 
@@ -20,6 +20,8 @@ _STYLE = "display:block;padding:10px 16px;text-align:center;font-size:15px;font-
 
 class Banner(Edit, BaseModel, frozen=True, extra="forbid"):
     """Puts a line across the top of every page; planned for one product: of this product's own page."""
+
+    leftover: ClassVar[Leftover] = ""
 
     text: Text
     style: Literal["info", "offer", "warning"] = "info"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
@@ -18,6 +18,14 @@ from interventions.yaml.yaml_source import did_you_mean
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
 
+Leftover = Literal["", "text", "decimals", "price", "name", "sentence", "picture"]
+"""What an edit replaces, which a product's page must then show nowhere.
+
+A text of its own; one with decimals only, since a whole number may count something else; a price, in any
+format; a name, in texts and in a tab's title; a sentence; a picture. Empty: nothing.
+"""
+
+
 class Edit:
     """One change to a page: a frozen pydantic model; `InsertText` is `insert_text` in YAML.
 
@@ -30,6 +38,12 @@ class Edit:
     """Whether `Change.after` is a text that a reader of the page sees."""
     script: ClassVar[str] = ""
     """The inline script that the edit puts into a page; empty: none."""
+    leftover: ClassVar[Leftover] = "text"
+    """What of `Change.before` must not be left on a product's page beside the new value."""
+    orders: ClassVar[bool] = False
+    """Whether the edit makes the order of a list."""
+    only: ClassVar[bool] = False
+    """Whether no other product may then stand in the list."""
 
     @classmethod
     def kind(cls) -> str:
@@ -76,6 +90,14 @@ class Edit:
         Returns None when that cannot be told. Raises NotRead.
         """
         return None
+
+    def moved(self, site: SiteMap) -> frozenset[str]:
+        """Return the keys of the products whose places the edit changes besides the one that it is for."""
+        return frozenset()
+
+    def takes_out(self) -> str:
+        """Return the role whose element is there no more afterwards; empty where none is taken out."""
+        return ""
 
     def words(self) -> str:
         """Return the edit's own text that it shows a reader; empty when it has none."""

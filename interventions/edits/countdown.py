@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, PlainValidator, field_validator
 
 from interventions.data_file import read_source
-from interventions.edits.base import FIGURE_SCHEMA, Edit, RoleName, Text, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, RoleName, Text, figure, filled
 from interventions.edits.in_browser import There, Verdict, as_read, inserted
 from interventions.edits.showing import Change, Showing
 
@@ -32,6 +32,7 @@ Minutes = Annotated[
 class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
     """Adds a text after a role's element, in which `{time}` counts down from `minutes` at load."""
 
+    leftover: ClassVar[Leftover] = ""
     script: ClassVar[str] = _SCRIPT
 
     after: RoleName = "product.title"

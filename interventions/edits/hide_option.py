@@ -1,10 +1,11 @@
 """hide_option: one value less to choose from, such as a colour."""
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from pydantic import RootModel
 
-from interventions.edits.base import Edit, Text
+from interventions.edits.base import Edit, Leftover, Text
 from interventions.edits.in_browser import Spot, There, Verdict, as_read, holds
 from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
@@ -13,6 +14,8 @@ from interventions.yaml.sitemap import Place, SiteMap
 
 class HideOption(Edit, RootModel[Text], frozen=True):
     """Takes away the value with this label from a product's options."""
+
+    leftover: ClassVar[Leftover] = ""
 
     def roles(self) -> tuple[str, ...]:
         return ("product.option",)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
-from interventions.edits.base import Edit, RoleName, Text
+from interventions.edits.base import Edit, Leftover, RoleName, Text
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.showing import Change, Showing
 from interventions.html.page import Where
@@ -40,6 +40,7 @@ FLOW = frozenset(
 class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
     """Adds visible text after, before, first in or last in the element of a role, wherever it shows."""
 
+    leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
 
     after: RoleName | None = None

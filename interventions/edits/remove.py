@@ -15,6 +15,9 @@ class Remove(Edit, RootModel[RoleName], frozen=True):
     def roles(self) -> tuple[str, ...]:
         return (self.root,)
 
+    def takes_out(self) -> str:
+        return self.root
+
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
         there_again = there.main(self.root)
         return Verdict(f"{self.root} shows {there_again[0].text[:60]!r}" if there_again else "")

@@ -2,12 +2,12 @@
 
 from decimal import Decimal
 from random import Random
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, PlainValidator, model_validator
 from selectolax.lexbor import LexborNode
 
-from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
 from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
 
@@ -29,6 +29,9 @@ class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
 
     With the same `shuffle` seed the same products stand in the same order.
     """
+
+    leftover: ClassVar[Leftover] = ""
+    orders: ClassVar[bool] = True
 
     rank: Rank | None = None
     shuffle: int | str | None = None

@@ -1,10 +1,11 @@
 """replace_text: other words in a text of the page."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from interventions.edits.base import Edit, RoleName, Text
+from interventions.edits.base import Edit, Leftover, RoleName, Text
 from interventions.edits.in_browser import There, Verdict, as_read
 from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
@@ -12,6 +13,8 @@ from interventions.errors import CannotEdit
 
 class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
     """Replaces words, every time that they stand in a text of a role's element."""
+
+    leftover: ClassVar[Leftover] = "sentence"
 
     role: RoleName = Field(alias="in")
     old: Text = Field(alias="from")

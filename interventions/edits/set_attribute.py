@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel
 
-from interventions.edits.base import Edit, RoleName
+from interventions.edits.base import Edit, Leftover, RoleName
 from interventions.edits.in_browser import There, Verdict, as_read
 from interventions.edits.showing import Change, Showing
 from interventions.yaml.sitemap import Place
@@ -30,6 +30,8 @@ def _check_name(name: str) -> str:
 
 class SetAttribute(Edit, BaseModel, frozen=True, extra="forbid"):
     """Sets an attribute of a role's element, such as `title` or `alt`; adds it where there is none."""
+
+    leftover: ClassVar[Leftover] = ""
 
     role: RoleName
     name: Annotated[str, AfterValidator(_check_name)]

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import AfterValidator, RootModel
 
-from interventions.edits.base import Edit
+from interventions.edits.base import Edit, Leftover
 from interventions.edits.in_browser import PICTURES, Spot, There, Verdict
 from interventions.edits.showing import Change, Showing
 from interventions.yaml.sitemap import Place, SiteMap
@@ -31,6 +31,8 @@ def _check_address(address: str) -> str:
 
 class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], frozen=True):
     """Shows another picture; its address is absolute, or a path of the shop."""
+
+    leftover: ClassVar[Leftover] = "picture"
 
     def roles(self) -> tuple[str, ...]:
         return ("product.image",)

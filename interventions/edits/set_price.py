@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
 from interventions.edits.in_browser import There, Verdict, figure_stands
 from interventions.edits.place_values import figures_at
 from interventions.edits.showing import FOLLOWERS, Change, Showing, Target
@@ -41,6 +41,7 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
     product shows first in an episode; a dearer variant stays as much dearer.
     """
 
+    leftover: ClassVar[Leftover] = "price"
     readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:

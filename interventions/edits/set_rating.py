@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
 from interventions.edits.in_browser import There, Verdict, figure_stands
 from interventions.edits.place_values import best_at, tolerance_at, value_at
 from interventions.edits.showing import Change, Showing
@@ -27,6 +27,8 @@ Rating = Annotated[
 
 class SetRating(Edit, RootModel[Rating], frozen=True):
     """Shows a rating, given in percent: in words, in the stars' title and in their width."""
+
+    leftover: ClassVar[Leftover] = "decimals"
 
     def roles(self) -> tuple[str, ...]:
         return ("product.rating",)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import RootModel
 
-from interventions.edits.base import Edit, Text
+from interventions.edits.base import Edit, Leftover, Text
 from interventions.edits.in_browser import There, Verdict, as_read, holds
 from interventions.edits.showing import Change, Showing
 
@@ -14,6 +14,7 @@ from interventions.edits.showing import Change, Showing
 class SetTitle(Edit, RootModel[Text], frozen=True):
     """Shows another name: in the heading, in cards and cart rows, and wherever a page repeats the old one."""
 
+    leftover: ClassVar[Leftover] = "name"
     readable: ClassVar[bool] = True
 
     def words(self) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from interventions.edits.base import Edit
+from interventions.edits.base import Edit, Leftover
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.place_values import best_at, value_at
 from interventions.edits.showing import Change, Showing
@@ -18,6 +18,7 @@ _STYLE = "margin:0 8px"
 class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
     """Adds `Rating: 76%`, or `Rating: 3.8 out of 5`, after the stars; the figure is the page's own."""
 
+    leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
 
-from interventions.edits.base import Edit, filled
+from interventions.edits.base import Edit, Leftover, filled
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.set_price import Price
 from interventions.edits.showing import Change, Showing, Target
@@ -20,6 +20,7 @@ _STYLE = "margin-left:8px;color:#6b6b6b;font-weight:400;text-decoration:line-thr
 class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
     """Shows `was` (in currency units; left out: the shop's own price) struck through after the price."""
 
+    leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
 
     was: Price | None = None

@@ -4,19 +4,25 @@ from typing import ClassVar
 
 from pydantic import RootModel
 
-from interventions.edits.base import Edit, Text
+from interventions.edits.base import Edit, Leftover, Text
 from interventions.edits.reorder import key, siblings
 from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
+from interventions.yaml.sitemap import SiteMap
 
 
 class Swap(Edit, RootModel[Text], frozen=True):
     """Changes places with the product of this key, in lists that show both."""
 
+    leftover: ClassVar[Leftover] = ""
+    orders: ClassVar[bool] = True
     one_product: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
         return ("item",)
+
+    def moved(self, site: SiteMap) -> frozenset[str]:
+        return frozenset({site.key(self.root)})
 
     def apply(self, showing: Showing) -> Change | None:
         card = showing.root

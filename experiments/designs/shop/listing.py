@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable
 from functools import cache
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel
 
@@ -14,7 +14,7 @@ from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts, Treatment
-from interventions.edits.base import Edit
+from interventions.edits.base import Edit, Leftover
 from interventions.edits.reorder import key, siblings
 from interventions.edits.showing import Change, Showing
 
@@ -33,6 +33,10 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
 
     It is one edit for the whole list, since the ranks of single products depend on what is removed before.
     """
+
+    leftover: ClassVar[Leftover] = ""
+    orders: ClassVar[bool] = True
+    only: ClassVar[bool] = True
 
     keys: tuple[str, ...]
 

@@ -1,0 +1,61 @@
+"""An edit that CONTRIBUTING's recipe copies, or a package brings, is as safe as one that comes with Souk."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.records.store import Records
+from tests.experiments.command_line import ROOT
+from tests.experiments.foreign_shop import ForeignShop, experiment
+from tests.support import serve
+
+ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
+ENTRY = "[souk.edits]\nset_availability = availability\n"
+
+
+def copied(folder: Path, how: str) -> Path:
+    """A folder from which Souk is imported together with a copy of `set_stock.py`."""
+    text = (ROOT / "interventions/edits/set_stock.py").read_text().replace("SetStock", "SetAvailability")
+    if how == "a file in the room":
+        for room in ROOMS:
+            shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "interventions/edits/set_availability.py").write_text(text)
+        return folder
+    (folder / "availability.py").write_text(text)
+    about = folder / "availability-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: availability\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY)
+    return folder
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("how", ["a file in the room", "a package of its own"])
+async def test_a_trial_whose_page_shows_the_old_text_too_is_not_treated(how: str, tmp_path: Path) -> None:
+    (tmp_path / "souk").mkdir()
+    paths = [copied(tmp_path / "souk", how), ROOT]
+    shop = ForeignShop()
+    outcomes = {}
+    async with serve(shop.app()) as address:
+        file = experiment(tmp_path, shop, address, [{"set_availability": "Only two left"}])
+        for extra in ("", "<p>In stock</p>"):
+            shop.extra = extra
+            db = f"sqlite:///{tmp_path}/{bool(extra)}.db"
+            words = ["run", file.name, "-a", "simulated:balanced", "--limit", "6", "--db", db]
+            done = await asyncio.to_thread(
+                subprocess.run,
+                [sys.executable, "-m", "experiments.cli", *words],
+                cwd=tmp_path,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))},
+                capture_output=True,
+                text=True,
+            )
+            records = Records(db)
+            outcomes[extra] = records.outcomes(records.latest_run()["run"]), done.stderr[-300:]
+    assert outcomes[""][0] == {"choice": 6}, outcomes[""]
+    assert outcomes["<p>In stock</p>"][0] == {"choice": 2, "treatment_failed": 4}, outcomes
