@@ -37,12 +37,12 @@ from experiments.designs.catalogue import partial_file
 from experiments.designs.scoring.experiment_file import ScoreExperiment
 from experiments.designs.scoring.stimuli import Stimuli
 from experiments.designs.shop.experiment_file import Experiment
-from experiments.episodes.trajectory import Outcome
 from experiments.pages.example_products import example_products
 from experiments.records.record import Cause
 from experiments.records.tables import metadata
 from experiments.runs.status import State
 from experiments.studies.kinds import STUDIES, StudyAnalysis
+from experiments.treatment.trajectory import Outcome
 from interventions.authoring.check import check
 from interventions.edits.registry import EDITS
 from interventions.files.schema import DEFAULT_SITE, InterventionFile, Kind

@@ -34,9 +34,9 @@ from environments.through_proxy import BrowserFailure
 from experiments.cli import main
 from experiments.console.terminal import plain
 from experiments.episodes.shop_episode import is_error_page
-from experiments.episodes.trajectory import Trajectory
 from experiments.records.record import artifact_hash
 from experiments.records.store import Records, run_folder
+from experiments.treatment.trajectory import Trajectory
 from interventions.apply.plan import Plan
 from interventions.errors import UserError
 from interventions.yaml.sitemap import load_site_map

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from agents.base import Call, Reply, Usage
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Mode
-from experiments.episodes.trajectory import Trajectory, trial_row, usage_of
 from experiments.records.record import Row, Start, TrialRecord, to_row
+from experiments.treatment.trajectory import Trajectory, trial_row, usage_of
 from interventions.cards.card import Card
 from interventions.cards.reply import InvalidAnswer
 

@@ -13,9 +13,10 @@ from environments.time_limit import NOBODY, Silent
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
-from experiments.episodes.sent_pages import sent_pages
 from experiments.episodes.shop_episode import is_error_page
-from experiments.episodes.trajectory import (
+from experiments.records.record import Start, TrialRecord, to_row
+from experiments.treatment.sent_pages import sent_pages
+from experiments.treatment.trajectory import (
     Trajectory,
     act_until,
     failed_on_the_way,
@@ -23,7 +24,6 @@ from experiments.episodes.trajectory import (
     recorded_calls,
     trace,
 )
-from experiments.records.record import Start, TrialRecord, to_row
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card
 from interventions.edits.ask import Ask

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from environments.episode import Look
 from environments.stops import Stop
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.treatment_check import squeeze
+from experiments.treatment.treatment_check import squeeze
 from interventions.apply.plan import Plan
 from interventions.yaml.choice import PRODUCT, Message
 from proxy.session import Added, Session

@@ -15,7 +15,6 @@ from environments.pointer import dismissing
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
-from experiments.episodes.guest_steps import Opened, PageNotice, guest_steps
 from experiments.episodes.shop_episode import (
     BY,
     GuestFacts,
@@ -27,10 +26,11 @@ from experiments.episodes.shop_episode import (
     start_urls,
     to_record,
 )
-from experiments.episodes.sights import Sight
-from experiments.episodes.trajectory import Trajectory, failed_on_the_way, limited
-from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.records.record import Start, TrialRecord
+from experiments.treatment.guest_steps import Opened, PageNotice, guest_steps
+from experiments.treatment.sights import Sight
+from experiments.treatment.trajectory import Trajectory, failed_on_the_way, limited
+from experiments.treatment.treatment_check import wanted_in_browser
 from interventions.apply.mapped_page import product_at
 from interventions.yaml.limited import TooSlow
 from proxy import keys

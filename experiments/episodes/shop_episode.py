@@ -21,11 +21,13 @@ from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen
-from experiments.episodes.guest_steps import GuestSteps, leads_to
-from experiments.episodes.sent_pages import sent_pages
-from experiments.episodes.shown_figures import shown_figures
-from experiments.episodes.sights import Sight
-from experiments.episodes.trajectory import (
+from experiments.records.page_figures import figure_row
+from experiments.records.record import Row, Start, TrialRecord, to_row
+from experiments.treatment.guest_steps import GuestSteps, leads_to
+from experiments.treatment.sent_pages import sent_pages
+from experiments.treatment.shown_figures import shown_figures
+from experiments.treatment.sights import Sight
+from experiments.treatment.trajectory import (
     Trajectory,
     act_until,
     failed_on_the_way,
@@ -36,7 +38,7 @@ from experiments.episodes.trajectory import (
     trial_row,
     usage_of,
 )
-from experiments.episodes.treatment_check import (
+from experiments.treatment.treatment_check import (
     Placed,
     placed,
     shown_product,
@@ -46,8 +48,6 @@ from experiments.episodes.treatment_check import (
     untreated,
     wanted_in_browser,
 )
-from experiments.records.page_figures import figure_row
-from experiments.records.record import Row, Start, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan
 from interventions.yaml.limited import TooSlow

@@ -19,11 +19,11 @@ from environments.shop.server import shop
 from environments.through_proxy import BrowserFailure
 from environments.time_limit import Silent
 from experiments.designs.design import Trial
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop
 from experiments.executors.turns import Turn, Turns, open_turns
 from experiments.records.record import Start, TrialRecord
+from experiments.treatment.trajectory import Trajectory
 from proxy.session import Session
 from proxy.trust import trusting
 

@@ -40,10 +40,10 @@ from experiments.episodes.guest_trial import (
     Scripts,
     shop_origin,
 )
-from experiments.episodes.trajectory import Trajectory, usage_of
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
 from experiments.records.record import Cause, Start, TrialRecord, to_row
+from experiments.treatment.trajectory import Trajectory, usage_of
 from interventions.errors import UserError
 from proxy.guests import OWN_NAME, PREFIX, Guests
 from proxy.reverse import Origin

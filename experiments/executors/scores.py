@@ -16,9 +16,9 @@ from experiments.designs.design import Trial
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.trial import ScoreTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
-from experiments.episodes.trajectory import Trajectory, limited, trial_row
 from experiments.executors.executor import Attempt, T_contra
 from experiments.records.record import Row, TrialRecord, artifact_hash
+from experiments.treatment.trajectory import Trajectory, limited, trial_row
 from interventions.cards.card import Card, LetterAnswer
 
 BATCH: Final = 16

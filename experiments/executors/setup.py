@@ -14,12 +14,12 @@ from agents.simulated.own_profiles import take
 from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
 from experiments.executors.executor import Attempt, Executor
 from experiments.executors.kinds import KINDS, AsText
 from experiments.executors.text import allow_connections
 from experiments.records.record import TrialRecord
+from experiments.treatment.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from experiments.episodes.guest_trial import Observe

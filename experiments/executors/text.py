@@ -15,9 +15,9 @@ from agents.registry import make_respondent
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude, read_answer
-from experiments.episodes.trajectory import Traced, Trajectory, limited
 from experiments.executors.executor import Attempt
 from experiments.records.record import Row, TrialRecord, artifact_hash
+from experiments.treatment.trajectory import Traced, Trajectory, limited
 
 SLOTS_WITHOUT_WAITING: Final = 64
 """Trials at once for agents that answer at once.

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from agents.replay import OVER, origin
 from experiments.designs.cards.trial import CardTrial
-from experiments.episodes.trajectory import without_screenshot
 from experiments.pages.html_diff import Hunk, html_diff
 from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
+from experiments.treatment.trajectory import without_screenshot
 from interventions.html.tree import parse
 
 _CUT_OFF: Final = ("agent_error", "agent_limit")

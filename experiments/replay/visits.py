@@ -17,11 +17,11 @@ from environments.episode import SCROLL, first_line
 from environments.through_proxy import BrowserFailure
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrials, shop_origin
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
 from experiments.executors.programs import ProgramGuests, ProgramVisit
 from experiments.records.record import Row, TrialRecord
+from experiments.treatment.trajectory import Trajectory
 from proxy.reverse import Origin
 
 _SECONDS: Final = 10.0

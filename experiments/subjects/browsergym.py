@@ -32,8 +32,6 @@ from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls, to_record
-from experiments.episodes.trajectory import Trajectory, limited
-from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.control import named
@@ -41,6 +39,8 @@ from experiments.records.record import Start, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
+from experiments.treatment.trajectory import Trajectory, limited
+from experiments.treatment.treatment_check import wanted_in_browser
 from interventions.errors import UserError
 from proxy.server import Slot
 from proxy.session import Session

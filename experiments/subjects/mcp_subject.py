@@ -12,8 +12,8 @@ from environments.views import View
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import TEXT_LIMIT
 from experiments.records.record import TrialRecord
+from experiments.treatment.trajectory import TEXT_LIMIT
 
 UNUSABLE_ACTIONS: Final = 4
 """The number of unusable actions in a row that end a trial as `agent_error`, as for language models."""

@@ -14,7 +14,7 @@ from environments.observe import Wanted
 from environments.observer import Sees, observer, observer_code
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
-from experiments.episodes.card_check import card_spots
+from experiments.treatment.card_check import card_spots
 from interventions.edits.insert_text import InsertText
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import load_site_map

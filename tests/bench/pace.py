@@ -23,11 +23,11 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from experiments.executors.workers import needs_pictures
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
+from experiments.treatment.trajectory import Trajectory
 from tests.bench.result import Result
 from tests.experiments.command_line import descendants
 from tests.experiments.running import run_trials

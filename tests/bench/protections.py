@@ -28,12 +28,12 @@ from environments.time_limit import NOBODY, Count
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes import trajectory
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from experiments.records import store
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
+from experiments.treatment import trajectory
 from interventions.yaml import limited
 from tests.bench.episodes import AGENT
 from tests.experiments.command_line import descendants

@@ -10,8 +10,8 @@ import yaml
 from environments.views import VIEWS, Modality
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
+from experiments.treatment.trajectory import Trajectory
 from interventions.edits.registry import EDITS
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Slot

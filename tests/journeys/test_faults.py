@@ -23,7 +23,6 @@ from environments.time_limit import NOBODY, Silent
 from experiments.designs.loading import load_design
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, Testbed, open_testbed
 from experiments.executors.setup import Setup, open_executor
 from experiments.records import tables
@@ -31,6 +30,7 @@ from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.runs import outages
 from experiments.runs.coordinator import with_calls_of
+from experiments.treatment.trajectory import Trajectory
 from proxy.session import Session
 from tests.experiments.command_line import descendants
 from tests.experiments.records.test_store import a_record

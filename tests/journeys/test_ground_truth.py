@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 
 from analysis.choice.effects import choice_effects
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.episodes.treatment_check import squeeze
 from experiments.records import tables
+from experiments.treatment.treatment_check import squeeze
 from interventions.edits.registry import EDITS
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import Source, parse_yaml

@@ -17,9 +17,9 @@ from playwright.async_api import Page
 from environments.browser import run_browsers
 from environments.observe import Wanted, observe
 from environments.views import View
-from experiments.episodes.list_order import order_spots
-from experiments.episodes.sights import Sight
-from experiments.episodes.treatment_check import unchecked, untreated
+from experiments.treatment.list_order import order_spots
+from experiments.treatment.sights import Sight
+from experiments.treatment.treatment_check import unchecked, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict

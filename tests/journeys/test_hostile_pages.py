@@ -18,10 +18,9 @@ from playwright.async_api import Page
 from environments.browser import run_browsers
 from environments.observe import Wanted, observe
 from environments.views import View
-from experiments.episodes.card_check import card_spots
-from experiments.episodes.old_values import LEFT_NOWHERE
-from experiments.episodes.sights import Sight
-from experiments.episodes.treatment_check import shows_on_own_page, untreated
+from experiments.treatment.card_check import card_spots
+from experiments.treatment.sights import Sight
+from experiments.treatment.treatment_check import shows_on_own_page, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
@@ -277,7 +276,7 @@ async def looks(
     session.note_page(ShownPage(URL, HTML, treated.body, KEY))
     wanted = Wanted(
         tuple(edit.spots(SITE)) if shows_on_own_page(edit, SITE) else (),
-        isinstance(edit, LEFT_NOWHERE),
+        edit.leftover != "",
         card_spots((edit,), SITE, all_kinds=True),
     )
     await page.goto("about:blank")  # nothing is left of the scripts of the page before

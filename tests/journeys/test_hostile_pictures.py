@@ -14,9 +14,9 @@ from starlette.responses import Response
 from environments.browser import run_browsers
 from environments.observe import Wanted, observe
 from environments.views import View
-from experiments.episodes.card_check import card_spots
-from experiments.episodes.sights import Sight
-from experiments.episodes.treatment_check import untreated
+from experiments.treatment.card_check import card_spots
+from experiments.treatment.sights import Sight
+from experiments.treatment.treatment_check import untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_image import SetImage

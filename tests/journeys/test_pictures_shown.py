@@ -14,8 +14,8 @@ from playwright.async_api import FloatRect, Page
 from environments.browser import run_browsers
 from environments.observe import Wanted, observe
 from environments.views import VIEWS, View
-from experiments.episodes.sights import Sight
-from experiments.episodes.treatment_check import untreated
+from experiments.treatment.sights import Sight
+from experiments.treatment.treatment_check import untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText

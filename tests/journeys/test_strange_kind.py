@@ -28,7 +28,6 @@ from experiments.designs.design import Design, Mode, StoredTrials
 from experiments.designs.inputs.experiment_file import StrictModel
 from experiments.designs.inputs.identity import digest
 from experiments.designs.inputs.plan_section import PlanSection
-from experiments.episodes.trajectory import Trajectory, trial_row
 from experiments.executors.executor import Attempt
 from experiments.executors.kinds import KINDS, Running
 from experiments.records.queries import trial_rows
@@ -36,6 +35,7 @@ from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.studies.kinds import STUDIES, Study
+from experiments.treatment.trajectory import Trajectory, trial_row
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, validate
 

@@ -11,9 +11,9 @@ from playwright.async_api import Page
 from environments.browser import run_browsers
 from environments.observe import Wanted, observe
 from environments.views import View
-from experiments.episodes.card_check import card_spots
-from experiments.episodes.sights import Sight
-from experiments.episodes.treatment_check import shows_on_own_page, untreated
+from experiments.treatment.card_check import card_spots
+from experiments.treatment.sights import Sight
+from experiments.treatment.treatment_check import shows_on_own_page, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText

@@ -27,11 +27,11 @@ from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import Attempt
 from experiments.records.record import Start, TrialRecord
 from experiments.replay.replay import NeverAway
+from experiments.treatment.trajectory import Trajectory
 from interventions.yaml import sitemap
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import run_proxy

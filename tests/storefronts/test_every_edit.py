@@ -12,8 +12,8 @@ import yaml
 from environments.views import VIEWS, Modality
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
+from experiments.treatment.trajectory import Trajectory
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
 from interventions.yaml.yaml_source import parse_yaml

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from experiments.episodes.sent_pages import made_again
 from experiments.records.record import Row, TrialRecord
+from experiments.treatment.sent_pages import made_again
 from experiments.viewer.recorded_page import first_difference, frame, marked_source
 
 

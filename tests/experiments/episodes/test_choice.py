@@ -13,7 +13,7 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen, named
-from experiments.episodes.treatment_check import squeeze
+from experiments.treatment.treatment_check import squeeze
 from interventions.apply.plan import Plan
 from interventions.yaml.choice import PRODUCT, Message
 from interventions.yaml.sitemap import load_site_map

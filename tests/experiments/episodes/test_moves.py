@@ -9,9 +9,9 @@ import pytest
 from agents.base import Decision
 from environments.actions import Action
 from environments.observation import Observation
-from tests.experiments.episodes.test_treatment_check import Place, carry_out, place, shop
 from tests.experiments.foreign_shop import NAMES, ForeignShop
 from tests.experiments.hostile_moves import case
+from tests.experiments.treatment.test_treatment_check import Place, carry_out, place, shop
 from tests.journeys.screen import is_read
 from tests.support import size
 

@@ -27,9 +27,9 @@ from proxy.guests import Guests
 from proxy.reverse import Origin
 from proxy.server import Slot, run_proxy
 from proxy.shown_page import ShownPage
-from tests.experiments.episodes.test_layers import LAYER
-from tests.experiments.episodes.test_treatment_check import MOVED
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, design, experiment
+from tests.experiments.treatment.test_layers import LAYER
+from tests.experiments.treatment.test_treatment_check import MOVED
 from tests.support import serve, usual
 
 pytestmark = pytest.mark.browser

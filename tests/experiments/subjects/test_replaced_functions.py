@@ -16,7 +16,6 @@ from interventions.yaml.sitemap import load_site_map
 from proxy.allow_list import AllowList
 from proxy.session import Session
 from tests.experiments.drawn_shop import SITE, DrawnShop
-from tests.experiments.episodes.test_drawn_pages import Stage, stage
 from tests.experiments.subjects.test_observed_guests import (
     CHEAPER,
     HIDING,
@@ -28,6 +27,7 @@ from tests.experiments.subjects.test_observed_guests import (
     carry_out,
     place,
 )
+from tests.experiments.treatment.test_drawn_pages import Stage, stage
 from tests.support import pages, serve, usual
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_driver")]

@@ -17,10 +17,10 @@ from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.trial import ShopTrial
 from experiments.records import tables
 from experiments.subjects.browsergym import open_experiment
-from tests.experiments.episodes.test_layers import LAYER
-from tests.experiments.episodes.test_treatment_check import MOVED, PRICE, TAKEN, put
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, experiment
 from tests.experiments.subjects.test_browsergym import rows
+from tests.experiments.treatment.test_layers import LAYER
+from tests.experiments.treatment.test_treatment_check import MOVED, PRICE, TAKEN, put
 from tests.support import serve
 
 pytestmark = pytest.mark.browser

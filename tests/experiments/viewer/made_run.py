@@ -11,9 +11,9 @@ import uvicorn
 from mitmproxy import http
 
 from experiments.console.listener import listen
-from experiments.episodes.sent_pages import sent_pages
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.store import Records
+from experiments.treatment.sent_pages import sent_pages
 from experiments.viewer.app import create_app
 from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, Treatment

@@ -17,9 +17,9 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.records.record import Start, TrialRecord
+from experiments.treatment.trajectory import Trajectory
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Slot

@@ -12,7 +12,7 @@ from experiments.episodes.shop_episode import ShopTrialRunner
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.session import Session
 from tests.experiments.drawn_shop import NUDGE, SITE, DrawnShop, experiment
-from tests.experiments.episodes.test_drawn_pages import Stage, stage
+from tests.experiments.treatment.test_drawn_pages import Stage, stage
 from tests.support import serve, size
 
 pytestmark = pytest.mark.browser

@@ -4,7 +4,7 @@ import pytest
 
 from agents.base import AgentError, ProviderError
 from environments.through_proxy import BrowserFailure
-from experiments.episodes.trajectory import Trajectory, limited
+from experiments.treatment.trajectory import Trajectory, limited
 
 
 @pytest.mark.parametrize(

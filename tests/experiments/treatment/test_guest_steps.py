@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from environments.acts import Act, Acts
 from environments.pointer import Hit
-from experiments.episodes.guest_steps import GuestSteps, Opened, PageNotice, guest_steps
 from experiments.records.record import artifact_hash
+from experiments.treatment.guest_steps import GuestSteps, Opened, PageNotice, guest_steps
 from proxy.shown_page import ShownPage
 
 AHEAD = 1_700_000_000.0

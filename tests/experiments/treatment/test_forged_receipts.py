@@ -6,7 +6,7 @@ import pytest
 
 from environments import settling
 from tests.experiments.drawn_shop import SITE, DrawnShop
-from tests.experiments.episodes.test_drawn_pages import Stage, run, stage
+from tests.experiments.treatment.test_drawn_pages import Stage, run, stage
 from tests.support import usual
 
 pytestmark = pytest.mark.browser

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import pytest
 from mitmproxy import http
 
-from experiments.episodes.shown_figures import NOT_SHOWN, shown_figures
-from experiments.episodes.sights import Sight
 from experiments.records.page_figures import differences, figure_row, unread_notes
+from experiments.treatment.shown_figures import NOT_SHOWN, shown_figures
+from experiments.treatment.sights import Sight
 from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, ProductFacts, Treatment
 from interventions.authoring.page_facts import ShownFacts

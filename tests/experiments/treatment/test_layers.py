@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.experiments.episodes.test_treatment_check import Place, carry_out, place, shop
 from tests.experiments.foreign_shop import ForeignShop
+from tests.experiments.treatment.test_treatment_check import Place, carry_out, place, shop
 from tests.support import size
 
 pytestmark = pytest.mark.browser

@@ -12,9 +12,9 @@ from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import IN_VAIN, ShopTrialRunner, judge, to_record
-from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.records.record import Start
+from experiments.treatment.trajectory import Trajectory
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import Slot
 from proxy.session import Session

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from experiments.designs.shop.listing import ShowOnly
-from experiments.episodes.sights import Sight
-from experiments.episodes.treatment_check import unchecked, untreated
+from experiments.treatment.sights import Sight
+from experiments.treatment.treatment_check import unchecked, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.in_browser import Element, Inserted, Spot, Standing

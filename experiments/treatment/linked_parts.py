@@ -6,9 +6,9 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborNode
 
-from experiments.episodes.list_order import page_at
-from experiments.episodes.old_values import place_of_price, replaced_prices
-from experiments.episodes.sights import Sight
+from experiments.treatment.list_order import page_at
+from experiments.treatment.old_values import place_of_price, replaced_prices
+from experiments.treatment.sights import Sight
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.in_browser import as_read
 from interventions.errors import CannotEdit

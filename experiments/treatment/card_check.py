@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from experiments.episodes.list_order import card_key, is_drawn, page_at
-from experiments.episodes.old_values import old_value
-from experiments.episodes.sights import EditsMade, ReceiptKey, Sight, as_in_card, is_told
+from experiments.treatment.list_order import card_key, is_drawn, page_at
+from experiments.treatment.old_values import old_value
+from experiments.treatment.sights import EditsMade, ReceiptKey, Sight, as_in_card, is_told
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.edits.base import Edit

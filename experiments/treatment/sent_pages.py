@@ -21,7 +21,7 @@ from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap
 
 if TYPE_CHECKING:
-    from experiments.episodes.trajectory import Traced
+    from experiments.treatment.trajectory import Traced
     from proxy.session import Session
     from proxy.shown_page import SentPage
 

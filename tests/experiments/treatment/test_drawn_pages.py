@@ -16,9 +16,9 @@ from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.observation import Observation
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.sent_pages import made_again, sent_pages
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.trajectory import Trajectory
+from experiments.treatment.sent_pages import made_again, sent_pages
+from experiments.treatment.trajectory import Trajectory
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Proxy, run_proxy
 from proxy.session import Session

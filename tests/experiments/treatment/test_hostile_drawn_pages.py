@@ -21,7 +21,7 @@ from environments.observation import Observation
 from proxy.error_page import NOT_TREATED
 from tests.experiments import drawn_shop
 from tests.experiments.drawn_shop import DrawnShop
-from tests.experiments.episodes.test_drawn_pages import Stage, carry_out, stage
+from tests.experiments.treatment.test_drawn_pages import Stage, carry_out, stage
 from tests.journeys.screen import is_on_screen, is_read
 from tests.journeys.test_hostile_pages import ATTACKS, KINDS, PAGE, SITE, Kind, attack
 from tests.support import size

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from mitmproxy import http
 
 from experiments.episodes.card_episode import in_page
-from experiments.episodes.sent_pages import MadeAgain, made_again, sent_pages
 from experiments.records.record import Row
+from experiments.treatment.sent_pages import MadeAgain, made_again, sent_pages
 from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card, NumberAnswer

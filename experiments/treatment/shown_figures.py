@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from experiments.episodes.sights import Sight
+from experiments.treatment.sights import Sight
 from interventions.apply.mapped_page import MappedPage
 from interventions.authoring.page_facts import ShownFacts, shown_on
 from interventions.edits.in_browser import Spot, Standing, as_read

@@ -9,7 +9,7 @@ from environments.episode import Look
 from environments.observe import Wanted
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.card_check import (
+from experiments.treatment.card_check import (
     CardCheck,
     card_spots,
     cards_on,
@@ -17,11 +17,11 @@ from experiments.episodes.card_check import (
     met_cards,
     proven_in_cards,
 )
-from experiments.episodes.linked_parts import old_price_by_link
-from experiments.episodes.list_order import looked_at, misplaced, order_spots
-from experiments.episodes.old_values import old_value
-from experiments.episodes.sights import EditsMade, ReceiptKey, Sight, is_told
-from experiments.episodes.trajectory import Trajectory
+from experiments.treatment.linked_parts import old_price_by_link
+from experiments.treatment.list_order import looked_at, misplaced, order_spots
+from experiments.treatment.old_values import old_value
+from experiments.treatment.sights import EditsMade, ReceiptKey, Sight, is_told
+from experiments.treatment.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.apply.plan import Plan
 from interventions.edits.base import Edit

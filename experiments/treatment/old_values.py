@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 from urllib.parse import urljoin
 
-from experiments.episodes.sights import EditsMade, Sight
+from experiments.treatment.sights import EditsMade, Sight
 from interventions.edits.in_browser import There, bounded, holds, in_pieces
 from interventions.html.numbers import Figure, figures, read_figure
 from interventions.html.ranges import PriceSpan, prices
