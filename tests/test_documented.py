@@ -27,6 +27,7 @@ from analysis.montecarlo import analyze_montecarlo
 from analysis.reporting.registered import COLUMNS as REGISTERED_COLUMNS
 from analysis.tables.choice_table import COLUMNS
 from analysis.tables.frame import FRAME_COLUMNS
+from analysis.tables.outcomes import Outcome
 from analysis.tables.responses_table import RESPONSE_COLUMNS
 from experiments.cli import app
 from experiments.designs.cards import balance
@@ -42,7 +43,6 @@ from experiments.records.record import Cause
 from experiments.records.tables import metadata
 from experiments.runs.status import State
 from experiments.studies.kinds import STUDIES, StudyAnalysis
-from experiments.treatment.trajectory import Outcome
 from interventions.authoring.check import check
 from interventions.edits.registry import EDITS
 from interventions.files.schema import DEFAULT_SITE, InterventionFile, Kind

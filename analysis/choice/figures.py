@@ -32,16 +32,7 @@ from analysis.reporting.plots import (
     tidy_axes,
 )
 from analysis.tables.frame import LABELS
-
-OUTCOMES = {
-    "choice": "#CFDCE6",  # pale, so that what went wrong stands out
-    "no_choice": "#E69F00",
-    "agent_limit": BLUE,
-    "agent_error": "#CC79A7",
-    "treatment_failed": ORANGE,
-    "infra_error": INK,
-}
-OTHER = "#999999"
+from analysis.tables.outcomes import OUTCOMES, outcome_facts
 
 POINTS = "percentage points"
 PANELS_ABREAST = 3
@@ -279,10 +270,10 @@ def steps_figure(counts: pd.DataFrame) -> Figure:
 def _stack(axes: Axes, y: float, cell: pd.DataFrame) -> None:
     """One bar of outcomes: the known ones in their order, then the rest."""
     shares = 100 * cell.set_index("outcome")["share"]
-    rank = {outcome: i for i, outcome in enumerate(OUTCOMES)}
+    rank: dict[str, int] = {outcome: i for i, outcome in enumerate(OUTCOMES)}
     left = 0.0
     for outcome, share in sorted(shares.items(), key=lambda item: rank.get(str(item[0]), len(rank))):
-        name, color = str(outcome).replace("_", " "), OUTCOMES.get(str(outcome), OTHER)
+        name, color = str(outcome).replace("_", " "), outcome_facts(str(outcome)).colour
         axes.barh(y, share, 0.7, left, color=color, edgecolor="white", linewidth=0.8, label=name)
         left += share
     axes.text(101, y, f"{cell['trials'].iloc[0]:,}", va="center", color=FAINT, fontsize=letters(9))

@@ -4,17 +4,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from agents.replay import OVER, origin
+from analysis.tables.outcomes import outcome_facts
 from experiments.designs.cards.trial import CardTrial
 from experiments.pages.html_diff import Hunk, html_diff
 from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
 from experiments.treatment.trajectory import without_screenshot
 from interventions.html.tree import parse
 
-_CUT_OFF: Final = ("agent_error", "agent_limit")
 """The outcomes of an episode whose agent gave no action for the page that it saw last."""
 
 Kept = Callable[[str], str | None]
@@ -83,7 +83,7 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
         page, shown = without_screenshot(elsewhere(page, before["url"], url)), without_screenshot(shown)
         if page != shown:
             return Difference(*about, "another page", step, url, tuple(html_diff(page, shown)))
-    if now.reason == OVER and row.outcome in _CUT_OFF and len(again.steps) >= len(stored.steps):
+    if now.reason == OVER and outcome_facts(row.outcome).cut_off and len(again.steps) >= len(stored.steps):
         return None
     was = _end(row, stored.values)
     instead = _end(now, [answer["value"] for answer in again.answers])
@@ -122,7 +122,7 @@ def in_visit(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | Non
         if what != other:
             step = (hit or instead or {}).get("step")
             return Difference(*about, f"a click has hit {other}, and not {what}", step)
-    if now.reason == OVER and row.outcome in _CUT_OFF:
+    if now.reason == OVER and outcome_facts(row.outcome).cut_off:
         return None
     was, instead_of = _end(row, []), _end(now, [])
     reason = f": {now.reason}" if now.reason and now.outcome != "choice" else ""

@@ -2,8 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Final
 
+from analysis.tables.outcomes import OUTCOMES, outcome_facts
 from experiments.episodes.shop_episode import IN_VAIN
 from experiments.records.page_figures import differences, unread_notes
 from experiments.records.queries import (
@@ -16,13 +16,6 @@ from experiments.records.queries import (
 )
 from experiments.records.store import Records
 
-_ADVICE: Final = {
-    "treatment_failed": "",
-    "infra_error": "; the same command tries them again",
-    "agent_limit": "; see whether the agent can act on these pages, and whether choice in the site map says "
-    "what puts a product into the cart",
-}
-
 
 def ending_complaints(records: Records, run: str, counts: Mapping[str, int], total: int) -> Iterator[str]:
     """Yield a line for each kind of ending that keeps trials from the results; `counts`: by outcome.
@@ -34,10 +27,11 @@ def ending_complaints(records: Records, run: str, counts: Mapping[str, int], tot
     for outcome, vain, reason in in_vain:
         if vain:
             yield f"{vain:,} of {total:,} trials ended as {outcome}: {reason}; no choice can be seen there"
-    if not in_vain[0][1] and counts.get("agent_limit") and counts.keys() <= _ADVICE.keys():
+    only_lost = all(outcome_facts(each).advice is not None for each in counts)
+    if not in_vain[0][1] and counts.get("agent_limit") and only_lost:
         yield _line(records, run, "agent_limit", counts["agent_limit"], total)
-    for outcome in ("treatment_failed", "infra_error"):
-        if broken := counts.get(outcome, 0):
+    for outcome, facts in OUTCOMES.items():
+        if facts.failed and facts.advice is not None and (broken := counts.get(outcome, 0)):
             yield _line(records, run, outcome, broken, total)
 
 
@@ -90,4 +84,5 @@ def _line(records: Records, run: str, outcome: str, number: int, total: int) -> 
     if outcome == "treatment_failed" and len(shares) > 1:
         by = ", ".join(f"{each} {ended[each]:,} of {of_all[each]:,}" for each in sorted(of_all))
         uneven = f" ({by}: choices go missing by condition, so that effects may be biased)"
-    return f"{number:,} of {total:,} trials ended as {outcome}{uneven}: {reason}{_ADVICE[outcome]}"
+    advice = outcome_facts(outcome).advice or ""
+    return f"{number:,} of {total:,} trials ended as {outcome}{uneven}: {reason}{advice}"

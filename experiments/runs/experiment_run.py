@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count
 from math import lcm
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -19,6 +19,7 @@ from agents.command import is_confined
 from agents.providers import BATCHED
 from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
+from analysis.tables.outcomes import outcome_facts
 from environments.bubblewrap import left_open
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
@@ -45,7 +46,6 @@ from proxy.trust import bundle
 if TYPE_CHECKING:
     from experiments.episodes.guest_trial import Observe
 
-FAILURES: Final = frozenset({"treatment_failed", "agent_error", "infra_error"})
 """Outcomes of which the first is told while the run goes on."""
 
 
@@ -318,7 +318,7 @@ class ExperimentRun:
                 )
             self._fonts.append(record.fonts)
         outcome = record.trial.outcome
-        if outcome in FAILURES and outcome not in self._told:
+        if outcome_facts(outcome).failed and outcome not in self._told:
             self._told.add(outcome)
             progress.say(f"first {outcome}, in trial {record.trial.trial}: {record.trial.reason}")
 

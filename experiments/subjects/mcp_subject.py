@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final
 
 from agents.base import AgentError, Decision, GaveUp
+from analysis.tables.outcomes import outcome_facts
 from environments.actions import EVERY, ActionError, Signature, offered, parse_action
 from environments.observation import Observation, storable
 from environments.views import View
@@ -197,7 +198,7 @@ class Subject:
             return self._agent.observation
         row = task.result().trial
         # A host is not told what failed of the treatment: it has other trials to come.
-        reason = f" ({row.reason})" if row.outcome in ("agent_limit", "agent_error") else ""
+        reason = f" ({row.reason})" if outcome_facts(row.outcome).cut_off else ""
         return f"This trial has ended: {row.outcome}{reason}. Call next_trial for the next one."
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from typing import Any, Final
 
+from analysis.tables.outcomes import outcome_facts
 from experiments.records.record import Row
 from experiments.traces.traced_trial import Span as Timed
 from experiments.traces.traced_trial import TracedStep, TracedTrial, moment
@@ -19,7 +20,6 @@ _CLIENT: Final = 3
 _ERROR: Final = 2
 """As OTLP numbers kinds and states of spans."""
 
-_FAILED: Final = ("agent_limit", "agent_error", "treatment_failed", "infra_error")
 _OF_TRIAL: Final = (
     "set", "condition", "nudge", "family", "direction", "match", "profile", "modality", "ordering",
     "repeat", "seed", "outcome", "choice", "reason", "attempts", "cost",
@@ -65,14 +65,14 @@ def _spans(traced: TracedTrial) -> Iterator[Span]:
         "gen_ai.conversation.id": row.trial,
         "gen_ai.usage.input_tokens": row.tokens_in,
         "gen_ai.usage.output_tokens": row.tokens_out,
-        "error.type": row.outcome if row.outcome in _FAILED else None,
+        "error.type": row.outcome if _is_error(row.outcome) else None,
         "souk.trial": row.trial,
         "souk.ending": traced.ending,
         "souk.receipts": sum(bool(each["intervention"]) for each in traced.record.receipts),
         **own,
     }
     trace, root = _ids(*ids)
-    failed = row.reason if row.outcome in _FAILED else ""
+    failed = row.reason if _is_error(row.outcome) else ""
     span = _span((trace, root), "", f"invoke_agent {row.agent}", traced.begin, traced.end, about, failed)
     run_trace, run_span = _of_run(row.run)
     yield span | {"links": [{"traceId": run_trace, "spanId": run_span}]}
@@ -163,3 +163,8 @@ def _of_run(run: str) -> tuple[str, str]:
 
 def _digest(size: int, *parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=size).hexdigest()
+
+
+def _is_error(outcome: str) -> bool:
+    facts = outcome_facts(outcome)
+    return facts.failed or facts.cut_off

@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final
 
 from agents.base import Agent, AgentError, Call, Decision, GaveUp, ProviderError, SafetyCheck, Usage
+from analysis.tables.outcomes import Outcome
 from environments.episode import Episode, Look
 from environments.observation import Observation
 from environments.pointer import Hit
@@ -21,8 +22,6 @@ from experiments.records.record import Cause, Row, Start, TrialRow, artifact_has
 from interventions.files.schema import Intervention
 from interventions.yaml.limited import TooSlow
 from proxy.session import Session
-
-Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
 GIVE_UP: Final = "give_up"
 """The action by which an agent ends without a choice."""

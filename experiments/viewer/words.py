@@ -4,17 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from agents.replay import origin
+from analysis.tables.outcomes import outcome_facts
 from experiments.records.record import CONTROL, Row, TrialRow
-
-OUTCOMES: Final = {
-    "choice": "chose",
-    "no_choice": "did not choose",
-    "agent_limit": "ran out of steps or time",
-    "agent_error": "gave no action that can be read",
-    "treatment_failed": "saw a page without a planned edit",
-    "infra_error": "failed through no fault of the agent",
-}
-"""How a trial ended, after the name of the agent."""
 
 _NAME: Final = 60
 
@@ -23,9 +14,8 @@ def ending(row: TrialRow, options: Sequence[Row]) -> str:
     """Say in a sentence how a trial ended and, where it failed, why."""
     if row.outcome == "choice":
         return _chosen(row, options)
-    said = f"The trial {OUTCOMES.get(row.outcome, row.outcome)}"
-    if row.outcome in ("no_choice", "agent_limit", "agent_error", "treatment_failed"):
-        said = f"The agent {OUTCOMES[row.outcome]}"
+    facts = outcome_facts(row.outcome)
+    said = f"The {'agent' if facts.of_agent else 'trial'} {facts.said}"
     return f"{said}: {row.reason}" if row.reason else f"{said}."
 
 

@@ -3,13 +3,22 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from analysis.tables.outcomes import Outcome
 from experiments.designs.inputs.experiment_file import Name, StrictModel
 from interventions.yaml.yaml_source import problem_at
 
 Cell = str | int | float
-Ended = Literal["no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
+
+
+def _without_choice(outcome: Outcome) -> Outcome:
+    if outcome == "choice":
+        raise ValueError("a trial that ended in a choice is what is analysed; name another outcome")
+    return outcome
+
+
+Ended = Annotated[Outcome, AfterValidator(_without_choice)]
 
 
 class Hypothesis(StrictModel):

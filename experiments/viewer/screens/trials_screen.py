@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from analysis.tables.outcomes import OUTCOMES
 from experiments.records.notes import BETWEEN_TAGS, last_noted, noted
 from experiments.records.store import Records
 from experiments.records.trial_search import (
@@ -15,7 +16,6 @@ from experiments.records.trial_search import (
 from experiments.records.whole_trials import options_of
 from experiments.viewer.links import Links
 from experiments.viewer.state_cache import StateCache
-from experiments.viewer.words import OUTCOMES
 
 ROWS: Final = 50
 MOST_VALUES: Final = 12
@@ -84,7 +84,7 @@ def trials_screen(
         "chosen": _chosen(records, selection.run, [each.trial for each in found]),
         "said": noted(records, selection.run, [each.trial for each in found]),
         "between": BETWEEN_TAGS,
-        "outcomes": OUTCOMES,
+        "outcomes": {name: facts.said for name, facts in OUTCOMES.items()},
         "more": more,
         "next": to.trials(selection, after=found[-1].trial) if found and (more or before) else None,
         "previous": to.trials(selection, before=found[0].trial)
