@@ -17,8 +17,8 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, open_testbed
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.store import Records
-from experiments.records.tidy_tables import tidy_table
 from interventions.yaml.yaml_source import Source
 from tests.experiments.running import run_trials
 from tests.true_effects import true_effects

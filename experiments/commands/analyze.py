@@ -319,8 +319,8 @@ def report(
 
       souk report my-study --methods methods.tex
     """
+    from experiments.records.reading.trial_search import Selection, facet_cells
     from experiments.records.record import kind_of
-    from experiments.records.trial_search import Selection, facet_cells
     from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
@@ -415,9 +415,9 @@ def export(
 
 
 def _export_table(out: Path, run: str | None, db: str, site: str | None, codebook: Path | None) -> None:
-    from experiments.records.notes import with_notes
+    from experiments.records.reading.notes import with_notes
+    from experiments.records.reading.tidy_tables import write_table
     from experiments.records.record import kind_of
-    from experiments.records.tidy_tables import write_table
     from experiments.studies.codebook import write_codebook
     from experiments.studies.kinds import study_of
     from experiments.viewer.site_address import SiteAddress

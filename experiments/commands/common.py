@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from analysis.reporting.registered import Registration
     from analysis.reporting.sections import Report
-    from experiments.records.check import Finding
+    from experiments.records.integrity.check import Finding
     from experiments.records.store import Records
     from experiments.studies.kinds import StudyAnalysis
 
@@ -148,7 +148,7 @@ def require_database(db: str) -> None:
 def checked_database(db: str) -> "list[Finding]":
     """Check everything in a database of runs, with what is done shown on stderr. Raises UserError."""
     from experiments.console.progress import counting
-    from experiments.records.check import check_database
+    from experiments.records.integrity.check import check_database
 
     require_database(db)
     with counting() as progress:
@@ -213,7 +213,7 @@ def report_for_paper(
     rename: Sequence[str] | None,
 ) -> "Report":
     """Return the report of a stored run, of these agents and without those, by their new names."""
-    from experiments.records.queries import agents_of
+    from experiments.records.reading.queries import agents_of
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, new_names, study_of
 

@@ -25,7 +25,7 @@ def run_names(context: typer.Context, incomplete: str) -> list[str]:
     """Return the names and ids of the database's runs that begin so; none where it cannot be read."""
     from experiments.commands.common import DEFAULT_DB, open_records
     from experiments.records.errors import DatabaseFailure
-    from experiments.records.queries import run_names as known
+    from experiments.records.reading.queries import run_names as known
 
     with suppress(UserError, *DatabaseFailure):
         rows = known(open_records(context.params.get("db") or DEFAULT_DB))

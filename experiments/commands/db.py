@@ -11,7 +11,7 @@ from experiments.commands.common import DEFAULT_DB, AsJson, Db, checked_database
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
-    from experiments.records.check import Finding
+    from experiments.records.integrity.check import Finding
 
 app = typer.Typer(no_args_is_help=True, help="Check, repair, shrink and move a database of runs.")
 
@@ -48,7 +48,7 @@ def repair(db: Db = DEFAULT_DB, yes: Yes = False) -> None:
     Example: souk db repair --db sqlite:///study.db
     """
     from experiments.console.progress import counting
-    from experiments.records.upkeep import repair as repair_database
+    from experiments.records.integrity.upkeep import repair as repair_database
 
     findings = checked_database(db)
     _print(findings)
@@ -81,7 +81,7 @@ def vacuum(db: Db = DEFAULT_DB) -> None:
     Example: souk db vacuum
     """
     from experiments.console.terminal import waiting
-    from experiments.records.upkeep import vacuum as vacuum_database
+    from experiments.records.integrity.upkeep import vacuum as vacuum_database
 
     with waiting("giving space back ..."):
         before, after = vacuum_database(open_records(db))
@@ -101,7 +101,7 @@ def move(
     """
     from experiments.console.progress import counting
     from experiments.records.errors import without_password
-    from experiments.records.upkeep import move as move_database
+    from experiments.records.integrity.upkeep import move as move_database
 
     records = open_records(db)
     with counting() as progress:

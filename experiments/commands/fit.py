@@ -81,8 +81,8 @@ def fit(
 
 def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str, Any], str, bool]":
     """The tidy table, the facts of its run, where it is from, and whether its options are hotels."""
+    from experiments.records.reading.tidy_tables import tidy_table
     from experiments.records.record import kind_of
-    from experiments.records.tidy_tables import tidy_table
     from experiments.studies.kinds import read_tables, study_of
     from experiments.studies.shown_choices import HOTEL
 

@@ -29,7 +29,7 @@ def judge(
     from analysis.choice.factors import deciding_factors
     from experiments.console.progress import RunProgress
     from experiments.console.terminal import stderr_console, stdout_console
-    from experiments.records.tidy_tables import factors_table
+    from experiments.records.reading.tidy_tables import factors_table
     from experiments.studies.deciding_factors import Judging
     from experiments.studies.printing import print_sections
     from interventions.errors import UserError

@@ -38,7 +38,7 @@ def register(
     from agents.registry import check_name
     from experiments.designs.inputs.experiment_file import experiment_source
     from experiments.designs.loading import load_design
-    from experiments.records.plans import plan_digest, register_plan
+    from experiments.records.reading.plans import plan_digest, register_plan
     from experiments.records.store import Records
     from experiments.studies.plans import make_plan
     from experiments.studies.registering import plan_path, read_plan, write_plan

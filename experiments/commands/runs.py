@@ -28,7 +28,7 @@ def delete(
 
     Example: souk runs delete nudges-my-agent
     """
-    from experiments.records.deletion import delete_run
+    from experiments.records.integrity.deletion import delete_run
 
     records = open_records(db)
     found = records.latest_run(run)
@@ -56,7 +56,7 @@ def rename(
     Example: souk runs rename nudges-593302b1 nudges-may
     """
     from experiments.designs.inputs.experiment_file import check_name
-    from experiments.records.upkeep import rename_run
+    from experiments.records.integrity.upkeep import rename_run
 
     try:
         check_name(name)
@@ -84,7 +84,7 @@ def merge(
     """
     from experiments.commands.common import checked_database
     from experiments.console.progress import counting
-    from experiments.records.merging import merge_run
+    from experiments.records.integrity.merging import merge_run
 
     records = open_records(db)
     if bad := [finding for finding in checked_database(source) if not finding.ok]:

@@ -45,7 +45,7 @@ def status(
     from rich.live import Live
 
     from experiments.console.terminal import stdout_console
-    from experiments.records.interventions import warnings
+    from experiments.records.reading.interventions import warnings
     from experiments.runs.status import run_statuses
 
     records = open_records(db)
@@ -113,7 +113,7 @@ def _one(one: "RunStatus", console: "Console") -> "RenderableType":
     from rich.text import Text
 
     from experiments.console.terminal import new_table
-    from experiments.records.interventions import warnings
+    from experiments.records.reading.interventions import warnings
     from experiments.runs.status import STATES
     from experiments.runs.stopping import sequence_line
 

@@ -15,7 +15,7 @@ SUFFIXES: Final[dict[Kind, str]] = {"otlp": ".jsonl", "playwright": ".zip", "har
 
 def write_trace(records: "Records", run: dict[str, Any], kind: Kind, trial: str | None, out: Path) -> str:
     """Write a trace, whole or not at all; return what is said of it. Raises UserError."""
-    from experiments.records.trial_search import Selection, every
+    from experiments.records.reading.trial_search import Selection, every
     from experiments.records.whole_file import whole_file
     from experiments.traces.har import har_text
     from experiments.traces.otlp import otlp_lines, trial_line

@@ -10,8 +10,8 @@ from experiments.commands.common import DEFAULT_DB, Db, OneRun, is_bundle, open_
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
+    from experiments.records.reading.trial_search import Selection
     from experiments.records.store import Records
-    from experiments.records.trial_search import Selection
 
 DEFAULT_PORT = 8090
 
@@ -74,7 +74,7 @@ def _selection(
     records: "Records", run: str | None, where: list[str] | tuple[()], trial: str | None
 ) -> "Selection":
     """The trials that the options name. Raises UserError."""
-    from experiments.records.trial_search import FACETS, Selection
+    from experiments.records.reading.trial_search import FACETS, Selection
     from interventions.yaml.yaml_source import did_you_mean
 
     query = {}

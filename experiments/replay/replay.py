@@ -25,7 +25,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.programs import ProgramGuests
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
-from experiments.records.queries import (
+from experiments.records.reading.queries import (
     answers_of,
     carriers,
     has_actions,

@@ -11,7 +11,7 @@ from agents.providers.pricing import Tokens, price_of
 from experiments.records.asking import Asking
 from experiments.records.control import BEAT, Runner, named, requested_state
 from experiments.records.errors import DatabaseFailure
-from experiments.records.queries import costs, wasted
+from experiments.records.reading.queries import costs, wasted
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
 from interventions.errors import UserError

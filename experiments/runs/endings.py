@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from analysis.tables.outcomes import OUTCOMES, outcome_facts
 from experiments.episodes.shop_episode import IN_VAIN
 from experiments.records.page_figures import differences, unread_notes
-from experiments.records.queries import (
+from experiments.records.reading.queries import (
     cells,
     failed_requests,
     figures_of_options,

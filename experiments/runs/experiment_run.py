@@ -31,8 +31,8 @@ from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
 from experiments.records.database import in_its_place
-from experiments.records.interventions import never_received, warnings
-from experiments.records.queries import answering, facts_of
+from experiments.records.reading.interventions import never_received, warnings
+from experiments.records.reading.queries import answering, facts_of
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer

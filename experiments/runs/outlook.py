@@ -23,7 +23,7 @@ from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.expected_use import assumed, expected_use
 from experiments.executors.workers import Workers
-from experiments.records.queries import means, request_seconds
+from experiments.records.reading.queries import means, request_seconds
 from experiments.runs.experiment_run import ExperimentRun
 
 REQUEST_SECONDS: Final = 3.0

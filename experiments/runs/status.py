@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 
 from agents.providers.pricing import price_of
 from experiments.records.control import requested_state, runners_of
-from experiments.records.interventions import never_received
-from experiments.records.queries import (
+from experiments.records.reading.interventions import never_received
+from experiments.records.reading.queries import (
     OutcomeCell,
     cached_tokens,
     cells,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from analysis.choice.stopping import Rule, Sequence, State
 from experiments.designs.design import Trial
 from experiments.designs.shop.strata_order import StrataOrder
-from experiments.records.queries import ended_trials, means
+from experiments.records.reading.queries import ended_trials, means
 from experiments.records.record import EndedTrial, TrialRecord
 from experiments.records.store import Records
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.reporting.methods import markdown
-from experiments.records.plans import registered_plan
+from experiments.records.reading.plans import registered_plan
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file

@@ -7,9 +7,9 @@ import pandas as pd
 from analysis.choice.stopping import TERMS
 from analysis.tables.choice_table import check_table
 from experiments.designs.shop.strata_order import strata_order
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import Row
 from experiments.records.store import Records
-from experiments.records.tidy_tables import tidy_table
 from experiments.studies.kinds import agents_left
 
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import ActError, AgentError, ChatMessage
 from agents.registry import close_agents, make_respondent
-from experiments.records.judgements import add_factors, judgeable
-from experiments.records.queries import steps_of
+from experiments.records.reading.judgements import add_factors, judgeable
+from experiments.records.reading.queries import steps_of
 from experiments.records.record import Row
 from experiments.records.store import Records
 from interventions.data_file import read_source

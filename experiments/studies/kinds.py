@@ -25,16 +25,16 @@ from analysis.tables.choice_table import COLUMNS, Column, read_table
 from analysis.tables.responses_table import RESPONSE_COLUMNS, read_responses
 from analysis.tables.table_file import selected, together
 from experiments.designs.shop.strata_order import strata_order
-from experiments.records.queries import agents_of, ended_trials
-from experiments.records.record import Row, kind_of
-from experiments.records.store import Records
-from experiments.records.tidy_tables import (
+from experiments.records.reading.queries import agents_of, ended_trials
+from experiments.records.reading.tidy_tables import (
     factors_table,
     receipts_table,
     response_table,
     score_table,
     tidy_table,
 )
+from experiments.records.record import Row, kind_of
+from experiments.records.store import Records
 from experiments.studies.answer_power import BatteryRehearsal, FactorialRehearsal
 from experiments.studies.card_power import ConjointRehearsal
 from experiments.studies.rehearsal import Power

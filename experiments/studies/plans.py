@@ -14,7 +14,7 @@ from experiments.designs.design import ExperimentFile
 from experiments.designs.inputs.identity import canonical_json
 from experiments.designs.inputs.plan_section import Hypothesis, PlanSection
 from experiments.designs.loading import AnyDesign
-from experiments.records.plans import given_keys
+from experiments.records.reading.plans import given_keys
 from experiments.records.shown import without_folders
 from experiments.studies.kinds import study_of
 from interventions.yaml.yaml_source import Source, did_you_mean

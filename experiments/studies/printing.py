@@ -18,7 +18,7 @@ from analysis.reporting.answer import number_text
 from analysis.reporting.sections import NamedTable, Report, Section
 from analysis.tables.frame import COUNTS, INTERVALS, counted, heading, label, without_code
 from experiments.console.terminal import new_table
-from experiments.records.tidy_tables import write_table
+from experiments.records.reading.tidy_tables import write_table
 
 LONGEST_TABLE: Final = 30
 MOST_NOTES: Final = 8

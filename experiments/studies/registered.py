@@ -14,7 +14,7 @@ from analysis.reporting.registered import Declared, Registration, judged, with_p
 from analysis.reporting.sections import Report
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import check_table
-from experiments.records.plans import (
+from experiments.records.reading.plans import (
     Registered,
     changed_keys,
     registered_otherwise,

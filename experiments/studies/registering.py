@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.designs.loading import AnyDesign
-from experiments.records.plans import Registered, changed_keys, registered_otherwise, registered_plan
+from experiments.records.reading.plans import Registered, changed_keys, registered_otherwise, registered_plan
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
 from interventions.errors import UserError

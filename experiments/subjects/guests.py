@@ -31,7 +31,7 @@ from experiments.episodes.guest_trial import (
 )
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.errors import DatabaseFailure, cause
-from experiments.records.interventions import never_received, warnings
+from experiments.records.reading.interventions import never_received, warnings
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from experiments.records.reading.whole_trials import whole_trial
 from experiments.records.record import Row, TrialRecord, TrialRow, screenshot_of
 from experiments.records.store import Records
-from experiments.records.whole_trials import whole_trial
 from experiments.traces.secrets import Cleaner, passwords
 from experiments.viewer.words import ending
 from interventions.errors import UserError

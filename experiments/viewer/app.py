@@ -13,11 +13,11 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from experiments.records.errors import Unreadable
-from experiments.records.grids import state_of
+from experiments.records.reading.grids import state_of
+from experiments.records.reading.trial_search import Selection, every
+from experiments.records.reading.whole_trials import whole_trial
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection, every
-from experiments.records.whole_trials import whole_trial
 from experiments.viewer.answer import answer_of
 from experiments.viewer.changes import Changes
 from experiments.viewer.csv_text import csv_text

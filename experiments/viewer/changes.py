@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from experiments.records.control import request_state, runners_of
-from experiments.records.deletion import delete_run
 from experiments.records.errors import Unreadable
-from experiments.records.notes import archive, write_note
+from experiments.records.integrity.deletion import delete_run
+from experiments.records.reading.notes import archive, write_note
+from experiments.records.reading.trial_search import Selection
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection
 from experiments.viewer.links import Links
 from interventions.errors import UserError
 

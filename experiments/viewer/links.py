@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from experiments.records.trial_search import Selection
+from experiments.records.reading.trial_search import Selection
 
 
 class Links:

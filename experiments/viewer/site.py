@@ -5,10 +5,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from experiments.records.reading.trial_search import (
+    Selection,
+    every,
+    facet_cells,
+    facet_counts,
+    matching,
+    with_tags,
+)
+from experiments.records.reading.whole_trials import whole_trial
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection, every, facet_cells, facet_counts, matching, with_tags
-from experiments.records.whole_trials import whole_trial
 from experiments.viewer.answer import compute
 from experiments.viewer.csv_text import csv_text
 from experiments.viewer.pages import render

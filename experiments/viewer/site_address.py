@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from experiments.records.trial_search import Selection
+from experiments.records.reading.trial_search import Selection
 from experiments.viewer.site_links import list_page, trial_page
 from interventions.errors import UserError
 

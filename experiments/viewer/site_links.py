@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from experiments.records.reading.trial_search import Selection
 from experiments.records.record import TrialRow
-from experiments.records.trial_search import Selection
 from experiments.viewer.links import Links
 
 _NAME: Final = re.compile(r"[a-z0-9]{1,64}")

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 
-from experiments.records.grids import state_of
+from experiments.records.reading.grids import state_of
 from experiments.records.store import Records
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ import httpx
 from environments.shop.app import create_app
 from environments.shop.catalogue import generate
 from experiments.designs.loading import load_shop_design
-from experiments.records.check import check_database
+from experiments.records.integrity.check import check_database
 from experiments.records.store import Records
 from experiments.subjects.guests import GuestSettings, serve_guests
 from tests.bench.fast_clock import FastClock

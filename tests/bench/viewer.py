@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-from experiments.records.notes import write_note
+from experiments.records.reading.notes import write_note
 from tests.bench.result import Result
 from tests.bench.viewer_pages import OPENED, PAGES, PEER_VARIABLE, SOUK, Looked, look, peer, resident
 from tests.experiments.command_line import ROOT, environment

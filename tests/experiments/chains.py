@@ -1,6 +1,6 @@
 """What the check of a database says of its chains."""
 
-from experiments.records.check import check_database
+from experiments.records.integrity.check import check_database
 
 
 def has_whole_chains(url: str) -> bool:

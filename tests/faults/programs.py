@@ -28,7 +28,7 @@ from rich.console import Console
 
 from environments.bubblewrap import left_open
 from experiments.records import tables
-from experiments.records.check import check_database
+from experiments.records.integrity.check import check_database
 from tests.bench.result import machine as machine_name
 from tests.experiments.postgres_server import postgres_server
 from tests.faults.document import DOCUMENT, write_section

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final
 
 from experiments.designs.inputs.experiment_file import LIBRARY
-from experiments.records.check import check_database
+from experiments.records.integrity.check import check_database
 from tests.experiments.command_line import forked_souk
 from tests.experiments.postgres_server import postgres_server
 from tests.faults.clock import make_clock

@@ -15,8 +15,8 @@ from analysis.reporting.sections import NamedTable, Report, Section
 from experiments.bundles.bundle import write_bundle
 from experiments.cli import app
 from experiments.commands.common import write
+from experiments.records.reading.tidy_tables import write_table
 from experiments.records.store import Records, run_folder
-from experiments.records.tidy_tables import write_table
 from interventions.errors import UserError
 from tests.experiments.command_line import environment, forked_souk
 from tests.experiments.running import HOTELS

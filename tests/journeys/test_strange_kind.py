@@ -30,7 +30,7 @@ from experiments.designs.inputs.identity import digest
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.executors.executor import Attempt
 from experiments.executors.kinds import KINDS, Running
-from experiments.records.queries import trial_rows
+from experiments.records.reading.queries import trial_rows
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.runs.experiment_run import ExperimentRun

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from experiments.records.reading.trial_search import FacetCell, Selection, facet_cells, facet_counts
 from experiments.records.store import Records
-from experiments.records.trial_search import FacetCell, Selection, facet_cells, facet_counts
 from experiments.viewer.links import Links
 from experiments.viewer.state_cache import StateCache
 

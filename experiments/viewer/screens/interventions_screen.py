@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from experiments.records.grids import Flips, flips
-from experiments.records.interventions import Received, received
+from experiments.records.reading.grids import Flips, flips
+from experiments.records.reading.interventions import Received, received
+from experiments.records.reading.tidy_tables import receipts_table
+from experiments.records.reading.trial_search import Selection
+from experiments.records.reading.whole_trials import counterparts, whole_trial
 from experiments.records.record import CONTROL, Row, TrialRecord
 from experiments.records.store import Records
-from experiments.records.tidy_tables import receipts_table
-from experiments.records.trial_search import Selection
-from experiments.records.whole_trials import counterparts, whole_trial
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame
 from experiments.viewer.screens.trial_screen import kept_text

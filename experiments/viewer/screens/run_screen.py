@@ -4,12 +4,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from experiments.records.grids import Flips, GridCell, flips, grid, option_names
-from experiments.records.notes import put_away
-from experiments.records.queries import run_names
+from experiments.records.reading.grids import Flips, GridCell, flips, grid, option_names
+from experiments.records.reading.notes import put_away
+from experiments.records.reading.queries import run_names
+from experiments.records.reading.trial_search import Selection
 from experiments.records.record import CONTROL
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection
 from experiments.runs.status import STATES, RunStatus, run_status
 from experiments.runs.stopping import sequence_line
 from experiments.viewer.links import Links

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from experiments.records.notes import put_away
-from experiments.records.queries import run_names
+from experiments.records.reading.notes import put_away
+from experiments.records.reading.queries import run_names
 from experiments.records.store import Records
 from experiments.runs.status import STATES, run_status
 from experiments.viewer.links import Links

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from environments.actions import EVERY, ActionError, parse_action
-from experiments.records.notes import Noted, noted
+from experiments.records.reading.notes import Noted, noted
+from experiments.records.reading.trial_search import Selection, matching
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection, matching
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame, marked_source
 from experiments.viewer.screens.sent_page import SentShown, not_shown, rows_at, sent_shown, was_edited

@@ -3,9 +3,8 @@
 from typing import Any, Final
 
 from analysis.tables.outcomes import OUTCOMES
-from experiments.records.notes import BETWEEN_TAGS, last_noted, noted
-from experiments.records.store import Records
-from experiments.records.trial_search import (
+from experiments.records.reading.notes import BETWEEN_TAGS, last_noted, noted
+from experiments.records.reading.trial_search import (
     Selection,
     facet_cells,
     facet_counts,
@@ -13,7 +12,8 @@ from experiments.records.trial_search import (
     trial_count,
     with_tags,
 )
-from experiments.records.whole_trials import options_of
+from experiments.records.reading.whole_trials import options_of
+from experiments.records.store import Records
 from experiments.viewer.links import Links
 from experiments.viewer.state_cache import StateCache
 

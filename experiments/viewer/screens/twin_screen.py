@@ -5,10 +5,10 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from experiments.pages.html_diff import html_diff
+from experiments.records.reading.trial_search import Selection
+from experiments.records.reading.whole_trials import counterparts, whole_trial
 from experiments.records.record import CONTROL, Row, TrialRecord
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection
-from experiments.records.whole_trials import counterparts, whole_trial
 from experiments.replay.difference import elsewhere
 from experiments.viewer.links import Links
 from experiments.viewer.screens.trial_screen import kept_text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from experiments.bundles.bundle import archive, make_bundle
 from experiments.bundles.verify import verify_bundle
-from experiments.records.plans import plan_digest
+from experiments.records.reading.plans import plan_digest
 from experiments.records.store import Records
 from interventions.errors import UserError
 from tests.experiments.bundles.test_bundle import Members, forge

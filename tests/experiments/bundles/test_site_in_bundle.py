@@ -16,8 +16,8 @@ from experiments.bundles import verify as checks
 from experiments.bundles.bundle import SITE, archive, make_bundle
 from experiments.bundles.verify import verify_bundle
 from experiments.cli import app
+from experiments.records.reading.trial_search import Selection
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection
 from experiments.viewer.site import site_files, write_site
 from interventions.errors import UserError
 from tests.experiments.bundles.test_bundle import Members, forge

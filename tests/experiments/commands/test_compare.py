@@ -16,7 +16,7 @@ from analysis.choice.stopping import COULD_STOP
 from analysis.tables.errors import AnalysisError
 from experiments.commands.analyze import analyze
 from experiments.commands.compare import compare
-from experiments.records.tidy_tables import tidy_table
+from experiments.records.reading.tidy_tables import tidy_table
 from interventions.errors import UserError
 from tests.experiments.runs.test_stopping import RULE, DrawnRun, drawn_run
 

@@ -19,9 +19,9 @@ from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import ATTRIBUTES, DisplayedOption, Taste, choice_probabilities, draw
 from experiments.designs.loading import load_design, load_shop_design
 from experiments.designs.shop.simulation import simulated_trials
-from experiments.records.queries import trial_rows
+from experiments.records.reading.queries import trial_rows
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.store import Records
-from experiments.records.tidy_tables import tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.yaml.yaml_source import load_yaml
 from tests.experiments.command_line import Ended, forked_souk

@@ -20,9 +20,9 @@ from rich.console import Console
 from experiments.cli import command_line
 from experiments.designs.inputs.experiment_file import LIBRARY
 from experiments.records import tables
-from experiments.records.check import check_database
 from experiments.records.control import Runner
-from experiments.records.deletion import delete_run
+from experiments.records.integrity.check import check_database
+from experiments.records.integrity.deletion import delete_run
 from experiments.records.store import Records
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError

@@ -7,8 +7,8 @@ import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
+from experiments.records.reading.tidy_tables import response_table, tidy_table
 from experiments.records.tables import answers, receipts, steps
-from experiments.records.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.executors.test_text import BIASES, HOTELS, WTP
 from tests.support import size

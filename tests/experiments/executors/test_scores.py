@@ -17,7 +17,7 @@ from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.executors.scores import BATCH, BatchingScorer
-from experiments.records.tidy_tables import score_table, write_table
+from experiments.records.reading.tidy_tables import score_table, write_table
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
 from tests.support import THOROUGH

@@ -17,8 +17,8 @@ from rich.console import Console
 from agents.base import ProviderError, Reply
 from experiments.executors import text as text_runner
 from experiments.executors.workers import Workers
+from experiments.records.reading.tidy_tables import response_table, tidy_table
 from experiments.records.tables import answers, questions, steps, trials
-from experiments.records.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.cards.reply import ENDED
 from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials

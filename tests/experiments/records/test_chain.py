@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from experiments.records import tables
 from experiments.records.chain import chain_fault
-from experiments.records.check import check_database
-from experiments.records.deletion import delete_run
-from experiments.records.judgements import add_factors
-from experiments.records.plans import register_plan, registered_plan, traces
+from experiments.records.integrity.check import check_database
+from experiments.records.integrity.deletion import delete_run
+from experiments.records.reading.judgements import add_factors
+from experiments.records.reading.plans import register_plan, registered_plan, traces
 from experiments.records.seals import seal_trial
 from experiments.records.store import Records
 from interventions.errors import UserError

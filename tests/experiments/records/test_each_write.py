@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from experiments.records import writer
-from experiments.records.check import check_database
-from experiments.records.salvage import Salvage
+from experiments.records.integrity.check import check_database
+from experiments.records.integrity.salvage import Salvage
 from experiments.records.store import Records
 from experiments.records.writer import Writer
 from tests.experiments.command_line import environment
 from tests.experiments.postgres_server import PostgresServer
 from tests.experiments.records.cut_connections import CuttingProxy
+from tests.experiments.records.integrity.test_repair import quiet
 from tests.experiments.records.one_write import FAULT, TRIALS, store
-from tests.experiments.records.test_repair import quiet
 from tests.experiments.records.test_store import a_record, some_facts
 from tests.support import size
 

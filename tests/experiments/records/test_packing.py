@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.records import tables
-from experiments.records.check import check_database
-from experiments.records.deletion import delete_run
+from experiments.records.integrity.check import check_database
+from experiments.records.integrity.deletion import delete_run
+from experiments.records.integrity.upkeep import repair
 from experiments.records.packing import DEEPEST, Packer, SentBefore, Unpacker, depth_of
 from experiments.records.record import TrialRecord, artifact_hash
 from experiments.records.store import Records
-from experiments.records.upkeep import repair
 from experiments.records.writer import kept
 from tests.experiments.records.test_store import a_record, some_facts
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from experiments.records import asking, database
-from experiments.records.check import check_database
+from experiments.records.integrity.check import check_database
+from experiments.records.reading.tidy_tables import receipts_table, response_table, tidy_table
 from experiments.records.store import Records
-from experiments.records.tidy_tables import receipts_table, response_table, tidy_table
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.experiment_run import ExperimentRun

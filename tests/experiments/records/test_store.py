@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sql
 
 from experiments.records import tables
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.seals import seal_run
 from experiments.records.store import Records
-from experiments.records.tidy_tables import tidy_table
 from interventions.errors import UserError
 
 

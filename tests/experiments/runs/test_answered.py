@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.base import Call
-from experiments.records.queries import answering
+from experiments.records.reading.queries import answering
 from experiments.records.record import to_row
 from experiments.records.store import Records
 from experiments.runs.experiment_run import is_version

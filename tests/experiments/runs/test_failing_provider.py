@@ -9,7 +9,7 @@ from rich.console import Console
 
 from agents.providers import network
 from experiments.executors.workers import Workers
-from experiments.records.queries import cells, failed_requests, means
+from experiments.records.reading.queries import cells, failed_requests, means
 from experiments.runs import outages
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.outlook import outlook

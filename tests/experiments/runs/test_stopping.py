@@ -24,9 +24,9 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.executors.executor import Attempt, Executor
 from experiments.records.chain import chain_fault
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.records.tidy_tables import tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import RunStatus, run_statuses
 from experiments.studies.kinds import analyze_run

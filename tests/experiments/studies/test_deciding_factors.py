@@ -16,10 +16,10 @@ from starlette.routing import Route
 
 from analysis.choice.factors import FACTORS as ANALYSED
 from analysis.choice.factors import deciding_factors
+from experiments.records.reading.tidy_tables import factors_table
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.tables import factors
-from experiments.records.tidy_tables import factors_table
 from experiments.studies.deciding_factors import FACTORS, Judging, read_verdict
 from interventions.errors import UserError
 from tests.experiments.records.test_store import a_record, some_facts

@@ -20,8 +20,8 @@ from environments.shop.server import shop
 from experiments.designs.loading import load_shop_design
 from experiments.records import tables
 from experiments.records.control import Runner
+from experiments.records.reading.tidy_tables import receipts_table, tidy_table
 from experiments.records.store import Records
-from experiments.records.tidy_tables import receipts_table, tidy_table
 from interventions.errors import UserError
 
 pytest.importorskip("browsergym.core")

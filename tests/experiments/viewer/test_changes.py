@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from environments.browser import find_browser
 from experiments.cli import app
-from experiments.records.check import check_database
 from experiments.records.control import Runner, requested_state
-from experiments.records.notes import MOST_TAGS, noted, with_notes, write_note
-from experiments.records.queries import run_names
+from experiments.records.integrity.check import check_database
+from experiments.records.integrity.upkeep import move, repair
+from experiments.records.reading.notes import MOST_TAGS, noted, with_notes, write_note
+from experiments.records.reading.queries import run_names
+from experiments.records.reading.trial_search import Selection, matching
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection, matching
-from experiments.records.upkeep import move, repair
 from interventions.errors import UserError
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
 

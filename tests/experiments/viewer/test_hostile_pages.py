@@ -17,8 +17,8 @@ from playwright.sync_api import Page, sync_playwright
 from selectolax.lexbor import LexborHTMLParser
 
 from environments.browser import find_browser
-from experiments.records.notes import LONGEST_TAG, write_note
-from experiments.records.trial_search import Selection
+from experiments.records.reading.notes import LONGEST_TAG, write_note
+from experiments.records.reading.trial_search import Selection
 from experiments.viewer.recorded_page import MOST_TAGS, frame, harmless, marked_source
 from experiments.viewer.site import write_site
 from interventions.apply.engine import EditFailed

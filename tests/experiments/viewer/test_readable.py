@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from environments.browser import find_browser
 from experiments.records.control import Runner
-from experiments.records.notes import write_note
+from experiments.records.reading.notes import write_note
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
 
 pytestmark = pytest.mark.browser

@@ -12,12 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
 
-from experiments.records.grids import Flips, flips, grid
-from experiments.records.notes import write_note
-from experiments.records.record import TrialRow
-from experiments.records.store import Records
-from experiments.records.tables import runs
-from experiments.records.trial_search import (
+from experiments.records.reading.grids import Flips, flips, grid
+from experiments.records.reading.notes import write_note
+from experiments.records.reading.trial_search import (
     SORTS,
     Selection,
     every,
@@ -27,7 +24,10 @@ from experiments.records.trial_search import (
     trial_count,
     with_tags,
 )
-from experiments.records.whole_trials import counterparts, whole_trial
+from experiments.records.reading.whole_trials import counterparts, whole_trial
+from experiments.records.record import TrialRow
+from experiments.records.store import Records
+from experiments.records.tables import runs
 from experiments.viewer.csv_text import csv_text
 from tests.experiments.postgres_server import postgres_server
 from tests.experiments.viewer.made_run import RUN, record, stored, trial

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from experiments.records.reading.trial_search import Selection
 from experiments.records.record import TrialRecord
-from experiments.records.trial_search import Selection
 from experiments.viewer.site import write_site
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
 from tests.interventions.shop_pages import HOST

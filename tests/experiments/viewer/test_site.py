@@ -7,9 +7,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from experiments.records.notes import write_note
+from experiments.records.reading.notes import write_note
+from experiments.records.reading.trial_search import Selection
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection
 from experiments.viewer import site
 from experiments.viewer.site import write_site, write_trial
 from experiments.viewer.site_address import SiteAddress

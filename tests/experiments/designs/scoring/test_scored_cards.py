@@ -11,7 +11,7 @@ from rich.console import Console
 
 from agents.scoring import TargetScore
 from experiments.records import tables
-from experiments.records.tidy_tables import response_table, tidy_table
+from experiments.records.reading.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 

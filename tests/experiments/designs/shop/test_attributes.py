@@ -15,8 +15,8 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.attributes import NAMES, Attributes, value
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.tables import receipts
-from experiments.records.tidy_tables import tidy_table
 from interventions.apply.plan import ProductFacts
 from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, probabilities

@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from experiments.records.chain import chain_fault, runs_with_links
 from experiments.records.errors import CHECK_IT, Unreadable
-from experiments.records.salvage import Progress, Salvage, SalvageFindings
+from experiments.records.integrity.salvage import Progress, Salvage, SalvageFindings
 
 NAMED = 3
 """How many damaged trials a line names."""

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import sqlalchemy as sql
 
-from experiments.records.notes import BETWEEN_TAGS
+from experiments.records.reading.notes import BETWEEN_TAGS
 from experiments.records.record import TrialRow
 from experiments.records.store import Records
 from experiments.records.tables import notes, options, steps, trials

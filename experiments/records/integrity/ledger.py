@@ -8,7 +8,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
 from experiments.records.chain import chain_fault, chain_of
-from experiments.records.plans import plan_text
+from experiments.records.reading.plans import plan_text
 from experiments.records.record import Row
 from experiments.records.seals import batches, rows_of, seal_run
 from experiments.records.shown import content_digest, rows_for, shown

@@ -14,7 +14,7 @@ from experiments.records.chain import begin_anew, mend
 from experiments.records.control import at_work
 from experiments.records.database import sqlite_path
 from experiments.records.errors import Unreadable, cause, unusable, without_password
-from experiments.records.salvage import Progress, Salvage, SalvageFindings, counts
+from experiments.records.integrity.salvage import Progress, Salvage, SalvageFindings, counts
 from experiments.records.seals import Rows, seal_run
 from experiments.records.sqlite_file import free_name, size_of
 from experiments.records.store import Records

@@ -18,14 +18,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiments.records import tables
-from experiments.records.check import check_database
 from experiments.records.control import Runner, request_state
-from experiments.records.deletion import delete_run
+from experiments.records.integrity.check import check_database
+from experiments.records.integrity.deletion import delete_run
+from experiments.records.integrity.salvage import Salvage, SalvageFindings
+from experiments.records.integrity.upkeep import move, repair, vacuum
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import artifact_hash
-from experiments.records.salvage import Salvage, SalvageFindings
 from experiments.records.store import Records
-from experiments.records.tidy_tables import tidy_table
-from experiments.records.upkeep import move, repair, vacuum
 from experiments.runs.status import run_statuses
 from interventions.errors import UserError
 from tests.experiments.records.test_store import a_record, some_facts

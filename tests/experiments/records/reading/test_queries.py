@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agents.base import Call
-from experiments.records.queries import (
+from experiments.records.reading.queries import (
     Costs,
     OutcomeCell,
     agents_of,

@@ -12,7 +12,7 @@ import sqlalchemy as sql
 
 from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table
 from experiments.records.errors import CHECK_IT, Unreadable, cause
-from experiments.records.interventions import never_received
+from experiments.records.reading.interventions import never_received
 from experiments.records.store import Records
 from experiments.records.tables import (
     answers,

@@ -10,7 +10,7 @@ import pytest
 from analysis.choice import analyze_choice
 from analysis.tables.choice_table import COLUMNS, read_table
 from experiments.designs.choice_sets.shop_products import shop_products
-from experiments.records import tidy_tables as tidy
+from experiments.records.reading import tidy_tables as tidy
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from tests.experiments.command_line import forked_souk

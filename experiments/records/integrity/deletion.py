@@ -6,8 +6,8 @@ from typing import Final
 import sqlalchemy as sql
 
 from experiments.records.control import at_work
+from experiments.records.integrity.salvage import SCREENSHOT, SENT
 from experiments.records.packing import DEEPEST, HEAD, Unpacker, base_of
-from experiments.records.salvage import SCREENSHOT, SENT
 from experiments.records.store import Records
 from experiments.records.tables import artifacts, metadata, plans, sent_pages, steps, trials
 from interventions.errors import UserError

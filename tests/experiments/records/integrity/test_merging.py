@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.cli import app
-from experiments.records.check import check_database
-from experiments.records.merging import merge_run
-from experiments.records.notes import noted, write_note
+from experiments.records.integrity.check import check_database
+from experiments.records.integrity.merging import merge_run
+from experiments.records.reading.notes import noted, write_note
+from experiments.records.reading.whole_trials import whole_trial
 from experiments.records.record import RunFacts
 from experiments.records.store import Records
-from experiments.records.whole_trials import whole_trial
 from interventions.errors import UserError
 from tests.experiments.running import HOTELS
 from tests.experiments.viewer.made_run import RUN, record, stored, trial, with_sent_page

@@ -8,12 +8,12 @@ from typing import Any, Final
 import sqlalchemy as sql
 
 from experiments.records.control import at_work
-from experiments.records.notes import noted, write_note
+from experiments.records.integrity.salvage import Progress
+from experiments.records.reading.notes import noted, write_note
+from experiments.records.reading.whole_trials import whole_trial
 from experiments.records.record import Row, RunFacts, TrialRecord, screenshot_of
-from experiments.records.salvage import Progress
 from experiments.records.store import Records
 from experiments.records.tables import artifacts
-from experiments.records.whole_trials import whole_trial
 from interventions.errors import UserError
 
 _AT_ONCE: Final = 50

@@ -1,0 +1,1 @@
+"""What a database is worth: checked, repaired, moved, merged, and proved by its chain."""

@@ -1,0 +1,1 @@
+"""What is asked of stored trials: lists, tables, grids, notes, plans."""
