@@ -75,11 +75,11 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Souk needs Python 3.11, 3.12 or 3.13; none was found"; exit 1; }
 	@echo "setting up $(VENV) with $(PYTHON) ..."
-	@$(PYTHON) -m environments.system_packages
+	@$(PYTHON) -m environments.browser.system_packages
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)  # a half-made one too
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m environments.install_browser
+	@$(BIN)/python -m environments.browser.install_browser
 	@touch $@
 
 # Tests of local models need torch: its build for the CPU has 0.2 GB; the one with CUDA has 3 and is not brought unasked.

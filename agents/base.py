@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NotRequired, Protocol, Self, TypedDict, runtime_checkable
 
-from environments.actions import Action
-from environments.observation import Observation, storable
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation, storable
 from interventions.cards.reply import ENDED, Ending
 
 SIMULATED: Final = "simulated"

@@ -6,8 +6,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from agents.base import AgentError, Decision
-from environments.actions import EVERY, Action, ActionError, parse_action
-from environments.observation import Observation
+from environments.protocol.actions import EVERY, Action, ActionError, parse_action
+from environments.protocol.observation import Observation
 
 OVER: Final = "the stored episode has no further action"
 

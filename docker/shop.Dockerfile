@@ -13,7 +13,8 @@ RUN python3 -m venv --without-pip /opt/shop \
         --constraint requirements.lock jinja2 python-multipart pyyaml starlette uvicorn
 WORKDIR /opt/shop/app
 COPY interventions/__init__.py interventions/data_file.py interventions/errors.py interventions/
-COPY environments/__init__.py environments/watchdog.py environments/
+COPY environments/__init__.py environments/
+COPY environments/launch/__init__.py environments/launch/watchdog.py environments/launch/
 COPY environments/shop environments/shop
 RUN /opt/shop/bin/python -m compileall -q .
 

@@ -11,20 +11,20 @@ from playwright.async_api import BrowserContext, Frame, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from environments.accessibility import BID
-from environments.actions import ON_MARKS, POINTER, Action, ActionError, points_at
-from environments.observation import Observation, Tab, storable
-from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe
-from environments.page_watch import PageWatch
-from environments.pointer import BEHIND, Hit, acted_at, dismiss, hit_at, point
-from environments.settling import SETTLE_SECONDS, Settling
-from environments.shown_product import product_spots, shown_product
-from environments.stops import Stop
-from environments.through_proxy import MARK, BrowserFailure, is_shown_document
-from environments.time_limit import NOBODY, Silent, time_limit
-from environments.views import View
-from environments.ways import Ways
-from environments.zoom import ViewportPart, part_of
+from environments.action.pointer import BEHIND, Hit, acted_at, dismiss, hit_at, point
+from environments.action.ways import Ways
+from environments.browser.through_proxy import MARK, BrowserFailure, is_shown_document
+from environments.observation.accessibility import BID
+from environments.observation.observe import NOTHING, Disturbed, Seen, Wanted, observe
+from environments.observation.page_watch import PageWatch
+from environments.observation.settling import SETTLE_SECONDS, Settling
+from environments.observation.stops import Stop
+from environments.observation.views import View
+from environments.observation.zoom import ViewportPart, part_of
+from environments.protocol.actions import ON_MARKS, POINTER, Action, ActionError, points_at
+from environments.protocol.observation import Observation, Tab, storable
+from environments.protocol.shown_product import product_spots, shown_product
+from environments.protocol.time_limit import NOBODY, Silent, time_limit
 from interventions.data_file import read_source
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap

@@ -60,7 +60,7 @@ def browsergym_thread() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture(scope="module")
 async def one_driver() -> AsyncIterator[None]:
     """Let the browsers of a module share Playwright's own process, which takes half a second to start."""
-    from environments import browser
+    from environments.browser import pool as browser
 
     loop, start, started = asyncio.get_running_loop(), browser._start_driver, list[asyncio.Future[Any]]()
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from playwright.sync_api import Locator, Page, sync_playwright
 
-from environments.browser import find_browser, run_browsers
+from environments.browser.pool import find_browser, run_browsers
 from experiments.pages.preview import fetched, preview
 from experiments.pages.side_by_side import open_version
 from experiments.records.store import Records

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from environments.stops import stops_of
+from environments.observation.stops import stops_of
 from interventions.html.numbers import figures
 from interventions.html.page import Piece
 from interventions.yaml.sitemap import load_site_map

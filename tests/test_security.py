@@ -27,10 +27,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from environments.actions import Action
-from environments.browser import BROWSER_VARIABLE, SYSTEM_BROWSERS, BrowserPool, run_browsers
+from environments.browser.pool import BROWSER_VARIABLE, BrowserPool, run_browsers
+from environments.browser.system_packages import SYSTEM_BROWSERS
+from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode
-from environments.through_proxy import BrowserFailure
+from environments.protocol.actions import Action
 from experiments.cli import main
 from experiments.console.terminal import plain
 from experiments.episodes.shop_episode import is_error_page

@@ -49,7 +49,7 @@ def program(environment: dict[str, str], name: str, script: str) -> None:
 
 
 def test_without_apt_it_names_what_is_missing(lacking: dict[str, str]) -> None:
-    status, printed = run(lacking, sys.executable, "-m", "environments.system_packages")
+    status, printed = run(lacking, sys.executable, "-m", "environments.browser.system_packages")
     assert status == 1
     assert printed == (
         "missing: libatomic.so.1 (needed by Playwright); "
@@ -60,7 +60,7 @@ def test_without_apt_it_names_what_is_missing(lacking: dict[str, str]) -> None:
 def test_where_apt_fails_it_says_the_command(lacking: dict[str, str]) -> None:
     program(lacking, "apt-get", "exit 100")
     program(lacking, "sudo", 'exec "$@"')
-    status, printed = run(lacking, sys.executable, "-m", "environments.system_packages")
+    status, printed = run(lacking, sys.executable, "-m", "environments.browser.system_packages")
     assert (status, "Traceback" in printed) == (1, False)
     assert printed.splitlines()[-1] == (
         f"missing: libatomic.so.1 (needed by Playwright); run as root: {COMMAND}"
@@ -70,7 +70,7 @@ def test_where_apt_fails_it_says_the_command(lacking: dict[str, str]) -> None:
 def test_apt_installs_what_is_missing(lacking: dict[str, str], tmp_path: Path) -> None:
     program(lacking, "apt-get", f'echo "$@" >> {tmp_path}/asked')
     program(lacking, "sudo", 'exec "$@"')
-    assert run(lacking, sys.executable, "-m", "environments.system_packages")[0] == 0
+    assert run(lacking, sys.executable, "-m", "environments.browser.system_packages")[0] == 0
     assert (tmp_path / "asked").read_text().splitlines() == [
         line for name in ("libatomic1", "bubblewrap") for line in ("update -qq", f"install -y -qq {name}")
     ]

@@ -10,8 +10,8 @@ from agents.base import ActError, AgentError, Call, Decision, SafetyCheck, Usage
 from agents.computer.options import DEFAULT, ComputerOptions
 from agents.providers.model import Request
 from agents.providers.network import NetworkModel
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from interventions.errors import UserError
 
 ANSWER_RETRIES: Final = 3

@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Final
 
 from agents.computer.agent import FAILED, ActionResult
 from agents.computer.anthropic_computer import AnthropicComputer
-from environments.actions import Action
-from environments.observation import Observation, Tab
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation, Tab
 
 _TOOLSET: Final = "browser_toolset_20260801"
 _OFF: Final = ("read_page", "get_page_text", "find", "form_input", "scroll_to")

@@ -32,8 +32,8 @@ from agents.providers.anthropic_messages import CACHE, MessageUsage, connect
 from agents.providers.model import THINKING, Named, Request, TextAnswer, ended
 from agents.providers.network import Failure
 from agents.providers.sdk import receive
-from environments.actions import Action, points_at
-from environments.observation import Observation
+from environments.protocol.actions import Action, points_at
+from environments.protocol.observation import Observation
 
 _LONGEST: Final = 4_096
 _TOOLSET: Final = "computer_toolset_20260801"

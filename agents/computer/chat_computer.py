@@ -16,8 +16,8 @@ from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import Completion, connect, data_url
 from agents.providers.sdk import receive
-from environments.actions import EVERY, Action, ActionError, parse_action
-from environments.observation import Observation
+from environments.protocol.actions import EVERY, Action, ActionError, parse_action
+from environments.protocol.observation import Observation
 
 GRID: Final = (1_000, 1_000)
 """The width and height of every picture for models whose points are thousandths of it."""

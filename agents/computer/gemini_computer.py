@@ -27,8 +27,8 @@ from agents.providers.gemini import generate, image_part
 from agents.providers.gemini_sdk import GeminiClient
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 
 _LONGEST: Final = 4_096
 _GRID: Final = 1_000.0

@@ -30,8 +30,8 @@ from agents.providers.network import Failure
 from agents.providers.openai_chat import cache_key, connect, data_url
 from agents.providers.openai_responses import ResponseUsage
 from agents.providers.sdk import receive
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 
 _LONGEST: Final = 2_000
 _LONGEST_PATH: Final = 3_000

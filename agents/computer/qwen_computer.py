@@ -17,7 +17,7 @@ from agents.computer.agent import (
     typing,
 )
 from agents.computer.chat_computer import GRID, ChatComputer, asked_of, resized
-from environments.actions import Action
+from environments.protocol.actions import Action
 from interventions.data_file import read_source
 
 _FUNCTION: Final = "computer_use"

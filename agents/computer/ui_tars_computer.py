@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from agents.computer.agent import WAYS, Asked, chord, function_action, is_typed, typing
 from agents.computer.chat_computer import GRID, ChatComputer, asked_of, resized
-from environments.actions import MAX_LENGTH, Action
+from environments.protocol.actions import MAX_LENGTH, Action
 from interventions.data_file import read_source
 
 _WAIT: Final = 5_000.0

@@ -11,7 +11,7 @@ from agents.language_model.prompt import PastStep, PromptTemplates, default_prom
 from agents.language_model.step_prompt import actions_of, build_prompt
 from agents.providers import ChatModel
 from agents.providers.tokens import CountsTokens, estimate_tokens
-from environments.observation import Observation
+from environments.protocol.observation import Observation
 from interventions.cards.reply import REASONS, why_unusable
 
 ANSWER_RETRIES: Final = 3

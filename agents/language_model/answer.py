@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from environments.actions import ACTIONS, Action, ActionError, Signature, parse_action
+from environments.protocol.actions import ACTIONS, Action, ActionError, Signature, parse_action
 from interventions.cards.reply import InvalidAnswer, without_reasoning
 
 MAX_LENGTH: Final = 40_000

@@ -16,8 +16,8 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from agents.language_model.answer import KEYS, TAGS
-from environments.actions import ACTIONS
-from environments.observation import Tab
+from environments.protocol.actions import ACTIONS
+from environments.protocol.observation import Tab
 from interventions.errors import UserError
 
 DEFAULT: Final = "default"

@@ -7,8 +7,8 @@ from typing import Final
 from agents.base import AgentError
 from agents.language_model.prompt import Content, PastStep, Prompt, PromptTemplates
 from agents.providers.tokens import estimate_tokens
-from environments.actions import Signature, offered
-from environments.observation import Observation, Tab
+from environments.protocol.actions import Signature, offered
+from environments.protocol.observation import Observation, Tab
 
 BUDGET: Final = 40_000
 """The default limit of a prompt's length, in tokens."""

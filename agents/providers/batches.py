@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 from agents.base import ActError
 from agents.providers.model import Request, TextAnswer
 from agents.providers.network import UNREADABLE, Failure, NetworkModel, backoff, cleaned, in_time
-from environments.time_limit import uncounted
+from environments.protocol.time_limit import uncounted
 from interventions.errors import UserError
 
 SHARE: Final = 0.5

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from agents.base import ActError, Call, ChatMessage, Reply
 from agents.providers.pricing import Tokens, cost_of
-from environments.observation import storable
+from environments.protocol.observation import storable
 from interventions.cards.reply import Ending
 from interventions.errors import UserError
 

@@ -22,7 +22,7 @@ from agents.providers.limiter import Limiter
 from agents.providers.model import Endpoint, Request, TextAnswer
 from agents.providers.rates import Rates
 from agents.providers.settings import COMPUTERS, SERVICES
-from environments.time_limit import uncounted
+from environments.protocol.time_limit import uncounted
 from interventions.errors import UserError
 
 T = TypeVar("T")

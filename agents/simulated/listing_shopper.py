@@ -10,8 +10,8 @@ from agents.simulated.readers.listing_page import ListedProduct, read_cards, sea
 from agents.simulated.readers.product_page import read_product_page
 from agents.simulated.tab_shopper import PageReader, PurchaseSteps
 from agents.simulated.utility import Taste, choose, source_for
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 
 # So far that a card which the window cut off comes into sight as a whole.
 _SCROLL = Action("scroll", (0.0, 300.0))

@@ -6,8 +6,8 @@ from typing import Final
 from agents.base import AgentError, Decision
 from agents.simulated.readers.card_page import CardPage, ShownOption, read_card_page
 from agents.simulated.respondent import SimulatedRespondent
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 
 _SCROLL: Final = Action("scroll", (0.0, 360.0))
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -12,9 +12,9 @@ from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.picture_page import read_cards_in_picture, search_field_in
 from agents.simulated.tab_shopper import Eyesight, PageReader
 from agents.simulated.utility import Taste, choose, source_for
-from environments.actions import Action
-from environments.drawn import Drawn
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.drawn import Drawn
+from environments.protocol.observation import Observation
 
 
 class PictureListingShopper:

@@ -10,9 +10,9 @@ from agents.simulated.readers.picture_page import button_in, option_groups, read
 from agents.simulated.readers.product_page import ProductPage
 from agents.simulated.tab_shopper import Eyesight, PageReader
 from agents.simulated.utility import Taste, choose, source_for
-from environments.actions import Action
-from environments.drawn import Drawn
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.drawn import Drawn
+from environments.protocol.observation import Observation
 
 _MIDDLE: Final = (640.0, 400.0)
 DOWN: Final = Action("scroll_at", (*_MIDDLE, 0.0, 500.0))

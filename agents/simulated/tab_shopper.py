@@ -13,9 +13,9 @@ from agents.simulated.nudges import DeclaredNudges, Nudge
 from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_product_page
 from agents.simulated.utility import DisplayedOption, Taste, choose, source_for
-from environments.actions import Action
-from environments.drawn import Drawn
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.drawn import Drawn
+from environments.protocol.observation import Observation
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean, load_model
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from environments.watchdog import end_with_parent
+from environments.launch.watchdog import end_with_parent
 from interventions.errors import UserError
 
 logger = logging.getLogger(__name__)

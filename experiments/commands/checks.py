@@ -9,10 +9,10 @@ from pathlib import Path
 from playwright.async_api import Error as PlaywrightError
 
 from agents.command import CONFINED_VARIABLE, is_confined
+from agents.programs.bubblewrap import left_open
 from agents.providers.settings import setting
 from agents.registry import KEYS
-from environments.browser import INSTALL_LIBRARIES, run_browsers
-from environments.bubblewrap import left_open
+from environments.browser.pool import INSTALL_LIBRARIES, run_browsers
 from interventions.errors import UserError
 from proxy.server import HOST, run_proxy
 

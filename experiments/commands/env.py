@@ -14,8 +14,8 @@ from experiments.console.terminal import stderr_console
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
-    from environments.compose import Compose, Progress
-    from environments.launchable import Launchable
+    from environments.launch.compose import Compose, Progress
+    from environments.launch.launchable import Launchable
 
 app = typer.Typer(no_args_is_help=True, help="Launch shops to act in, and the servers that runs may need.")
 
@@ -49,7 +49,7 @@ def up(
 
       souk env up shop --local --port 7770
     """
-    from environments.launchable import launchable
+    from environments.launch.launchable import launchable
 
     target = launchable(name)
     if local:
@@ -73,8 +73,8 @@ def status(as_json: AsJson = False) -> None:
     """Show which environments run, their health and their addresses."""
     from dataclasses import asdict
 
-    from environments.compose import Compose
-    from environments.launchable import LAUNCHABLE
+    from environments.launch.compose import Compose
+    from environments.launch.launchable import LAUNCHABLE
     from experiments.console.terminal import new_table, stdout_console
 
     compose = Compose.find()
@@ -119,8 +119,8 @@ def down(name: Name) -> None:
 
 def compose_for(name: str) -> tuple["Compose", "Launchable"]:
     """Return the compose command, and the environment of this name. Raises UserError."""
-    from environments.compose import Compose
-    from environments.launchable import launchable
+    from environments.launch.compose import Compose
+    from environments.launch.launchable import launchable
 
     target = launchable(name)
     return Compose.find(), target

@@ -66,8 +66,8 @@ def show(
     from agents.language_model.prompt import PastStep, load_prompt
     from agents.language_model.step_prompt import build_prompt
     from agents.providers.tokens import estimate_tokens
-    from environments.actions import Action
-    from environments.observation import Observation, Tab
+    from environments.protocol.actions import Action
+    from environments.protocol.observation import Observation, Tab
 
     templates = load_prompt(folder)
     observation = Observation(

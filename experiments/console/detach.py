@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from environments.watchdog import unwatched
+from environments.launch.watchdog import unwatched
 from interventions.errors import UserError
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protoc
 
 from agents.providers.local_models import describe_model
 from agents.simulated.own_profiles import own_profiles, plain_data
-from environments.views import View
+from environments.observation.views import View
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.records.record import CONTROL, RunFacts, TrialRow
 from interventions.errors import UserError

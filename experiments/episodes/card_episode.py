@@ -9,7 +9,7 @@ from playwright.async_api import BrowserContext
 from agents.base import Agent
 from agents.registry import make_agent
 from environments.episode import Episode, Look
-from environments.time_limit import NOBODY, Silent
+from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from environments.episode import Look
-from environments.stops import Stop
+from environments.observation.stops import Stop
 from experiments.designs.shop.trial import ShopTrial
 from experiments.treatment.treatment_check import squeeze
 from interventions.apply.plan import Plan

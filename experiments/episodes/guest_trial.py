@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 from urllib.parse import urljoin, urlsplit
 
-from environments.acts import BEGIN, read_acts
-from environments.observe import Disturbed, Wanted
-from environments.observer import observer, observer_code, read_lead, read_press, read_report
-from environments.pointer import dismissing
+from environments.action.acts import BEGIN, read_acts
+from environments.action.pointer import dismissing
+from environments.guest_pages.observer import observer, observer_code, read_lead, read_press, read_report
+from environments.observation.observe import Disturbed, Wanted
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen

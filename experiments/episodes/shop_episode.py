@@ -12,12 +12,12 @@ from playwright.async_api import BrowserContext
 from agents.base import Agent, is_simulated
 from agents.computer.options import DEFAULT
 from agents.registry import make_agent
-from environments.actions import Action
+from environments.action.pointer import Hit
 from environments.episode import Episode, Look
-from environments.page_errors import count_errors
-from environments.pointer import Hit
-from environments.stops import guard, stops_of
-from environments.time_limit import NOBODY, Silent
+from environments.observation.page_errors import count_errors
+from environments.observation.stops import guard, stops_of
+from environments.protocol.actions import Action
+from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen

@@ -13,11 +13,11 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from agents.base import Agent, is_command, is_simulated
-from environments.browser import BrowserPool, run_browsers
+from environments.browser.pool import BrowserPool, run_browsers
+from environments.browser.through_proxy import BrowserFailure
 from environments.episode import first_line
+from environments.protocol.time_limit import Silent
 from environments.shop.server import shop
-from environments.through_proxy import BrowserFailure
-from environments.time_limit import Silent
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop

@@ -10,7 +10,7 @@ from agents.providers.batches import SHARE
 from agents.providers.pricing import Tokens, cost_of
 from agents.providers.settings import COMPUTERS
 from agents.providers.tokens import estimate_tokens
-from environments.views import View
+from environments.observation.views import View
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign

@@ -22,7 +22,7 @@ PATIENCE_SECONDS: Final = 10.0
 STANDSTILL_SECONDS: Final = 20
 """How long a worker may give no sign of life before it is killed and replaced.
 
-The time limit of its trials does not count while it stands still (see `environments.time_limit`).
+The time limit of its trials does not count while it stands still (see `environments.protocol.time_limit`).
 """
 
 Say = Callable[[str], None]

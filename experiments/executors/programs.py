@@ -25,11 +25,11 @@ from playwright.async_api import async_playwright
 from agents import command as settings
 from agents.base import Call, is_kept
 from agents.command import Told, command_of, environment, memory, secrets_of, usage_in
-from environments.browser import find_browser
-from environments.bubblewrap import Files, confine, files_of, left_open
-from environments.program import Ended, Output, Program, run_program
-from environments.stops import guard
-from environments.watchdog import VARIABLE
+from agents.programs.bubblewrap import Files, confine, files_of, left_open
+from agents.programs.program import Ended, Output, Program, run_program
+from environments.browser.pool import find_browser
+from environments.launch.watchdog import VARIABLE
+from environments.observation.stops import guard
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import (

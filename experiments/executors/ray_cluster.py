@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from environments.pulse import comes
-from environments.watchdog import watched
+from environments.browser.pulse import comes
+from environments.launch.watchdog import watched
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, Executor, WorkerDied
 from experiments.executors.pool import PATIENCE_SECONDS, STANDSTILL_SECONDS, Pool, Say, Worker, open_pool

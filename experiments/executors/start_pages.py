@@ -16,10 +16,10 @@ import httpx
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Response
 
-from environments.actions import Action
+from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode
+from environments.protocol.actions import Action
 from environments.shop.catalogue import generate
-from environments.through_proxy import BrowserFailure
 from experiments.console.terminal import stderr_console, waiting
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial

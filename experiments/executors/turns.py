@@ -16,8 +16,8 @@ from typing import Final, Self
 import psutil
 
 from agents.base import Agent, Decision
-from environments.observation import Observation
-from environments.time_limit import uncounted
+from environments.protocol.observation import Observation
+from environments.protocol.time_limit import uncounted
 
 LOOK_SECONDS: Final = 1.0
 """The time between two looks at how busy the machine is."""

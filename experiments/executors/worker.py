@@ -13,7 +13,7 @@ import traceback
 from contextlib import suppress
 from typing import Final
 
-from environments.watchdog import end_with_parent
+from environments.launch.watchdog import end_with_parent
 from experiments.console.terminal import PlainFormatter
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, Executor

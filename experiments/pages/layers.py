@@ -5,8 +5,8 @@ from typing import Any, Final
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from environments.browser import run_browsers
-from environments.pointer import dismiss
+from environments.action.pointer import dismiss
+from environments.browser.pool import run_browsers
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
 from interventions.data_file import read_source
 from interventions.proposal.phrases import taking_away

@@ -8,8 +8,8 @@ from typing import Final
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
-from environments.browser import VIEWPORT, run_browsers
-from environments.pointer import dismiss
+from environments.action.pointer import dismiss
+from environments.browser.pool import VIEWPORT, run_browsers
 from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
 from interventions.data_file import read_source
 from interventions.errors import UserError

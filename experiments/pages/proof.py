@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator, Page
 
-from environments.browser import run_browsers
-from environments.through_proxy import BrowserFailure
+from environments.browser.pool import run_browsers
+from environments.browser.through_proxy import BrowserFailure
 from experiments.pages.purchasing import in_browser, open_page, press
 from experiments.pages.redrawn import place_in, redrawn, value_of
 from experiments.pages.site_mapping import AS_DRAWN, Mapped

@@ -11,9 +11,9 @@ from urllib.parse import urljoin, urlsplit
 from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from environments.browser import run_browsers
-from environments.pointer import dismiss
-from environments.settling import AWAITED
+from environments.action.pointer import dismiss
+from environments.browser.pool import run_browsers
+from environments.observation.settling import AWAITED
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
 from interventions.data_file import read_source
 from interventions.html.tree import select

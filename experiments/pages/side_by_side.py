@@ -10,8 +10,8 @@ from typing import Final
 from playwright.async_api import BrowserContext, Page, Route
 from playwright.async_api import Error as PlaywrightError
 
-from environments.browser import VIEWPORT, run_browsers
-from environments.pointer import dismiss
+from environments.action.pointer import dismiss
+from environments.browser.pool import VIEWPORT, run_browsers
 from experiments.pages.preview import FetchedPage, Preview
 from experiments.pages.proof import through_proxy
 from experiments.pages.purchasing import open_page

@@ -170,7 +170,7 @@ class RunFacts:
     shoppers: Mapping[str, Any] | None = None
     """The profiles of simulated agents that were read from files, by the agents' names."""
     fonts: Sequence[str] | None = None
-    """The ways in which our browsers drew letters, as they appeared; see `environments.fonts.read_fonts`."""
+    """The ways in which our browsers drew letters, as they appeared (`environments.browser.fonts`)."""
     plan: str | None = None
     """The hash of the registered plan, which the database adds; None: there is none."""
 

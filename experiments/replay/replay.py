@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from agents.base import Agent, is_command
 from agents.replay import ReplayAgent, StoredStep, origin
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign, load_design, stored_design
 from experiments.episodes.guest_trial import Observe

@@ -11,10 +11,10 @@ from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as PlaywrightError
 
 from agents.replay import OVER, origin
-from environments.actions import EVERY, Action, ActionError, parse_action
-from environments.browser import VIEWPORT
+from environments.browser.pool import VIEWPORT
+from environments.browser.through_proxy import BrowserFailure
 from environments.episode import SCROLL, first_line
-from environments.through_proxy import BrowserFailure
+from environments.protocol.actions import EVERY, Action, ActionError, parse_action
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrials, shop_origin
 from experiments.executors.browser import Testbed

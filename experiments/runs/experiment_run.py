@@ -16,11 +16,11 @@ from rich.console import Console
 
 from agents.base import SIMULATED, is_command
 from agents.command import is_confined
+from agents.programs.bubblewrap import left_open
 from agents.providers import BATCHED
 from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
 from analysis.tables.outcomes import outcome_facts
-from environments.bubblewrap import left_open
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
 from experiments.designs.loading import load_design

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn, TypeVar
 
-from environments.watchdog import watched
+from environments.launch.watchdog import watched
 
 T = TypeVar("T")
 

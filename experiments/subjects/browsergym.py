@@ -16,18 +16,18 @@ from typing import Any, Final
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from environments.browsergym_task import ShopEnv, ShopTask, Step, look_of
+from environments.browsergym.task import ShopEnv, ShopTask, Step, look_of
 
 # After browsergym_task, which says in one line what to install where BrowserGym is missing.
 import gymnasium  # isort: skip
 
 from agents.base import Call, Decision
-from environments.actions import Action
+from environments.action.pointer import dismissing
 from environments.episode import first_line
-from environments.observation import storable
-from environments.pointer import dismissing
-from environments.settling import drawn_in
-from environments.stops import guard, stops_of
+from environments.observation.settling import drawn_in
+from environments.observation.stops import guard, stops_of
+from environments.protocol.actions import Action
+from environments.protocol.observation import storable
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial

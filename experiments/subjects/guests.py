@@ -13,8 +13,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
+from environments.observation.stops import guard
 from environments.shop.server import shop
-from environments.stops import guard
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign

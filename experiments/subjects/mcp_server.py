@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import uvicorn
 
-from environments.observation import Observation
+from environments.protocol.observation import Observation
 from experiments.console.listener import HOST, listen
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.trial import ShopTrial

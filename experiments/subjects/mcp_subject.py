@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from agents.base import AgentError, Decision, GaveUp
 from analysis.tables.outcomes import outcome_facts
-from environments.actions import EVERY, ActionError, Signature, offered, parse_action
-from environments.observation import Observation, storable
-from environments.views import View
+from environments.observation.views import View
+from environments.protocol.actions import EVERY, ActionError, Signature, offered, parse_action
+from environments.protocol.observation import Observation, storable
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from agents.command import secrets_of
-from environments.actions import EVERY, ActionError, parse_action
+from environments.protocol.actions import EVERY, ActionError, parse_action
 from experiments.records.record import Row
 from experiments.records.shown import OWN_WORDS, without_folders
 

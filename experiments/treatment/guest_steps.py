@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from agents.replay import origin
-from environments.actions import Action
-from environments.acts import Act, Acts
-from environments.pointer import Hit
+from environments.action.acts import Act, Acts
+from environments.action.pointer import Hit
+from environments.protocol.actions import Action
 from experiments.records.record import Row, artifact_hash
 from proxy.shown_page import ShownPage
 

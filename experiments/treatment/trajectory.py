@@ -12,11 +12,11 @@ from typing import Final
 
 from agents.base import Agent, AgentError, Call, Decision, GaveUp, ProviderError, SafetyCheck, Usage
 from analysis.tables.outcomes import Outcome
+from environments.action.pointer import Hit
+from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode, Look
-from environments.observation import Observation
-from environments.pointer import Hit
-from environments.through_proxy import BrowserFailure
-from environments.time_limit import NOBODY, Silent, Standstill, time_limit
+from environments.protocol.observation import Observation
+from environments.protocol.time_limit import NOBODY, Silent, Standstill, time_limit
 from experiments.designs.design import Trial
 from experiments.records.record import Cause, Row, Start, TrialRow, artifact_hash
 from interventions.files.schema import Intervention

@@ -6,7 +6,7 @@ from html import unescape
 from typing import NamedTuple
 
 from environments.episode import Look
-from environments.observe import Wanted
+from environments.observation.observe import Wanted
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.treatment.card_check import (

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from agents.providers import close_models, rates
-from environments.observation import Observation, Tab
+from environments.protocol.observation import Observation, Tab
 
 KEY = "sk-proj-0123456789abcdef0123456789abcdef"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.registry import make_agent
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from environments.episode import Episode
 from tests.support import STOPS, pages
 

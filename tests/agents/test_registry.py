@@ -18,7 +18,7 @@ from interventions.errors import UserError
 
 PLUGIN = """
 from agents.base import Decision, Reply
-from environments.actions import Action
+from environments.protocol.actions import Action
 
 class Waiter:
     def __init__(self, argument, seed):

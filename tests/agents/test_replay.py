@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from agents.base import AgentError
 from agents.replay import OVER, ReplayAgent, StoredStep, origin
-from environments.actions import ACTIONS, Action
-from environments.observation import Observation, Tab
+from environments.protocol.actions import ACTIONS, Action
+from environments.protocol.observation import Observation, Tab
 
 HERE = "http://127.0.0.1:9000/oats.html"
 SEEN = Observation("Buy.", "<p>", (Tab("Other", "http://127.0.0.1:9000/", False), Tab("Oats", HERE, True)))

@@ -17,7 +17,7 @@ import pytest
 from matplotlib.figure import Figure
 from playwright.async_api import Page, async_playwright
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 
 WEIGHTS = {"price": 3.0, "rating": 0.1, "nudge": 0.5, "first": 0.4}
 

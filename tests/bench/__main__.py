@@ -10,7 +10,7 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from tests.bench import (
     checks,
     choice,

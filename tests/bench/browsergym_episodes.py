@@ -24,8 +24,8 @@ from browsergym.core.task import AbstractBrowserTask
 
 from agents.base import Agent, Decision
 from agents.registry import make_agent
-from environments.browsergym_task import launched_with, look_of
-from environments.observation import Observation
+from environments.browsergym.task import launched_with, look_of
+from environments.protocol.observation import Observation
 
 MAX_STEPS = 10
 IN_CART = 'div.message-success div[data-bind*="prepareMessageForHtml"]'

@@ -11,7 +11,7 @@ from unittest import mock
 
 import yaml
 
-from environments.observe import NOTHING
+from environments.observation.observe import NOTHING
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign

@@ -9,9 +9,9 @@ import httpx
 from playwright.async_api import BrowserContext
 from starlette.responses import Response
 
-from environments.browser import run_browsers
-from environments.observe import Wanted
-from environments.observer import Sees, observer, observer_code
+from environments.browser.pool import run_browsers
+from environments.guest_pages.observer import Sees, observer, observer_code
+from environments.observation.observe import Wanted
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from experiments.treatment.card_check import card_spots

@@ -17,7 +17,7 @@ from typing import Any, Final
 from playwright.async_api import Browser, async_playwright
 
 from agents.registry import close_agents
-from environments.browser import WITHOUT_PICTURES, find_browser
+from environments.browser.pool import WITHOUT_PICTURES, find_browser
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign

@@ -23,8 +23,10 @@ from unittest.mock import patch
 
 from playwright.async_api import CDPSession
 
-from environments import episode, page_watch, pulse
-from environments.time_limit import NOBODY, Count
+from environments import episode
+from environments.browser import pulse
+from environments.observation import page_watch
+from environments.protocol.time_limit import NOBODY, Count
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial

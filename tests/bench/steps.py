@@ -15,10 +15,10 @@ from browsergym.core import _get_global_playwright, _set_global_playwright
 from browsergym.core.action.highlevel import HighLevelActionSet
 from browsergym.core.env import BrowserEnv
 
-from environments.actions import parse_action
-from environments.browser import run_browsers
-from environments.browsergym_task import launched_with, look_of
+from environments.browser.pool import run_browsers
+from environments.browsergym.task import launched_with, look_of
 from environments.episode import Episode
+from environments.protocol.actions import parse_action
 from environments.shop.server import shop
 from tests.bench.browsergym_episodes import CompareTabs
 from tests.bench.page import product_page

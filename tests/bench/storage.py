@@ -124,7 +124,7 @@ def main() -> None:
     from browsergym.core.env import BrowserEnv
 
     from agents.registry import make_agent
-    from environments.browsergym_task import launched_with, look_of
+    from environments.browsergym.task import launched_with, look_of
     from tests.bench.browsergym_episodes import MAX_STEPS, CompareTabs, decide
 
     logging.disable(logging.WARNING)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Error, Page, async_playwright
 
-from environments.browser import VIEWPORT, find_browser
+from environments.browser.pool import VIEWPORT, find_browser
 from experiments.console.listener import listen
 from tests.experiments.command_line import ROOT
 from tests.experiments.viewer.made_run import RUN

@@ -18,8 +18,8 @@ import httpx
 import pytest
 import sqlalchemy as sql
 
-from environments.compose import PROJECT_VARIABLE, Compose
-from environments.launchable import PASSWORD_VARIABLE
+from environments.launch.compose import PROJECT_VARIABLE, Compose
+from environments.launch.launchable import PASSWORD_VARIABLE
 from experiments.records.database import connect
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, souk

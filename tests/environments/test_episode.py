@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from environments.actions import Action
-from environments.browser import BrowserPool, run_browsers
+from environments.browser.pool import BrowserPool, run_browsers
+from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode
-from environments.through_proxy import BrowserFailure
-from environments.views import View
+from environments.observation.views import View
+from environments.protocol.actions import Action
 from interventions.yaml.sitemap import SiteMap
 from tests.support import STOPS, pages, serve
 

@@ -15,8 +15,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from agents.base import Decision
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from experiments.designs.shop.design import ShopDesign
 from interventions.html.numbers import figures
 from interventions.yaml.yaml_source import parse_yaml

@@ -26,7 +26,7 @@ from typing import Any, Final
 import sqlalchemy as sql
 from rich.console import Console
 
-from environments.bubblewrap import left_open
+from agents.programs.bubblewrap import left_open
 from experiments.records import tables
 from experiments.records.integrity.check import check_database
 from tests.bench.result import machine as machine_name

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import sync_playwright
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ import pytest
 from playwright.async_api import BrowserContext
 
 from agents.base import Agent, Decision
-from environments import time_limit
-from environments.actions import Action
-from environments.observation import Observation
-from environments.time_limit import Part
+from environments.protocol import time_limit
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
+from environments.protocol.time_limit import Part
 from tests.journeys.two_episodes import Stage, Turn, essence, staged
 from tests.support import THOROUGH, network_services, own_processes
 

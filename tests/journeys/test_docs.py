@@ -33,7 +33,7 @@ KEYED = re.compile(r"\bwith a key\b[^\n]*:\n\n\Z", re.IGNORECASE)
 """What stands before a block that needs a provider's key."""
 
 SKIPPED = {
-    r"make |pip install |python -m environments.install_browser": "sets up what runs this test, or runs it",
+    r"make |pip install |python -m environments.browser.install": "sets up what runs this test, or runs it",
     r"souk models make": "takes one to two minutes; tests/experiments/commands/test_models.py does it",
     r"export OPENAI_API_KEY": "nobody has a key here",
 }

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from environments.views import VIEWS, Modality
+from environments.observation.views import VIEWS, Modality
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import Testbed, open_testbed

@@ -18,8 +18,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from agents.base import Agent, Decision
-from environments.observation import Observation
-from environments.time_limit import NOBODY, Silent
+from environments.protocol.observation import Observation
+from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.loading import load_design
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
@@ -123,7 +123,7 @@ async def test_what_breaks_amid_a_trial_costs_an_attempt(
     fault: Fault, setup: Setup, testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault is kill_playwright:  # its pages seem to be there, but never settle
-        monkeypatch.setattr("environments.settling.SETTLE_SECONDS", 2)
+        monkeypatch.setattr("environments.observation.settling.SETTLE_SECONDS", 2)
     design: Any = setup.design
     finished: list[TrialRecord] = []
     episodes = Disturbed(design, testbed.base_url, fault=fault, testbed=testbed)

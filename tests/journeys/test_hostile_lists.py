@@ -14,9 +14,9 @@ from typing import NamedTuple
 import pytest
 from playwright.async_api import Page
 
-from environments.browser import run_browsers
-from environments.observe import Wanted, observe
-from environments.views import View
+from environments.browser.pool import run_browsers
+from environments.observation.observe import Wanted, observe
+from environments.observation.views import View
 from experiments.treatment.list_order import order_spots
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import unchecked, untreated

@@ -19,12 +19,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agents.base import Agent, Decision
-from environments import through_proxy
-from environments.browser import BrowserPool, run_browsers
-from environments.observation import Observation
+from environments.browser import through_proxy
+from environments.browser.pool import BrowserPool, run_browsers
+from environments.browser.through_proxy import BrowserFailure
+from environments.protocol.observation import Observation
 from environments.shop.app import create_app
 from environments.shop.catalogue import generate
-from environments.through_proxy import BrowserFailure
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.watchdog import VARIABLE, watched
+from environments.launch.watchdog import VARIABLE, watched
 from interventions.errors import UserError
 from tests.experiments.command_line import (
     environment,
@@ -113,7 +113,7 @@ def test_a_command_that_hears_no_signal_is_killed() -> None:
 
 
 WATCHED = """
-from environments.watchdog import watched
+from environments.launch.watchdog import watched
 try:
     with watched():
         input(open("at.txt", "w").name)

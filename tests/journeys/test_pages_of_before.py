@@ -15,8 +15,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agents.base import Agent, Decision
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from experiments.records.record import TrialRecord
 from tests.journeys.two_episodes import BOUGHT, Stage, essence, staged
 from tests.support import THOROUGH

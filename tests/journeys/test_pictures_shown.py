@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 from playwright.async_api import FloatRect, Page
 
-from environments.browser import run_browsers
-from environments.observe import Wanted, observe
-from environments.views import VIEWS, View
+from environments.browser.pool import run_browsers
+from environments.observation.observe import Wanted, observe
+from environments.observation.views import VIEWS, View
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import untreated
 from interventions.apply.engine import rewrite

@@ -12,10 +12,13 @@ import pytest
 from playwright.async_api import BrowserContext, Request
 
 from agents.base import Agent, Decision
-from environments import episode, pulse, settling, time_limit
-from environments.browser import run_browsers
-from environments.observation import Observation
-from environments.time_limit import Part
+from environments import episode
+from environments.browser import pulse
+from environments.browser.pool import run_browsers
+from environments.observation import settling
+from environments.protocol import time_limit
+from environments.protocol.observation import Observation
+from environments.protocol.time_limit import Part
 from tests.journeys import two_episodes
 from tests.journeys.two_episodes import Stage, essence, staged
 from tests.support import network_services, own_processes, usual

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.async_api import Page
 
-from environments.browser import run_browsers
-from environments.observe import Wanted, observe
-from environments.views import View
+from environments.browser.pool import run_browsers
+from environments.observation.observe import Wanted, observe
+from environments.observation.views import View
 from experiments.treatment.card_check import card_spots
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import shows_on_own_page, untreated

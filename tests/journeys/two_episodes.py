@@ -18,12 +18,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from agents.base import Agent, Decision
-from environments import browser
-from environments.browser import BrowserPool, run_browsers
-from environments.observation import Observation
+from environments.browser import pool as browser
+from environments.browser.pool import BrowserPool, run_browsers
+from environments.protocol.observation import Observation
+from environments.protocol.time_limit import NOBODY, Silent
 from environments.shop.app import create_app
 from environments.shop.catalogue import generate
-from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.async_api import Page as Tab
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from interventions.apply.engine import EditFailed, rewrite

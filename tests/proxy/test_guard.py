@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, async_playwright
 from starlette.responses import Response
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from interventions.apply.plan import Plan
 from proxy.allow_list import AllowList
 from proxy.guests import Guests

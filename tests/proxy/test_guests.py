@@ -9,7 +9,7 @@ import pytest
 from mitmproxy import http
 from starlette.responses import JSONResponse
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from interventions.apply.plan import Plan
 from interventions.yaml.choice import Choice
 from proxy.allow_list import AllowList
@@ -277,7 +277,9 @@ async def test_nothing_that_a_page_of_another_site_does_begins_a_trial(ca_dir: P
 async def test_a_name_that_is_made_to_lead_here_begins_no_trial(
     ca_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("environments.browser.FLAGS", ("--host-resolver-rules=MAP evil.example 127.0.0.1",))
+    monkeypatch.setattr(
+        "environments.browser.pool.FLAGS", ("--host-resolver-rules=MAP evil.example 127.0.0.1",)
+    )
     door = Door()
     async with (
         pages({"/": "the shop"}) as shop,

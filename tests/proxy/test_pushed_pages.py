@@ -4,7 +4,7 @@ import ssl
 
 import pytest
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from proxy.server import Proxy, Slot
 from tests.proxy.upstream import PAGE, http_2_upstream, session
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from interventions.errors import UserError
 from proxy.allow_list import AllowList
 from proxy.reverse import Mapping, Origin

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from environments.acts import read_acts
+from environments.action.acts import read_acts
 from interventions.cards.card import Card, LetterAnswer
 from proxy import keys
 from proxy.allow_list import AllowList

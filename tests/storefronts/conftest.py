@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from proxy.server import Proxy, Slot, run_proxy
 
 

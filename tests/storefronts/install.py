@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from environments.system_packages import Missing, bring
+from environments.browser.system_packages import Missing, bring
 
 HERE = Path(__file__).parent
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.async_api import async_playwright
 
-from environments.browser import find_browser, flags
+from environments.browser.pool import find_browser, flags
 from tests.storefronts.cases import Case, cases
 from tests.storefronts.install import CannotInstall, install, is_installed
 from tests.storefronts.shops import running

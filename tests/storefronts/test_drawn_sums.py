@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from playwright.async_api import Browser, Page
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from playwright.async_api import Browser
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from experiments.pages.preview import fetched, preview
 from interventions.apply.plan import Plan, compile_treatment
 from interventions.files.schema import load_interventions

@@ -6,7 +6,7 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from agents.simulated.readers.facts import price_in, rating_in, reviews_in
-from environments.shown_product import ShownProduct
+from environments.protocol.shown_product import ShownProduct
 from interventions.html.tree import parse, select
 from interventions.proposal.phrases import is_cart_button
 

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from agents.base import is_command
 from agents.registry import looks_only
-from environments.views import VIEWS, Modality
+from environments.observation.views import VIEWS, Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.attributes import shown

@@ -10,7 +10,7 @@ from agents.base import is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_prompt
 from agents.registry import looks_only
 from agents.simulated.nudges import Nudge
-from environments.views import VIEWS, View
+from environments.observation.views import VIEWS, View
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest

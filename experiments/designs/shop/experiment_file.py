@@ -14,8 +14,8 @@ from pydantic import (
 )
 
 from agents.computer.options import ComputerOptions, misfit
-from environments.launchable import LAUNCHABLE
-from environments.views import Modality
+from environments.launch.launchable import LAUNCHABLE
+from environments.observation.views import Modality
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Agents, Limits, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection

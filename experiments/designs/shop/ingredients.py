@@ -6,7 +6,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
-from environments.launchable import launchable
+from environments.launch.launchable import launchable
 from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.attributes import value

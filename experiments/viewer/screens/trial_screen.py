@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from environments.actions import EVERY, ActionError, parse_action
+from environments.protocol.actions import EVERY, ActionError, parse_action
 from experiments.records.reading.notes import Noted, noted
 from experiments.records.reading.trial_search import Selection, matching
 from experiments.records.record import Row, TrialRecord

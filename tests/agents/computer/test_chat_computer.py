@@ -19,8 +19,8 @@ from agents.computer.options import ComputerOptions, Coordinates
 from agents.computer.qwen_computer import QwenComputer
 from agents.computer.ui_tars_computer import UITarsComputer
 from agents.registry import check_agent, check_name, known_agents, make_agent, make_respondent
-from environments.actions import EVERY, Action, parse_action
-from environments.observation import Observation, Tab
+from environments.protocol.actions import EVERY, Action, parse_action
+from environments.protocol.observation import Observation, Tab
 from interventions.errors import UserError
 from tests.agents.computer.test_computer import json_data, png
 from tests.agents.conftest import Provider

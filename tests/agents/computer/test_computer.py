@@ -22,8 +22,8 @@ from agents.computer.anthropic_browser import AnthropicBrowser
 from agents.computer.anthropic_computer import AnthropicComputer
 from agents.computer.openai_computer import OpenAIComputer
 from agents.registry import check_agent, check_name, make_agent, make_respondent
-from environments.actions import EVERY, Action, parse_action
-from environments.observation import Observation
+from environments.protocol.actions import EVERY, Action, parse_action
+from environments.protocol.observation import Observation
 from interventions.errors import UserError
 from tests.agents.conftest import Provider
 

@@ -17,8 +17,8 @@ from agents.computer.options import ComputerOptions
 from agents.providers.gemini import Gemini
 from agents.providers.settings import SERVICES
 from agents.registry import check_agent, make_agent, make_respondent
-from environments.actions import EVERY, Action, parse_action
-from environments.observation import Observation
+from environments.protocol.actions import EVERY, Action, parse_action
+from environments.protocol.observation import Observation
 from interventions.errors import UserError
 from tests.agents.computer.test_computer import json_data, png
 from tests.agents.conftest import Provider

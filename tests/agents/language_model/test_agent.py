@@ -10,7 +10,7 @@ from agents.language_model.prompt import PromptTemplates, default_prompt
 from agents.language_model.step_prompt import PAGE_CUT
 from agents.providers import make_model
 from agents.providers.openai_chat import OpenAIChat
-from environments.actions import Action
+from environments.protocol.actions import Action
 from interventions.cards.reply import ENDED
 from interventions.errors import UserError
 

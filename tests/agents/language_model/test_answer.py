@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents.language_model.answer import MAX_LENGTH, SCHEMA, Answer, AnswerError, parse_answer
-from environments.actions import Action
+from environments.protocol.actions import Action
 
 GOOD = "<think>cheap</think>\n<memory>$5</memory>\n<action>click('12')</action>"
 

@@ -13,8 +13,8 @@ from agents.language_model.prompt import (
     default_prompt,
     load_prompt,
 )
-from environments.actions import ACTIONS
-from environments.observation import Tab
+from environments.protocol.actions import ACTIONS
+from environments.protocol.observation import Tab
 from interventions.errors import UserError
 
 GOAL = "Add the best product to the cart.\n- Visit every tab.\n\nThe user is on a tight budget."

@@ -6,8 +6,8 @@ from agents.base import AgentError
 from agents.language_model.prompt import PastStep, default_prompt
 from agents.language_model.step_prompt import BUDGET, PAGE_CUT, SCREENSHOT_TOKENS, TREE_CUT, build_prompt
 from agents.providers.tokens import estimate_tokens
-from environments.actions import ACTIONS
-from environments.observation import Observation, Tab
+from environments.protocol.actions import ACTIONS
+from environments.protocol.observation import Observation, Tab
 
 GOAL = "Add the best product to the cart.\n\nThe user is on a tight budget."
 TABS = (

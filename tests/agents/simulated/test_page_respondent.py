@@ -16,9 +16,9 @@ from agents.registry import make_agent
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from environments.episode import Episode
-from environments.observation import Observation, Tab
+from environments.protocol.observation import Observation, Tab
 from interventions.cards.card import Alternative, Card, LetterAnswer, NumberAnswer
 from interventions.cards.page import ANSWER_PATH, render_fragment, render_page, thanks_page
 from interventions.cards.reply import InvalidAnswer

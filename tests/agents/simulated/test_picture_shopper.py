@@ -20,9 +20,9 @@ from agents.simulated.readers.picture_page import (
 from agents.simulated.readers.tree_page import as_html
 from agents.simulated.tab_shopper import Eyesight, ShopperProfile, shipped_profile
 from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, choose
-from environments.actions import EVERY, Action, parse_action
-from environments.drawn import Drawn
-from environments.observation import Observation, Tab
+from environments.protocol.actions import EVERY, Action, parse_action
+from environments.protocol.drawn import Drawn
+from environments.protocol.observation import Observation, Tab
 from tests.support import size
 
 NUDGE = Nudge("Praised by everybody", 1, "social")

@@ -16,8 +16,8 @@ from agents.simulated.tab_shopper import (
     shipped_taste,
 )
 from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, draw
-from environments.actions import ACTIONS
-from environments.observation import Observation, Tab
+from environments.protocol.actions import ACTIONS
+from environments.protocol.observation import Observation, Tab
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import load_model
 

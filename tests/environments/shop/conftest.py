@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from environments.shop.catalogue import Catalogue, generate
 from environments.shop.server import shop
 from tests.environments.shop.examples import Examples, pick

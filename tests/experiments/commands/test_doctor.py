@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agents.programs.bubblewrap import left_open
 from agents.registry import KEYS
-from environments.bubblewrap import left_open
 from experiments.records.store import Records
 from tests.experiments.command_line import Ended, forked_souk, souk
 

@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from environments.episode import Look
-from environments.observation import Observation, Tab
-from environments.stops import Stop
+from environments.observation.stops import Stop
+from environments.protocol.observation import Observation, Tab
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.base import Decision
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from tests.experiments.foreign_shop import NAMES, ForeignShop
 from tests.experiments.hostile_moves import case
 from tests.experiments.treatment.test_treatment_check import Place, carry_out, place, shop

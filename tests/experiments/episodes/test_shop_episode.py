@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import BrowserContext, async_playwright
 
-from environments.actions import Action
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from environments.episode import Episode
-from environments.stops import NOT_PRESSED, guard
+from environments.observation.stops import NOT_PRESSED, guard
+from environments.protocol.actions import Action
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import allowed
 from interventions.yaml.yaml_source import parse_yaml

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from environments.bubblewrap import left_open
+from agents.programs.bubblewrap import left_open
 from tests.experiments.command_line import forked_souk
 
 pytestmark = pytest.mark.skipif(bool(left_open()), reason=left_open())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.views import VIEWS, Modality
+from environments.observation.views import VIEWS, Modality
 from experiments.designs.loading import load_design
 from experiments.executors.expected_use import PAGE_ANSWER_TOKENS, PICTURE_TOKENS, assumed, expected_use
 

@@ -18,8 +18,8 @@ from typing import Any
 import psutil
 import pytest
 
-from environments.bubblewrap import confine, files_of, left_open
-from environments.program import run_program
+from agents.programs.bubblewrap import confine, files_of, left_open
+from agents.programs.program import run_program
 from experiments.designs.loading import load_design
 from experiments.executors.executor import Attempt
 from experiments.executors.setup import Setup, open_executor
@@ -407,7 +407,7 @@ time.sleep(600)
 
 @pytest.mark.slow
 async def test_nothing_is_left_where_the_keeper_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("environments.program._PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr("agents.programs.program._PATIENCE_SECONDS", 0.5)
     told: asyncio.Queue[bytes] = asyncio.Queue()
     async with run_program(
         [sys.executable, "-c", STOPPER], environment=os.environ, memory=2**30, line=told.put_nowait

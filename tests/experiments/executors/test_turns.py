@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from agents.base import Agent, Decision
-from environments.actions import parse_action
-from environments.observation import Observation
-from environments.time_limit import Count, time_limit
+from environments.protocol.actions import parse_action
+from environments.protocol.observation import Observation
+from environments.protocol.time_limit import Count, time_limit
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial

@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Page as BrowserPage
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from experiments.pages.preview import Preview, fetched, preview
 from experiments.pages.side_by_side import write_side_by_side
 from experiments.pages.site_mapping import map_site, save

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from environments.shop.server import shop
 from experiments.commands.replay import replay
 from experiments.designs.shop.design import ShopDesign

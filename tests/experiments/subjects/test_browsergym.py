@@ -30,7 +30,7 @@ import gymnasium
 from browsergym.core.action.highlevel import HighLevelActionSet
 
 from agents.base import Call
-from environments.browsergym_task import look_of
+from environments.browsergym.task import look_of
 from experiments.subjects.browsergym import open_experiment
 from tests.experiments.command_line import forked_souk
 from tests.experiments.foreign_shop import WALL, ForeignShop

@@ -10,7 +10,7 @@ pytest.importorskip("browsergym.core")
 
 import gymnasium
 
-from environments import browsergym_task
+from environments.browsergym import task as browsergym_task
 from experiments.records import tables
 from experiments.subjects.browsergym import open_experiment
 from tests.experiments.drawn_shop import (

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import BrowserContext, async_playwright
 from starlette.concurrency import run_in_threadpool
 
-from environments.browser import BrowserPool, find_browser, run_browsers
+from environments.browser.pool import BrowserPool, find_browser, run_browsers
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.guest_trial import GuestTrial, Observe, Scripts
 from experiments.records.record import TrialRecord

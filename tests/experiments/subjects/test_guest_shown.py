@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.concurrency import run_in_threadpool
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from experiments.records.record import RunFacts, TrialRecord
 from experiments.records.store import Records
 from tests.experiments.command_line import forked_souk

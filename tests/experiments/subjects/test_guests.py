@@ -23,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from environments.browser import find_browser, run_browsers
+from environments.browser.pool import find_browser, run_browsers
 from environments.shop.server import shop as embedded_shop
 from tests.experiments.command_line import forked_souk, program
 from tests.experiments.foreign_shop import ForeignShop, experiment

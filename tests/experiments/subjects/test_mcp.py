@@ -20,7 +20,7 @@ from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from agents.base import Decision, GaveUp
-from environments.observation import Observation, Tab
+from environments.protocol.observation import Observation, Tab
 from experiments.subjects.mcp_server import Offer, make_server, open_reception
 from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS, HostAgent, Reception, Subject
 from tests.experiments.command_line import environment, program

@@ -15,7 +15,7 @@ from playwright.async_api import BrowserContext, Page
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from environments.browser import BrowserPool, run_browsers
+from environments.browser.pool import BrowserPool, run_browsers
 from environments.shop.server import shop as embedded_shop
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign

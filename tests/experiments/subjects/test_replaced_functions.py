@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from environments.browser import run_browsers
-from environments.observe import Wanted
-from environments.observer import Sees, observer, observer_code
+from environments.browser.pool import run_browsers
+from environments.guest_pages.observer import Sees, observer, observer_code
+from environments.observation.observe import Wanted
 from interventions.apply.plan import Plan
 from interventions.edits.in_browser import CardSpots, Spot
 from interventions.yaml.sitemap import load_site_map

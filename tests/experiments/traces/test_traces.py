@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import sync_playwright
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from experiments.records.record import TrialRecord, artifact_hash
 from experiments.traces.har import har_text
 from experiments.traces.otlp import otlp_lines, trial_line

@@ -11,10 +11,10 @@ from playwright.async_api import BrowserContext
 from starlette.concurrency import run_in_threadpool
 
 from agents.base import Agent, Decision
-from environments import settling
-from environments.actions import Action
-from environments.browser import BrowserPool, run_browsers
-from environments.observation import Observation
+from environments.browser.pool import BrowserPool, run_browsers
+from environments.observation import settling
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.treatment.sent_pages import made_again, sent_pages

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from environments import settling
+from environments.observation import settling
 from tests.experiments.drawn_shop import SITE, DrawnShop
 from tests.experiments.treatment.test_drawn_pages import Stage, run, stage
 from tests.support import usual

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from environments.acts import Act, Acts
-from environments.pointer import Hit
+from environments.action.acts import Act, Acts
+from environments.action.pointer import Hit
 from experiments.records.record import artifact_hash
 from experiments.treatment.guest_steps import GuestSteps, Opened, PageNotice, guest_steps
 from proxy.shown_page import ShownPage

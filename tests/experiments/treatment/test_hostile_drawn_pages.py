@@ -15,9 +15,9 @@ import pytest
 from playwright.async_api import BrowserContext
 
 from agents.base import Decision
-from environments import settling
-from environments.actions import Action
-from environments.observation import Observation
+from environments.observation import settling
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from proxy.error_page import NOT_TREATED
 from tests.experiments import drawn_shop
 from tests.experiments.drawn_shop import DrawnShop

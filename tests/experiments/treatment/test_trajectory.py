@@ -3,7 +3,7 @@
 import pytest
 
 from agents.base import AgentError, ProviderError
-from environments.through_proxy import BrowserFailure
+from environments.browser.through_proxy import BrowserFailure
 from experiments.treatment.trajectory import Trajectory, limited
 
 

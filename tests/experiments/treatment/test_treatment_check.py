@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agents.base import Agent, Decision, GaveUp
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import IN_VAIN, ShopTrialRunner, judge, to_record
 from experiments.executors.browser import Testbed, open_testbed

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 from typer.testing import CliRunner
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from experiments.cli import app
 from experiments.records.control import Runner, requested_state
 from experiments.records.integrity.check import check_database

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 from rich.console import Console
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from experiments.records.control import Runner, request_state, requested_state, runners_of
 from experiments.records.store import Records
 from experiments.runs import admission

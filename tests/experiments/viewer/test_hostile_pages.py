@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page, sync_playwright
 from selectolax.lexbor import LexborHTMLParser
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from experiments.records.reading.notes import LONGEST_TAG, write_note
 from experiments.records.reading.trial_search import Selection
 from experiments.viewer.recorded_page import MOST_TAGS, frame, harmless, marked_source

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from experiments.records.record import TrialRecord
 from experiments.viewer.recorded_page import frame
 from tests.experiments.viewer.made_run import PAGE, RUN, record, sqlite, stored, trial, viewing

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from experiments.records.control import Runner
 from experiments.records.reading.notes import write_note
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page

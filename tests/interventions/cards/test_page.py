@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
 from selectolax.lexbor import LexborHTMLParser
 
-from environments.browser import find_browser
+from environments.browser.pool import find_browser
 from interventions.cards.card import Alternative, Card, LetterAnswer, NumberAnswer
 from interventions.cards.page import ANSWER_PATH, render_fragment, render_page, thanks_page
 from interventions.files.battery import load_battery

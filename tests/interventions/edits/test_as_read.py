@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.async_api import Page
 
-from environments.browser import run_browsers
+from environments.browser.pool import run_browsers
 from interventions.edits.in_browser import as_read, holds, is_one_of
 
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"

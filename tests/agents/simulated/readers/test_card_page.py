@@ -8,8 +8,8 @@ from agents.simulated.readers.card_page import ShownOption, read_card_page
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.tab_shopper import ShopperProfile
 from agents.simulated.utility import Taste
-from environments.actions import ACTIONS, Action
-from environments.observation import Observation, Tab
+from environments.protocol.actions import ACTIONS, Action
+from environments.protocol.observation import Observation, Tab
 
 NAMES = ["Larch", "Reade", "Tern", "Alder"]
 INTRO = "You must choose between the following four options."

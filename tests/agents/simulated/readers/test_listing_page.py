@@ -13,8 +13,8 @@ from agents.simulated.nudges import Nudge
 from agents.simulated.readers.listing_page import read_cards, search_field
 from agents.simulated.tab_shopper import shipped_profile, shipped_taste, taste_for
 from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, draw
-from environments.actions import ACTIONS
-from environments.observation import Observation, Tab
+from environments.protocol.actions import ACTIONS
+from environments.protocol.observation import Observation, Tab
 
 HEADER = """
 <ul><li><a bid="1" href="/account/">My Account</a></li></ul>

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.simulated.readers.product_page import read_product_page
-from environments.shown_product import ShownProduct
+from environments.protocol.shown_product import ShownProduct
 
 PAGE = """
 <a bid="1" href="/">Limited Edition</a> <a bid="2"><span>My Cart</span> <span>$99.00</span></a>

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from agents.base import Agent, Decision, SafetyCheck
-from environments.actions import Action
-from environments.observation import Observation
-from environments.views import VIEWS
+from environments.observation.views import VIEWS
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial

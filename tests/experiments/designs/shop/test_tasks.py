@@ -15,8 +15,8 @@ from agents.base import Agent, Decision
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.tab_shopper import shipped_profile, taste_for
 from agents.simulated.utility import DisplayedOption, choice_probabilities, draw
-from environments.actions import Action
-from environments.observation import Observation
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.listing import ShowOnly, category_address

@@ -1,0 +1,1 @@
+"""Programs of users that act: started, confined, limited and ended."""

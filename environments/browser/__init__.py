@@ -1,0 +1,1 @@
+"""The browser: found, installed, started behind a proxy, and kept alive."""

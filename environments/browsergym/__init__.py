@@ -1,0 +1,1 @@
+"""A shop as a task of BrowserGym."""

@@ -1,0 +1,1 @@
+"""What runs beside: shops in containers, and the watchdog that ends what is left."""

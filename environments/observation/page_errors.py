@@ -1,0 +1,27 @@
+"""Count the errors in the console of a trial's pages: a difference that the pages' own scripts can see."""
+
+import re
+from collections import Counter
+from typing import Final
+
+from playwright.async_api import BrowserContext
+
+from environments.protocol.observation import storable
+
+MOST_TEXTS: Final = 20
+"""The most different errors that are counted in one trial."""
+_LONGEST: Final = 200
+_OF_THE_TRIAL: Final = re.compile(r"\?[^\s'\")]*|(?<=:)\d{4,5}\b|[0-9a-f-]{16,}")
+"""What differs between two trials with the same error: queries, ports, long numbers."""
+
+
+def count_errors(context: BrowserContext, counted: Counter[str]) -> None:
+    """Count each error of the pages of a context from now on, by its first line."""
+
+    def count(text: str) -> None:
+        line = storable(_OF_THE_TRIAL.sub("", text.strip().partition("\n")[0])[:_LONGEST])
+        if line in counted or len(counted) < MOST_TEXTS:
+            counted[line] += 1
+
+    context.on("console", lambda message: count(message.text) if message.type == "error" else None)
+    context.on("weberror", lambda thrown: count(str(thrown.error)))

@@ -1,0 +1,1 @@
+"""What an agent is given and gives back: observations and actions, and what is counted of its time."""

@@ -1,0 +1,60 @@
+"""What an agent sees: pruned HTML of the active tab, the open tabs, the last error, more on request."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from environments.protocol.drawn import Drawn
+from environments.protocol.shown_product import ShownProduct
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """An open browser tab."""
+
+    title: str
+    url: str
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The state of the browser before one action.
+
+    `html` holds what is visible in the active tab, in its viewport or on its whole `page`; interactive
+    elements carry a `bid` attribute, which actions name. `error` is why the last action failed, or empty.
+    `step` counts from 0. `tree` is the accessibility tree of what `html` shows, and `screenshot` a PNG of the
+    viewport; both are empty unless they were asked for. `product` is what stands at the site map's roles on a
+    product's page, and `drawn` what can be seen in the picture; language models are told neither.
+
+    `marks`: whether elements can be named by their marks; `pointer`: whether points of the picture can be
+    acted on. `html` is empty where the page is shown in another way. `arrived`: whether the last action led
+    to another page or tab. `zoomed`: whether the picture is a part of the viewport, enlarged.
+    """
+
+    goal: str
+    html: str
+    tabs: tuple[Tab, ...]
+    error: str = ""
+    step: int = 0
+    tree: str = ""
+    screenshot: bytes = b""
+    page: Literal["viewport", "whole"] = "viewport"
+    product: ShownProduct | None = None
+    drawn: tuple[Drawn, ...] = ()
+    marks: bool = True
+    pointer: bool = False
+    arrived: bool = False
+    zoomed: bool = False
+
+    @property
+    def active_tab(self) -> int:
+        """Index of the active tab."""
+        return next(index for index, tab in enumerate(self.tabs) if tab.active)
+
+
+def storable(text: str) -> str:
+    """Return the text with a question mark for each half of a character.
+
+    Such halves (surrogates) cannot be sent or stored.
+    """
+    return text.encode(errors="replace").decode()
