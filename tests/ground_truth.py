@@ -12,7 +12,7 @@ import sqlalchemy as sql
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import DisplayedOption, choice_probabilities, draw
-from analysis.choice.effects import choice_effects
+from analysis.choice.effects.effects import choice_effects
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner

@@ -19,9 +19,9 @@ from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import SCORE_COLUMNS
 from analysis.biases import analyze_biases
 from analysis.choice import analyze_choice
-from analysis.choice.factors import FACTOR_COLUMNS
+from analysis.choice.ended.factors import FACTOR_COLUMNS
+from analysis.choice.ended.treatment import RECEIPT_COLUMNS
 from analysis.choice.stopping import COLUMNS as SEQUENCE_COLUMNS
-from analysis.choice.treatment import RECEIPT_COLUMNS
 from analysis.conjoint import analyze_conjoint
 from analysis.montecarlo import analyze_montecarlo
 from analysis.reporting.registered import COLUMNS as REGISTERED_COLUMNS

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.choice.effects import agents, contrast_frame, contrasts_of
+from analysis.choice.effects.effects import agents, contrast_frame, contrasts_of
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 

@@ -7,11 +7,19 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.choice.effects import agents
-from analysis.choice.exact import COUNTS, EQUIVALENCE, MARKS, SAME, order_and_nudge, single_trials, trials_of
-from analysis.choice.figures import POINTS, forest
+from analysis.choice.effects.effects import agents
+from analysis.choice.exact.exact import (
+    COUNTS,
+    EQUIVALENCE,
+    MARKS,
+    SAME,
+    order_and_nudge,
+    single_trials,
+    trials_of,
+)
+from analysis.choice.report.figures import POINTS, forest
+from analysis.choice.report.wording import WORDING
 from analysis.choice.stopping import COULD_STOP
-from analysis.choice.wording import WORDING
 from analysis.estimators.randomisation import equivalence_p, exact_p, flipped, score_interval
 from analysis.reporting.answer import LEVEL, claimed, number_text, p_text, sentence
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section

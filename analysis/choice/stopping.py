@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.choice.exact import ALIKE
+from analysis.choice.exact.exact import ALIKE
 from analysis.estimators.sequential import confidence_sequence, is_within, log_evidence
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import result_frame

@@ -7,18 +7,19 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from analysis.choice import groups, logit, nudges, steps
-from analysis.choice.attrition import compare_by_factor, compare_outcomes, count_outcomes
-from analysis.choice.bounds import worst_case_bounds
-from analysis.choice.counts import with_counts
-from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
-from analysis.choice.exact import exact_tests
-from analysis.choice.factors import deciding_factors
-from analysis.choice.pooled import heterogeneity
-from analysis.choice.sensitivity import sensitivity
+from analysis.choice.effects import groups, logit, nudges
+from analysis.choice.effects.bounds import worst_case_bounds
+from analysis.choice.effects.counts import with_counts
+from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
+from analysis.choice.effects.pooled import heterogeneity
+from analysis.choice.effects.sensitivity import sensitivity
+from analysis.choice.effects.tradeoffs import tradeoffs
+from analysis.choice.ended import steps
+from analysis.choice.ended.attrition import compare_by_factor, compare_outcomes, count_outcomes
+from analysis.choice.ended.factors import deciding_factors
+from analysis.choice.ended.treatment import treatment_check
+from analysis.choice.exact.exact import exact_tests
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
-from analysis.choice.tradeoffs import tradeoffs
-from analysis.choice.treatment import treatment_check
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import NUMBERS

@@ -25,8 +25,8 @@ def judge(
 
     Example: souk judge nudges --agent openai:gpt-4.1-mini --limit 200
     """
-    from analysis.choice.behavior_report import factors_section
-    from analysis.choice.factors import deciding_factors
+    from analysis.choice.ended.factors import deciding_factors
+    from analysis.choice.report.behavior_report import factors_section
     from experiments.console.progress import RunProgress
     from experiments.console.terminal import stderr_console, stdout_console
     from experiments.records.reading.tidy_tables import factors_table

@@ -14,7 +14,7 @@ from analysis.anchoring.table import SCORE_COLUMNS, read_anchoring
 from analysis.biases import analyze_biases
 from analysis.biases import report as biases
 from analysis.choice import analyze_choice
-from analysis.choice import report as choice
+from analysis.choice.report import report as choice
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint import report as conjoint
 from analysis.conjoint.pricebench import read_conjoint

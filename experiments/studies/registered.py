@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.choice.exact import exact_tests
+from analysis.choice.exact.exact import exact_tests
 from analysis.reporting.registered import Declared, Registration, judged, with_plan
 from analysis.reporting.sections import Report
 from analysis.reporting.to_json import to_json

@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from agents.simulated.tab_shopper import ShopperProfile, taste_for
 from agents.simulated.utility import Taste
-from analysis.choice.effects import Estimands, main_estimands
-from analysis.choice.exact_many import MainTests
-from analysis.choice.tradeoffs import Elasticity
+from analysis.choice.effects.effects import Estimands, main_estimands
+from analysis.choice.effects.tradeoffs import Elasticity
+from analysis.choice.exact.exact_many import MainTests
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids

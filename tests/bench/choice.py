@@ -12,8 +12,8 @@ import pandas as pd
 import pyfixest
 
 from analysis.choice import analyze_choice
-from analysis.choice.effects import TERMS, choice_effects
-from analysis.choice.report import report
+from analysis.choice.effects.effects import TERMS, choice_effects
+from analysis.choice.report.report import report
 from analysis.reporting.html import write_files, write_report
 from tests.bench.result import Result
 from tests.bench.rewriting import describe, timed

@@ -11,7 +11,7 @@ from scipy.stats import binomtest, t
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste
 from analysis.choice import ChoiceAnalysis, analyze_choice
-from analysis.choice.exact import exact_tests
+from analysis.choice.exact.exact import exact_tests
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint.tables import ALIKE
 from experiments.designs.cards.design import CardDesign

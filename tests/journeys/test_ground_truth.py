@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from analysis.choice.effects import choice_effects
+from analysis.choice.effects.effects import choice_effects
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.records import tables
 from experiments.treatment.treatment_check import squeeze

@@ -10,7 +10,7 @@ import yaml
 
 from agents.simulated.own_profiles import profile_of
 from agents.simulated.utility import DisplayedOption, choice_probabilities
-from analysis.choice.groups import modality_effects
+from analysis.choice.effects.groups import modality_effects
 from analysis.tables.choice_table import check_table
 from experiments.designs.inputs.experiment_file import experiment_source
 from tests.ground_truth import assert_chosen_as_known, carry_out

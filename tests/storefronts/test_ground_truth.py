@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.choice.effects import choice_effects
+from analysis.choice.effects.effects import choice_effects
 from interventions.yaml.yaml_source import load_yaml
 from tests.ground_truth import assert_chosen_as_known, carry_out, held, probabilities
 from tests.storefronts.cases import Case, cases, write

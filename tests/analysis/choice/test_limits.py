@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.choice import analyze_choice
-from analysis.choice.effects import LESS_PLACEBO
-from analysis.choice.report import report
+from analysis.choice.effects.effects import LESS_PLACEBO
+from analysis.choice.report.report import report
 from tests.analysis.conftest import simulate_study
 from tests.support import size
 

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from analysis.choice.effects import TERMS, choice_effects
-from analysis.choice.groups import modality_effects
-from analysis.choice.parts_report import modalities_section
+from analysis.choice.effects.effects import TERMS, choice_effects
+from analysis.choice.effects.groups import modality_effects
+from analysis.choice.report.parts_report import modalities_section
 from analysis.choice.study import analyze_choice
 from analysis.tables.choice_table import check_table
 from tests.analysis.conftest import draw

@@ -12,11 +12,11 @@ import pytest
 from playwright.async_api import Page
 
 from analysis.choice import ChoiceAnalysis, analyze_choice
-from analysis.choice.attrition import attrition, equal_attrition
-from analysis.choice.effects import choice_effects
-from analysis.choice.exact import exact_tests
-from analysis.choice.report import report
-from analysis.choice.treatment import RECEIPT_COLUMNS
+from analysis.choice.effects.effects import choice_effects
+from analysis.choice.ended.attrition import attrition, equal_attrition
+from analysis.choice.ended.treatment import RECEIPT_COLUMNS
+from analysis.choice.exact.exact import exact_tests
+from analysis.choice.report.report import report
 from analysis.reporting.html import write_files, write_report
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError

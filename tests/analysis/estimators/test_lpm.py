@@ -13,7 +13,7 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy import stats
 
-from analysis.choice.effects import TERMS
+from analysis.choice.effects.effects import TERMS
 from analysis.estimators.contrasts import ContrastQuery, Specification, interactions
 from analysis.estimators.lpm import CANCELS, Contrast, Fit, Model
 

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agents.simulated.tab_shopper import shipped_taste
-from analysis.choice.effects import main_estimands
+from analysis.choice.effects.effects import main_estimands
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Model
 from analysis.estimators.lpm_many import fit_many

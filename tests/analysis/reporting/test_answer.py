@@ -17,9 +17,9 @@ from analysis.anchoring.study import analyze_anchoring
 from analysis.biases.report import report as biases_report
 from analysis.biases.study import analyze_biases
 from analysis.choice import analyze_choice
-from analysis.choice.report import WORDING
-from analysis.choice.report import report as choice_report
-from analysis.choice.treatment import RECEIPT_COLUMNS
+from analysis.choice.ended.treatment import RECEIPT_COLUMNS
+from analysis.choice.report.report import WORDING
+from analysis.choice.report.report import report as choice_report
 from analysis.conjoint.report import WORDING as WORTH
 from analysis.conjoint.report import report as conjoint_report
 from analysis.conjoint.study import analyze_conjoint

@@ -12,11 +12,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from analysis.choice.attrition import attrition
-from analysis.choice.effects import TERMS, choice_effects
-from analysis.choice.figures import attrition_figure, effects_figure, forest, known, price_figure
-from analysis.choice.rows import named_by
-from analysis.choice.sensitivity import sensitivity
+from analysis.choice.effects.effects import TERMS, choice_effects
+from analysis.choice.effects.sensitivity import sensitivity
+from analysis.choice.ended.attrition import attrition
+from analysis.choice.report.figures import attrition_figure, effects_figure, forest, known, price_figure
+from analysis.choice.report.rows import named_by
 from analysis.reporting.human_values import HUMAN_EFFECTS
 from analysis.reporting.paper import sized
 from analysis.reporting.plots import SCORE_INTERVAL, heatmap, save_figure, to_svg

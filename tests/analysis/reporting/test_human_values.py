@@ -10,7 +10,7 @@ import yaml
 from matplotlib.text import Text
 
 from analysis.choice import analyze_choice
-from analysis.choice.report import report as choice_report
+from analysis.choice.report.report import report as choice_report
 from analysis.montecarlo import analyze_montecarlo
 from analysis.montecarlo.report import report as montecarlo_report
 from analysis.reporting.human_values import ARIELY, CHEREP, HUMAN_CORRELATION, HUMAN_EFFECTS, Publication

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from analysis.choice.figures import effects_figure, forest
+from analysis.choice.report.figures import effects_figure, forest
 from analysis.reporting.paper import DOTS, PAPER_POINTS, save_sized, sized
 
 AGENTS = ("simulated:balanced", "openai:a-model-with-a-long-name-2026-01-02", "anthropic:another-one")

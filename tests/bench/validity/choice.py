@@ -17,10 +17,10 @@ from scipy import sparse, stats
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste, draw
-from analysis.choice.effects import main_effects
-from analysis.choice.groups import profile_effects
-from analysis.choice.nudges import nudge_effects
-from analysis.choice.sensitivity import sensitivity
+from analysis.choice.effects.effects import main_effects
+from analysis.choice.effects.groups import profile_effects
+from analysis.choice.effects.nudges import nudge_effects
+from analysis.choice.effects.sensitivity import sensitivity
 from analysis.estimators.jackknife import TOLERANCE, Jackknife
 from analysis.estimators.lpm import Contrast, Fit, Model
 from analysis.tables.choice_table import TRIAL_ID

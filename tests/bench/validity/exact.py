@@ -10,8 +10,8 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import binom
 
-from analysis.choice.effects import regressors
-from analysis.choice.exact import ALIKE
+from analysis.choice.effects.effects import regressors
+from analysis.choice.exact.exact import ALIKE
 from analysis.estimators.randomisation import exact_p, flipped, permuted, score_interval
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats

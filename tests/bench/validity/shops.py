@@ -13,14 +13,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.choice.attrition import compare_by_factor, compare_outcomes, count_outcomes
-from analysis.choice.effects import main_effects
-from analysis.choice.exact import exact_tests
-from analysis.choice.factors import deciding_factors
-from analysis.choice.groups import position_shares
-from analysis.choice.pooled import PARTS, heterogeneity
-from analysis.choice.sensitivity import sensitivity
-from analysis.choice.tradeoffs import tradeoffs
+from analysis.choice.effects.effects import main_effects
+from analysis.choice.effects.groups import position_shares
+from analysis.choice.effects.pooled import PARTS, heterogeneity
+from analysis.choice.effects.sensitivity import sensitivity
+from analysis.choice.effects.tradeoffs import tradeoffs
+from analysis.choice.ended.attrition import compare_by_factor, compare_outcomes, count_outcomes
+from analysis.choice.ended.factors import deciding_factors
+from analysis.choice.exact.exact import exact_tests
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from analysis.choice.factors import FACTORS as ANALYSED
-from analysis.choice.factors import deciding_factors
+from analysis.choice.ended.factors import FACTORS as ANALYSED
+from analysis.choice.ended.factors import deciding_factors
 from experiments.records.reading.tidy_tables import factors_table
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records

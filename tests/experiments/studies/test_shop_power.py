@@ -5,9 +5,9 @@ import pytest
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste
-from analysis.choice.effects import choice_effects
-from analysis.choice.exact import exact_tests
-from analysis.choice.exact_many import MainTests
+from analysis.choice.effects.effects import choice_effects
+from analysis.choice.exact.exact import exact_tests
+from analysis.choice.exact.exact_many import MainTests
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import simulated_trials

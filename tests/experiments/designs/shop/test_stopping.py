@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste
-from analysis.choice.exact import exact_tests
+from analysis.choice.exact.exact import exact_tests
 from analysis.choice.stopping import Rule, Sequence, sequences
 from analysis.estimators.sequential import log_evidence, log_wealth
 from analysis.tables.frame import Floats

@@ -1,0 +1,69 @@
+"""Estimate what each nudge text does, and what nudges do in each category, from trials with a nudge."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.choice.effects.counts import STRATA, strata, tally
+from analysis.choice.effects.effects import PLACEBO, TERMS, agents, main_estimands
+from analysis.choice.effects.frames import by_trial, level_frame, stacked
+from analysis.estimators.clusters import choose_clusters, cluster_codes, nudge_texts
+from analysis.estimators.lpm import Contrast
+from analysis.tables.choice_table import TRIAL_ID, trial_ids
+
+FOCUS = "nudged"
+
+WAYS = {"nudge_text": ["category"], "category": []}
+"""How errors by text, and by category, are clustered where there are enough clusters; else by set."""
+
+
+NEEDED = (*TERMS, PLACEBO, "direction", "chosen", TRIAL_ID, "set", "category", "nudge_text", "nudge")
+"""The columns of a fit; these few are taken from the table much faster than all."""
+
+
+def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Estimate effects of the nudge by its text, and by the set's category; empty without nudges.
+
+    table: checked. Each is the nudge's effect in the main model, fitted to the nudged trials of one text, or
+    of one category, alone, so that its errors rest on its own clusters: categories, or choice sets where a
+    text was seen in fewer than twelve categories; of a category its choice sets. With fewer than twelve there
+    is no interval. Both frames have the columns of every estimator, `nudge_text` or `category`, and how many
+    strata (see `strata`) went for the nudge, against it, and were there: strata_for, strata_against, strata.
+    """
+    nudged = table[table.groupby(TRIAL_ID)["nudged"].transform("max") == 1]
+    labels = {
+        "nudge_text": _trial_label(nudge_texts(nudged), nudged),
+        "category": _trial_label(nudged["category"], nudged),
+    }
+    frames: dict[str, list[pd.DataFrame]] = {name: [] for name in labels}
+    for agent, rows, used in agents(nudged):
+        signs = strata(used)
+        for name, label in labels.items():
+            of_trials = by_trial(label, rows), by_trial(label, used)
+            levels = sorted(of_trials[0].unique())
+            contrasts = dict(_contrasts(used, label[used.index], levels, WAYS[name]))
+            of_strata = label[signs.index].to_numpy()
+            counts = [tally(signs[of_strata == each], STRATA) for each in levels]
+            frame = level_frame(contrasts, agent, name, *of_trials)
+            frames[name].append(frame.join(pd.DataFrame(counts)))
+    return (
+        stacked(frames["nudge_text"], "nudge_text", *STRATA),
+        stacked(frames["category"], "category", *STRATA),
+    )
+
+
+def _contrasts(
+    used: pd.DataFrame, label: "pd.Series[str]", levels: list[str], ways: list[str]
+) -> Iterator[tuple[tuple[str, str], Contrast]]:
+    """The nudge's contrast at each level, from the trials of that level alone."""
+    needed = used[list(NEEDED)]
+    for level in levels:
+        own = needed[label == level]
+        codes = cluster_codes(own, trial_ids(own).to_numpy(), ways)
+        estimates = main_estimands(own, codes).fit(own["chosen"].to_numpy(float), *choose_clusters(codes))
+        yield (FOCUS, level), estimates.of(FOCUS)
+
+
+def _trial_label(label: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
+    """The label of each trial: that of the option that has one."""
+    return label.groupby(trial_ids(rows)).transform("max")

@@ -1,0 +1,206 @@
+"""Weigh randomised attributes against each other: part-worths, the price elasticity, what each is worth."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.choice.effects.drawn import STEP, randomised
+from analysis.choice.effects.effects import agents, count_trials, regressors, varies
+from analysis.choice.effects.frames import empty_frame
+from analysis.estimators.clogit import CLogit, fit_clogit
+from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.wtp import fieller, no_price
+from analysis.tables.choice_table import trial_ids
+from analysis.tables.families import benjamini_hochberg
+from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, result_frame
+
+MEASURES: Final = ("part_worth", "elasticity", "percent", "money")
+PRICE: Final = "price"
+RATING_STEP: Final = 10.0
+"""The points of rating that a part-worth is for."""
+_OWN_PRICE: Final = "attr_list_price"
+
+
+def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
+    """Estimate what randomised attributes, the nudge and the order are worth, by agent.
+
+    table: checked. A conditional logit (McFadden 1974) of the trials in which attributes were drawn. Terms:
+    `price` (the logarithm of the price), `rating` (for 10 points), `reviews` (for twice as many: of ln(1 +
+    reviews), times ln 2), `nudged`, `viewed_first`. What was not drawn is held but not reported: an attribute
+    of the product, and its own price where prices were drawn as changes of it.
+
+    The column `measure` says what a row is:
+
+    part_worth: the coefficient b.
+    elasticity: by how many percent the chance of being chosen changes if the price is 1 % higher, at the mean
+    share of an option: b_price (1 - mean of 1 / options) (Train 2009, Discrete Choice Methods with
+    Simulation, chapter 3, for the logarithm of a price).
+    percent: the change of the price that makes up for it, 100 (exp(-b / b_price) - 1); above 0: worth having.
+    money: the same at the median price that was shown, in the unit of the price.
+
+    Errors are those of the jackknife over choice sets (CV3), with t on one less than there are sets; with
+    fewer than twelve sets there are none. The intervals of `percent` and `money` are Fieller's (1954), which
+    leave out 0 exactly where those of the part-worth do; their p values are the part-worth's. Undefined
+    unless the interval of the price coefficient is below 0. The part-worths of all agents are the
+    family of `p_adjusted`. Empty where nothing was drawn.
+    """
+    drawn = table[table["randomised"] != ""]
+    frames = [
+        _of_agent(agent, rows, used, randomised(rows))
+        for agent, rows, used in (agents(drawn) if len(drawn) else ())
+        if randomised(rows) and len(used)
+    ]
+    found = [frame for frame in frames if len(frame)]
+    return _adjusted(pd.concat(found, ignore_index=True)) if found else empty_frame("measure")
+
+
+def _adjusted(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the adjusted p values of the part-worths, also for what is made of these."""
+    worths = frame[frame["measure"] == "part_worth"].set_index(["group", "term"])["p_value"]
+    found = pd.Series(benjamini_hochberg(worths), worths.index)
+    return frame.assign(p_adjusted=found.reindex(frame.set_index(["group", "term"]).index).to_numpy())
+
+
+class Elasticity:
+    """The price elasticity of `tradeoffs` for many sets of answers to the same trials of one agent.
+
+    used: checked, all trials with a choice; their prices were drawn.
+    """
+
+    def __init__(self, used: pd.DataFrame) -> None:
+        self._x, _ = _columns(used, randomised(used))
+        self._trial, self._sets = trial_ids(used).to_numpy(), pd.factorize(used["set"])[0]
+        self.share = float((1 / used.groupby(self._trial)["option"].size()).mean())
+        """The mean share of an option."""
+
+    def of(self, chosen: Floats) -> tuple[float, float, float]:
+        """Return the elasticity, its p value and half the width of its 95 % interval; NaN where undefined.
+
+        chosen: 0 or 1, a value for each row.
+        """
+        fit = fit_clogit(self._x, chosen, self._trial)
+        b, error = jackknifed(fit, self._x, chosen, self._trial, self._sets).of(PRICE)
+        df, by = len(np.unique(self._sets)) - 1, 1 - self.share
+        half = float(stats.t.ppf(0.975, df)) * error
+        return by * b, float(2 * stats.t.sf(abs(b / error), df)) if error > 0 else np.nan, by * half
+
+
+def _of_agent(agent: str, rows: pd.DataFrame, used: pd.DataFrame, drawn: tuple[str, ...]) -> pd.DataFrame:
+    x, told = _columns(used, drawn)
+    trial = trial_ids(used).to_numpy()
+    chosen, sets = used["chosen"].to_numpy(float), pd.factorize(used["set"])[0]
+    fit = jackknifed(fit_clogit(x, chosen, trial), x, chosen, trial, sets)
+    share = float((1 / used.groupby(trial)["option"].size()).mean())
+    median = float(used["price"].median()) if PRICE in drawn else np.nan
+    found = [row for term in told for row in _rows(fit, term, told, share, median)]
+    frame = result_frame(found, "measure")
+    n, missing = fit.n_sets, count_trials(rows) - fit.n_sets
+    frame = frame.assign(group=agent, n=n, n_missing=missing)
+    frame["measure"] = pd.Categorical(frame["measure"], MEASURES, ordered=True)
+    ordered = frame.sort_values("measure", kind="stable").astype({"measure": str})
+    return ordered[[*FRAME_COLUMNS, "measure"]]
+
+
+def _columns(used: pd.DataFrame, drawn: tuple[str, ...]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The regressors that differ within a trial, and those of them that are reported."""
+    own = regressors(used)
+    columns = {"nudged": own["nudged"], "viewed_first": own["viewed_first"]}
+    if "placebo" in own:
+        columns["placebo"] = own["placebo"]
+    for name in ("price", "rating", "reviews"):
+        if name in used and used[name].notna().all():
+            columns[name] = _scaled(name, used[name])
+    if PRICE in drawn and STEP in used and _OWN_PRICE in used:
+        columns["own price"] = _scaled(PRICE, pd.to_numeric(used[_OWN_PRICE], errors="coerce").astype(float))
+    trial = trial_ids(used).to_numpy()
+    kept = {name: values for name, values in columns.items() if varies(values, trial).any()}
+    wanted = (*drawn, "nudged", "viewed_first")
+    return pd.DataFrame(kept), tuple(name for name in wanted if name in kept)
+
+
+def _scaled(name: str, values: "pd.Series[float]") -> "pd.Series[float]":
+    if name == "rating":
+        return values / RATING_STEP
+    scaled = np.log(values.clip(lower=0.01)) if name == PRICE else np.log1p(values) / np.log(2)
+    return pd.Series(scaled, values.index)
+
+
+def jackknifed(fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Ints, clusters: Ints) -> CLogit:
+    """Return the fit with the covariance of leaving out each cluster (CV3), and t with one less than these.
+
+    It is (G - 1) / G times the sum of the products of the deviations from the full estimate (MacKinnon,
+    Nielsen and Webb 2023). Terms without a finite estimate in one of the fits have no standard error.
+    """
+    names = np.unique(clusters)
+    least = LEAST_CLUSTERS[1]
+    if len(names) < least:
+        reason = f"no interval: fewer than {least} choice sets"
+        notes = tuple(note or reason for note in fit.term_notes)
+        return replace(fit, cov=np.full_like(fit.cov, np.nan), df=len(names) - 1.0, term_notes=notes)
+    apart = []
+    for name in names:
+        kept = clusters != name
+        apart.append(fit_clogit(x[kept], chosen[kept], trial[kept]).estimate - fit.estimate)
+    deviations = np.array(apart)
+    cov = (len(names) - 1) / len(names) * deviations.T @ deviations
+    reason = "no interval: without one of the choice sets there is no finite estimate"
+    without = np.isnan(cov).diagonal()
+    notes = tuple(
+        note or (reason if lost else "") for note, lost in zip(fit.term_notes, without, strict=True)
+    )
+    return replace(fit, cov=cov, df=len(names) - 1.0, term_notes=notes)
+
+
+def _rows(
+    fit: CLogit, term: str, told: tuple[str, ...], share: float, median: float
+) -> Iterator[dict[str, Any]]:
+    """The rows of a term: its part-worth, and its elasticity or what it is worth."""
+    b, error = fit.of(term)
+    t = float(stats.t.ppf(0.975, fit.df))
+    p_value = float(2 * stats.t.sf(abs(b / error), fit.df)) if error > 0 else np.nan
+    note = fit.term_notes[fit.terms.index(term)]
+    tested = {"term": term, "statistic": b / error if error > 0 else np.nan, "p_value": p_value}
+
+    def scaled(measure: str, by: float) -> dict[str, Any]:
+        ends = sorted((by * (b - t * error), by * (b + t * error)))
+        numbers = {"estimate": by * b, "std_error": abs(by) * error}
+        return {
+            **tested,
+            **numbers,
+            "conf_low": ends[0],
+            "conf_high": ends[1],
+            "note": note,
+            "measure": measure,
+        }
+
+    yield scaled("part_worth", 1.0)
+    if term == PRICE:
+        yield scaled("elasticity", 1 - share)
+    elif PRICE in told:
+        reason = no_price(fit, PRICE) or note
+        ratio, low, high = fieller(fit, term, PRICE)
+        for measure, by in (("percent", 100.0), ("money", median)):
+            if reason:
+                yield {"term": term, "note": reason, "measure": measure}
+                continue
+            spread = _ratio_error(fit, term, ratio)
+            yield {
+                **tested,
+                "estimate": by * np.expm1(ratio),
+                "std_error": by * np.exp(ratio) * spread,
+                "conf_low": by * np.expm1(low),
+                "conf_high": by * np.expm1(high),
+                "note": note,
+                "measure": measure,
+            }
+
+
+def _ratio_error(fit: CLogit, term: str, ratio: float) -> float:
+    """The standard error of -b / b_price by the delta method."""
+    at = [fit.terms.index(term), fit.terms.index(PRICE)]
+    gradient = np.array([-1.0, -ratio]) / fit.estimate[at[1]]
+    return float(np.sqrt(gradient @ fit.cov[np.ix_(at, at)] @ gradient))

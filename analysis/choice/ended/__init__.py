@@ -1,0 +1,1 @@
+"""How trials ended, in how many steps, and what was proved of their treatment."""

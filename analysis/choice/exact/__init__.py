@@ -1,0 +1,1 @@
+"""Exact tests of what the design itself exchanges."""

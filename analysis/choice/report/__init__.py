@@ -1,0 +1,1 @@
+"""The answer, the sections, the figures."""

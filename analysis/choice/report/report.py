@@ -1,0 +1,106 @@
+"""Write the report of the choice analysis: which tables and figures answer which question."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pandas as pd
+
+from analysis.choice.report.attrition_report import attrition_section, checked, problems, treatment_section
+from analysis.choice.report.behavior_report import factors_section, sensitivity_section, steps_section
+from analysis.choice.report.effects_report import effects_section, exact_section, logit_section, methods_section
+from analysis.choice.report.parts_report import (
+    common_section,
+    larger_sets_section,
+    modalities_section,
+    nudges_section,
+    profiles_section,
+)
+from analysis.choice.report.stopping_report import said, stopping_section
+from analysis.choice.study import ChoiceAnalysis
+from analysis.choice.report.tradeoff_report import tradeoff_clauses, tradeoff_section
+from analysis.choice.report.wording import WORDING
+from analysis.reporting.answer import LEVEL, by_agent, clauses, p_text, sample_text, sentence
+from analysis.reporting.sections import Report, Section
+
+
+def report(found: ChoiceAnalysis) -> Report:
+    """Make the report: the effects first; what the table does not hold gives no section."""
+    made = [effects_section(found), exact_section(found), attrition_section(found), treatment_section(found)]
+    if found.sequence is not None:
+        made.insert(0, stopping_section(found.sequence, found.sequence_path))
+    makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
+        (found.tradeoffs, lambda own: tradeoff_section(own.tradeoffs)),
+        (found.nudge_texts, nudges_section),
+        (found.profiles, profiles_section),
+        (found.heterogeneity, common_section),
+        (found.positions, larger_sets_section),
+        (found.slopes, sensitivity_section),
+        (found.logit, logit_section),
+        (found.steps, steps_section),
+    ]
+    if found.modalities is not None:
+        makers.insert(3, (found.modalities, modalities_section))
+    made += [make(found) for frame, make in makers if len(frame)]
+    if found.factors is not None and len(found.factors):
+        made.append(factors_section(found.factors))
+    stopped = None if found.sequence is None else _stopped(found, found.sequence)
+    return Report(
+        sections=(*made, methods_section()),
+        answer=(
+            *(stopped or by_agent(_families(found), partial(_answer, found.tradeoffs))),
+            *_equivalent(found.exact),
+        ),
+        checked=checked(found),
+        problems=tuple(problems(found)),
+    )
+
+
+def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:
+    """What the sequence says comes first; then the effects that the rule was not about."""
+    rows, told = sequence.set_index("group", drop=False), list[str]()
+    for agent, effects in _families(found).groupby("group", sort=True):
+        others, clause = effects, list[str]()
+        if agent in rows.index:
+            own = rows.loc[[agent]].to_dict("records")[0]
+            others, clause = effects[effects["term"] != own["term"]], [said(own)]
+        told.append(sentence(str(agent), [*clause, *_answer(found.tradeoffs, str(agent), others)]))
+    return tuple(told)
+
+
+def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
+    """Which effects of each agent are known to be smaller than the margin, where there is one."""
+    if "p_equivalent" not in exact:
+        return
+    for agent, rows in exact[exact["part"] == ""].groupby("group", sort=True):
+        said = [
+            f"{WORDING.names[row['term']]} moves the choice by less than {row['margin']:g} points"
+            f" ({row['conf_low']:.1f} to {row['conf_high']:.1f}, p {p_text(row['p_equivalent'])})"
+            for row in rows[rows["p_equivalent"] < LEVEL].to_dict("records")
+        ]
+        if said:
+            yield sentence(str(agent), [*said, "by the exact test, about these choice sets and texts only"])
+
+
+def _families(found: ChoiceAnalysis) -> pd.DataFrame:
+    """The effects with the adjusted p values of their exact tests, as they stand in the table `exact`."""
+    whole = found.exact[found.exact["part"] == ""].set_index(["group", "term"])["p_adjusted"]
+    rows = pd.MultiIndex.from_frame(found.effects[["group", "term"]])
+    return found.effects.assign(p_exact_adjusted=whole.reindex(rows).to_numpy())
+
+
+def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
+    """Where the design is too small for an interval about new sets, the exact one about these is said."""
+    rows = rows.set_index("term").reindex([term for term in WORDING.names if term in set(rows["term"])])
+    exact = rows["conf_low"].isna() & rows["exact_low"].notna() & rows["estimate"].notna()
+    others = {
+        "conf_low": rows["exact_low"],
+        "conf_high": rows["exact_high"],
+        "p_adjusted": rows["p_exact_adjusted"],
+    }
+    for column, values in others.items():
+        rows[column] = rows[column].mask(exact, values)
+    said = clauses(rows.reset_index(), WORDING, sample_text(rows, "trial"))
+    if exact.any():
+        which = ", ".join(WORDING.names[term] for term in rows.index[exact])
+        said.append(f"{which}: by the exact test (table exact), about these choice sets and texts only")
+    return said + tradeoff_clauses(worth[worth["group"] == agent])

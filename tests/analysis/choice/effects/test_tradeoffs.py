@@ -1,0 +1,200 @@
+"""Drawn attributes: the exact test against full enumeration, and trade-offs against a shopper's weights."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from agents.simulated.tab_shopper import shipped_taste
+from agents.simulated.utility import Taste
+from analysis.choice import analyze_choice
+from analysis.choice.effects.tradeoffs import MEASURES, tradeoffs
+from analysis.choice.exact.exact import exact_tests
+from analysis.choice.report.report import report
+from analysis.estimators.clogit import fit_clogit
+from analysis.estimators.wtp import fieller
+from analysis.tables.choice_table import check_table
+from analysis.tables.errors import AnalysisError
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
+from tests.bench.validity.choice import answers, shoppers, true_tradeoffs
+from tests.simulated_choices import with_choices
+from tests.support import size
+
+BALANCED = shipped_taste("balanced")
+PRICE_ONLY = Taste(log_price=-5)
+
+
+def studies(name: str, taste: Taste, trials: int) -> SimulatedTrials:
+    return simulated_trials(load_shop_design(name, ""), taste, trials)
+
+
+def table_of(made: SimulatedTrials, seed: int = 0) -> pd.DataFrame:
+    return with_choices(made, made.drawn(np.random.default_rng(seed), 1)[:, 0])
+
+
+def truth(made: SimulatedTrials, taste: Taste) -> dict[tuple[str, str], float]:
+    worths = {
+        "price": taste.log_price,
+        "rating": taste.rating,
+        "reviews": taste.log_reviews * np.log(2),
+        "nudged": taste.nudge,
+        "viewed_first": taste.position,
+    }
+    return true_tradeoffs(worths, 0.5, float(made.table["price"].median()))
+
+
+def foreign(options: int, seed: int) -> pd.DataFrame:
+    """A table of somebody else: each of four draws in all its moves, with levels that are amounts."""
+    rng, rows = np.random.default_rng(seed), []
+    for draw in range(4):
+        levels = rng.permutation([10.0, 20.0, 30.0][:options])
+        for moved in range(options):
+            chosen = int(rng.integers(options))
+            rows += [
+                {
+                    "trial": f"{draw}/{moved}",
+                    "agent": "a",
+                    "set": f"s{draw}",
+                    "option": f"o{at}",
+                    "position": at,
+                    "chosen": int(at == chosen),
+                    "outcome": "choice",
+                    "price": levels[(at + moved) % options],
+                    "randomised": "price",
+                }
+                for at in range(options)
+            ]
+    return check_table(pd.DataFrame(rows))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("options", "seed"), [(o, s) for o in (2, 3) for s in range(5)])
+def test_the_exact_test_is_that_of_all_moves_of_the_levels(options: int, seed: int) -> None:
+    table = foreign(options, seed)
+    (row,) = exact_tests(table).query("term == 'price'").to_dict("records")
+
+    def statistic(moves: tuple[int, ...]) -> float:
+        """The effect of the highest price, had the levels of each draw been moved by so many places."""
+        found = []
+        for (_, own), by in zip(table.groupby("set", sort=False), moves, strict=True):
+            values = []
+            for _, trial in own.groupby("trial", sort=False):
+                prices = np.roll(trial["price"].to_numpy(), by)
+                chosen = trial["chosen"].to_numpy(float)
+                top = prices == prices.max()
+                values.append(chosen[top].mean() - chosen[~top].mean())
+            found.append(np.mean(values))
+        return float(np.mean(found))
+
+    observed = statistic((0,) * 4)
+    all_moves = [statistic(moves) for moves in product(range(options), repeat=4)]
+    assert row["estimate"] == pytest.approx(100 * observed)
+    extreme = np.mean([abs(each) >= abs(observed) - 1e-9 for each in all_moves])
+    assert row["p_value"] == pytest.approx(extreme)
+    assert row["strata"] == 4 and row["n"] == 4 * options
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "term"), [("deterministic", "price"), ("repeating", "viewed_first")])
+def test_intervals_hold_where_all_draws_are_answered_alike(name: str, term: str) -> None:
+    """With draws as independent these held .89 and .80."""
+    made, count = studies("prices", BALANCED, 240), size(16, 400)
+    chosen = answers(made, np.random.default_rng(7), count, shoppers()[name].alike)
+    frames = [exact_tests(with_choices(made, chosen[:, study])) for study in range(count)]
+    rows = pd.concat(frames)
+    rows = rows[(rows["term"] == term) & (rows["part"] == "")]
+    true = rows["estimate"].mean()
+    assert rows["conf_low"].le(true).mul(rows["conf_high"].ge(true)).mean() > size(84, 91) / 100
+
+
+def test_fieller_holds_the_ratios_that_are_not_refuted() -> None:
+    rng = np.random.default_rng(3)
+    x = pd.DataFrame(rng.normal(size=(600, 2)), columns=["good", "price"])
+    label = np.repeat(np.arange(300), 2)
+    utility = x @ np.array([0.8, -0.6]) + rng.gumbel(size=600)
+    chosen = (utility == utility.groupby(label).transform("max")).to_numpy(float)
+    fit = fit_clogit(x, chosen, label)
+    ratio, low, high = fieller(fit, "good", "price")
+    assert low < ratio < high
+    for at, inside in ((low, None), (high, None), (ratio, True), (low - 0.1, False), (high + 0.1, False)):
+        weights = np.array([1.0, at])
+        z = abs(weights @ fit.estimate) / np.sqrt(weights @ fit.cov @ weights)
+        if inside is None:
+            assert z == pytest.approx(stats.norm.ppf(0.975))
+        else:
+            assert (z < stats.norm.ppf(0.975)) == inside
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_weights_of_the_shopper() -> None:
+    count, held, printed = size(16, 400), 0, 0
+    made = studies("attributes", BALANCED, 240)
+    known, chosen = truth(made, BALANCED), made.drawn(np.random.default_rng(5), count)
+    for study in range(count):
+        for row in tradeoffs(with_choices(made, chosen[:, study])).to_dict("records"):
+            assert np.sign(row["estimate"]) in (0, *_signs(row)), row
+            printed += 1
+            held += row["conf_low"] <= known[row["term"], row["measure"]] <= row["conf_high"]
+    assert printed == count * 14 and held / printed > 0.93
+
+
+def _signs(row: dict[str, float]) -> tuple[float, ...]:
+    """An estimate has the sign of its test's statistic."""
+    return (float(np.sign(row["statistic"])),)
+
+
+@pytest.mark.slow
+def test_a_shopper_that_sees_the_price_alone_shows_no_effect_of_the_rating() -> None:
+    count, rejected = size(15, 500), {"exact": 0, "tradeoffs": 0}
+    made = studies("attributes", PRICE_ONLY, 240)
+    chosen = made.drawn(np.random.default_rng(6), count)
+    for study in range(count):
+        table = with_choices(made, chosen[:, study])
+        rejected["exact"] += exact_tests(table).set_index("term").loc["rating", "p_value"] < 0.05
+        worth = tradeoffs(table).query("term == 'rating' and measure == 'percent'")
+        rejected["tradeoffs"] += bool((worth["p_value"] < 0.05).any())
+    limit = stats.binom.ppf(0.999, count, 0.06)
+    assert max(rejected.values()) <= limit, rejected
+
+
+@pytest.mark.slow
+def test_what_is_not_told_is_undefined_and_said() -> None:
+    random = studies("attributes", Taste(), 240)
+    found = tradeoffs(table_of(random))
+    worth = found[found["measure"].isin(["percent", "money"])]
+    assert worth["estimate"].isna().all() and worth["conf_low"].isna().all()
+    assert worth["note"].str.contains("not clearly below 0|a higher price attracts").all()
+    few = analyze_choice(table_of(studies("attributes", BALANCED, 60)))
+    assert few.tradeoffs["conf_low"].isna().all()
+    assert "worth is not told" in report(few).answer[0]
+    assert few.exact.set_index("term").loc[["price", "rating", "reviews"], "conf_low"].notna().all()
+    always = table_of(studies("prices", BALANCED, 60))
+    cheapest = always["attr_price_step"].eq(always.groupby("trial")["attr_price_step"].transform("min"))
+    separated = tradeoffs(always.assign(chosen=cheapest.astype("Int64")))
+    (elasticity,) = separated[separated["measure"] == "elasticity"].to_dict("records")
+    assert np.isnan(elasticity["estimate"]) and "separates the choices" in elasticity["note"]
+
+
+def test_only_studies_that_drew_attributes_have_trade_offs() -> None:
+    made = studies("nudges", BALANCED, 60)
+    assert tradeoffs(table_of(made)).empty
+    drawn = tradeoffs(table_of(studies("prices", BALANCED, 120)))
+    assert set(drawn["measure"]) == set(MEASURES) and set(drawn["term"]) == {"price", "viewed_first"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"randomised": "colour"}, "'colour' names 'colour'; write price, rating, reviews"),
+        ({"randomised": "price+rating"}, "no rating; fill it in, or take it out of randomised"),
+        ({"randomised": ["price", ""] * 4}, "randomised differs between its rows"),
+    ],
+)
+def test_a_wrong_column_is_one_line(change: dict[str, object], said: str) -> None:
+    table = foreign(2, 0).iloc[:8].drop(columns="trial_id")
+    with pytest.raises(AnalysisError) as caught:
+        check_table(table.assign(**change))
+    assert said in str(caught.value) and "\n" not in str(caught.value)
