@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.environments.test_fonts import altered
 
 from environments.browser.fonts import pinned_files
 from experiments.records.store import Records
 from experiments.replay.replay import Replay
 from experiments.runs.experiment_run import ExperimentRun
+from tests.environments.browser.test_fonts import altered
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

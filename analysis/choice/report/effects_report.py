@@ -4,8 +4,8 @@ from functools import partial
 
 import pandas as pd
 
-from analysis.choice.report import figures
 from analysis.choice.effects.effects import LESS_PLACEBO
+from analysis.choice.report import figures
 from analysis.choice.report.rows import NEW_TEXTS, ONE, with_lead
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS

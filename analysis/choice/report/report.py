@@ -7,7 +7,12 @@ import pandas as pd
 
 from analysis.choice.report.attrition_report import attrition_section, checked, problems, treatment_section
 from analysis.choice.report.behavior_report import factors_section, sensitivity_section, steps_section
-from analysis.choice.report.effects_report import effects_section, exact_section, logit_section, methods_section
+from analysis.choice.report.effects_report import (
+    effects_section,
+    exact_section,
+    logit_section,
+    methods_section,
+)
 from analysis.choice.report.parts_report import (
     common_section,
     larger_sets_section,
@@ -16,9 +21,9 @@ from analysis.choice.report.parts_report import (
     profiles_section,
 )
 from analysis.choice.report.stopping_report import said, stopping_section
-from analysis.choice.study import ChoiceAnalysis
 from analysis.choice.report.tradeoff_report import tradeoff_clauses, tradeoff_section
 from analysis.choice.report.wording import WORDING
+from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.answer import LEVEL, by_agent, clauses, p_text, sample_text, sentence
 from analysis.reporting.sections import Report, Section
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
-from tests.analysis.choice.test_exact import design, trials
 
 from agents.simulated.utility import Taste
 from analysis.choice.comparing import MOST_SIDES, NOTHING_SHARED, compare_agents, differences
@@ -18,6 +17,7 @@ from analysis.tables.errors import AnalysisError
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
+from tests.analysis.choice.exact.test_exact import design, trials
 from tests.simulated_choices import with_choices
 from tests.support import size
 
