@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.environments.test_reports import REPORT
 
 from environments.action.acts import BEGIN
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.subjects.guests import TrialDispenser
 from tests.environments.action.test_acts import REPORT as TOLD
+from tests.environments.observation.test_reports import REPORT
 from tests.experiments.foreign_shop import ForeignShop, design, experiment
 from tests.mutations import as_json, changed, damaged
 from tests.support import size
