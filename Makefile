@@ -28,6 +28,7 @@ run-tests: small-torch
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 thorough: export SOUK_THOROUGH := 1
+thorough: export PYTEST_TIMEOUT := 1200
 thorough: test  ## the same tests with several times as many trials, studies and generated cases
 
 # A test that starts a browser and is not marked so fails here: there is none.

@@ -172,7 +172,10 @@ def opened_bundle(path: Path, say: Callable[[str], None]) -> Iterator[Records]:
 
 def _check_plan(path: Path, manifest: Manifest, members: Mapping[str, bytes]) -> list[str]:
     """Check that the plan is the one of the records; returns what to say of it."""
-    known = json.loads(members[DESIGN]).get("plan")
+    design = json.loads(members[DESIGN])
+    if not isinstance(design, dict):
+        raise _broken(path, f"{DESIGN} is no design")
+    known = design.get("plan")
     if PLAN not in members:
         if known:
             raise _broken(path, f"{PLAN} is missing, and the records name the plan {str(known)[:12]}")

@@ -66,8 +66,8 @@ def test_the_estimates_cover_the_weights_of_generated_studies() -> None:
     held = asked = 0
     for seed in range(size(12, 300)):
         table, truth = study(seed, 150)
-        if not truth:
-            continue
+        if not {*truth} - {"none"}:
+            continue  # an opt-out is known by what other options have
         cards = encode(table)
         form = "log" if cards.priced else "none"
         terms = regressors(cards.rows, cards.controls, form, np.zeros(2))

@@ -83,6 +83,18 @@ def test_members_with_their_right_hashes(content: bytes, data: st.DataObject) ->
         verified_or_refused(folder / "b.zip", archive(members))
 
 
+@pytest.mark.slow
+def test_a_member_that_holds_something_else_is_refused(content: bytes, tmp_path: Path) -> None:
+    members = members_of(content, tmp_path)
+    manifest = json.loads(members["manifest.json"])
+    members["design.json"] = b"null"
+    manifest["members"]["design.json"] = {"sha256": hashlib.sha256(b"null").hexdigest(), "size": 4}
+    members["manifest.json"] = json.dumps(manifest).encode()
+    (tmp_path / "b.zip").write_bytes(archive(members))
+    with pytest.raises(UserError, match=r"design\.json is no design"):
+        verify_bundle(tmp_path / "b.zip", 1e-9)
+
+
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "1e400", "NaN"])
 def test_numbers_that_are_none_differ(number: str) -> None:
     then = json.loads(f'{{"a": {number}}}')

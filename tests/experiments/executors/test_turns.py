@@ -76,11 +76,13 @@ async def test_never_too_many_work_at_once_and_every_turn_comes_back(
     async def run(number: int, steps: list[tuple[int, int]]) -> None:
         async with own.turn() as turn:
             for work, pauses in steps:
-                for _ in range(work):
-                    working.add(number)
-                    assert len(working) <= most
-                    await asyncio.sleep(0)
-                working.discard(number)
+                try:
+                    for _ in range(work):
+                        working.add(number)
+                        assert len(working) <= most
+                        await asyncio.sleep(0)
+                finally:
+                    working.discard(number)
                 assert await turn.given_by(Pausing(pauses)).act(SEEN) is ANSWER
 
     tasks = [asyncio.create_task(run(number, steps)) for number, (steps, _) in enumerate(episodes)]
