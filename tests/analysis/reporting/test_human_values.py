@@ -84,6 +84,6 @@ def test_only_reports_that_name_the_source_speak_of_people() -> None:
         for path in (ROOT / "analysis").rglob("*.py")
         if "human" in path.read_text(encoding="utf-8").lower()
     }
-    choice = {f"analysis/choice/{part}.py" for part in ("effects_report", "figures")}
+    choice = {f"analysis/choice/report/{part}.py" for part in ("effects_report", "figures")}
     montecarlo = {f"analysis/montecarlo/{part}.py" for part in ("report", "figures")}
     assert speaking == choice | montecarlo | {"analysis/reporting/human_values.py"}
