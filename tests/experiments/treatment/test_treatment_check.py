@@ -649,7 +649,10 @@ pointer-events:none; left:${left}px; top:${top}px; width:${width}px; height:${he
 CHEAPER: Edits = edit("set_price", 9.99)
 IN_A_PICTURE: dict[str, tuple[Edits, str, str]] = {
     "a cover that takes no pointer": ([], COVER, "not shown"),
-    "a blend with the ground": ([], f"{GONE}.style.mixBlendMode = 'screen';", "not shown"),
+    # Without a ground of its own, a page has nothing to blend a text with.
+    "a blend with the ground": (
+        [], f"document.body.style.background = 'white'; {GONE}.style.mixBlendMode = 'screen';", "not shown",
+    ),
     "a closed shadow tree": (
         CHEAPER, f"{MORE}.attachShadow({{mode: 'closed'}}).innerHTML = '<p>$19.99</p>';", "old price",
     ),
