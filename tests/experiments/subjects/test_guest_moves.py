@@ -117,7 +117,9 @@ async def test_no_choice_counts_that_the_screen_belies(
 
 
 # What an observer does not read, as docs/any-agent.md says; a whole page may be read under what covers it.
-UNREAD = re.compile("sandbox|closed|frame|drawing|tree")
+UNREAD = re.compile("sandbox|closed|frame|drawing|tree|cover by style")
+ONLY_PAINTED = re.compile("color: (?:transparent|white)|clip|mask|filter|blend|text-(?:fill|indent|stroke)")
+"""Ways to hide a text that pixels tell alone, of which a guest's browser sends none."""
 COVERS = re.compile("cover")
 MAP = SITE.model_dump(mode="json", exclude_defaults=True, exclude={"query"})
 MAP |= {"choice": {"request": {"path": "/cart/(.+)"}}}
@@ -175,6 +177,8 @@ async def test_no_choice_counts_whatever_is_done_to_edits_of_any_kind(
     for number in range(size(4, 100)):
         honest, kind = number % 4 == 0, rng.choice(kinds)
         name, script, when = attack(kind, rng, rng.choice(["harmless", "nothing"]) if honest else "", attacks)
+        if not honest and ONLY_PAINTED.search(script):
+            continue
         record, shown = await attacked(place, tmp_path, kind, script, when, observe)
         counts = record.trial.outcome == "choice"
         if (counts and not shown) or (honest and not counts):
