@@ -135,8 +135,9 @@ def encode(
     read = read_attributes(rows, places, attributes or {}, hotels=hotels, without=out, taken=taken)
     more = [str(name) for name in read.terms if name not in CONTROLS]
     rows = rows.assign(**{name: read.terms.get(name, np.nan) for name in CONTROLS if name not in rows})
-    rows = pd.concat([rows, read.terms[more]], axis=1)
-    rows["chain"] = _chains(rows) if hotels and "chain" not in (attributes or {}) else ""
+    chain = _chains(rows) if hotels and "chain" not in (attributes or {}) else ""
+    # A term may have the name of the column that it is read from.
+    rows = pd.concat([rows.drop(columns=more, errors="ignore"), read.terms[more]], axis=1).assign(chain=chain)
     rows[OUT] = out.astype(float)
     empty = [name for name in CONTROLS if rows[name].isna().all()]
     controls = (*(name for name in CONTROLS if name not in empty), *more, *([OUT] if out.any() else []))

@@ -95,6 +95,13 @@ def test_another_program_gives_the_same_estimates(seed: int) -> None:
     assert own[list(truth)].to_numpy() == pytest.approx(fit.params[list(truth)].to_numpy(), abs=1e-6)
 
 
+def test_a_term_may_have_the_name_of_its_column() -> None:
+    table, _ = study(3, 60, size=3, none=False, price=True, levels=0, numbers=1)
+    table = table.assign(attr_chain=np.arange(len(table)) % 7 / 2)
+    found = analyze_conjoint(table).coefficients
+    assert "attr_chain" in set(found["term"])
+
+
 def test_the_price_does_not_take_the_effect_of_another_attribute() -> None:
     """Dearer options are of better material: without it the price would attract."""
     rng = np.random.default_rng(3)

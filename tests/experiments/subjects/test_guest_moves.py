@@ -117,8 +117,10 @@ async def test_no_choice_counts_that_the_screen_belies(
 
 
 # What an observer does not read, as docs/any-agent.md says; a whole page may be read under what covers it.
-UNREAD = re.compile("sandbox|closed|frame|drawing|tree|cover by style")
-ONLY_PAINTED = re.compile("color: (?:transparent|white)|clip|mask|filter|blend|text-(?:fill|indent|stroke)|<div inert")
+UNREAD = re.compile("sandbox|closed|frame|drawing|tree|cover by style|cover from within")
+ONLY_PAINTED = re.compile(
+    "color: (?:transparent|white)|clip|mask|filter|blend|text-(?:fill|indent|stroke)|<div inert"
+)
 """Ways to hide a text that pixels tell alone, of which a guest's browser sends none."""
 COVERS = re.compile("cover")
 MAP = SITE.model_dump(mode="json", exclude_defaults=True, exclude={"query"})
