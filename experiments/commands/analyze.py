@@ -248,7 +248,9 @@ def kind_of_tables(kind: str | None, files: Sequence[Path]) -> str:
     from interventions.yaml.yaml_source import did_you_mean
 
     if not kind:
-        raise UserError(f"{files[0]}: say how a table is analysed: add --as {', --as '.join(STUDIES)}")
+        raise UserError(
+            f"{files[0]}: a table does not say its kind of study; add --as with one of {', '.join(STUDIES)}"
+        )
     if kind not in STUDIES:
         raise UserError(f"--as {kind}: {did_you_mean(kind, STUDIES, noun='kinds')}")
     return kind

@@ -11,14 +11,14 @@ def experiment_names(incomplete: str) -> list[str]:
     """Return the shipped experiments whose names begin so."""
     from experiments.designs.inputs.experiment_file import LIBRARY
 
-    return sorted(path.stem for path in LIBRARY.glob(f"{incomplete}*.yaml"))
+    return sorted(path.stem for path in LIBRARY.glob("*.yaml") if path.stem.startswith(incomplete))
 
 
 def agent_names(incomplete: str) -> list[str]:
-    """Return the agents whose names begin so."""
+    """Return the agents whose names begin so, without those whose capitals stand for the user's choice."""
     from agents.registry import agent_names as known
 
-    return [name for name in known() if name.startswith(incomplete)]
+    return [name for name in known() if name.startswith(incomplete) and name.islower()]
 
 
 def run_names(context: typer.Context, incomplete: str) -> list[str]:

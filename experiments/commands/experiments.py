@@ -22,7 +22,7 @@ def list_experiments(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return
-    table = new_table("", "name", "task", "trials", "souk analyze", "what it asks")
+    table = new_table("", "name", "task", "trials", "kind", "what it asks")
     for each in found:
         table.add_row(each["name"], each["task"], f"{each['trials']:,}", each["analysis"], each["about"])
     console = stdout_console()

@@ -209,8 +209,7 @@ def rename_run(records: Records, run: str, name: str) -> None:
         UserError: a process is at work on the run.
     """
     with records.writing() as connection:
-        if processes := at_work(records, run):
-            raise UserError(f"{run}: {processes} is at work on it; stop it first, with Ctrl-C or kill")
+        _refuse_at_work(records, run)
         connection.execute(runs.update().where(runs.c.run == run).values(name=name))
         seal_run(connection, run)
 
@@ -242,8 +241,8 @@ def _size(records: Records) -> int:
         return int(connection.scalar(sql.select(sql.func.pg_database_size(sql.func.current_database()))) or 0)
 
 
-def _refuse_at_work(records: Records) -> None:
-    if busy := at_work(records):
+def _refuse_at_work(records: Records, run: str | None = None) -> None:
+    if busy := at_work(records, run):
         raise UserError(f"--db {records.url}: {busy} is at work; stop it first, with Ctrl-C or kill")
 
 

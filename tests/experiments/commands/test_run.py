@@ -146,7 +146,7 @@ def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path)
         (("wtp", "--as", "choice"), "--as choice: a run has its own kind of study; leave it out"),
         (("wtp", "--margin", "5"), "--margin: an analysis of the kind montecarlo has no such option; leave it out"),  # noqa: E501
         (("t.csv", "--as", "choise"), '--as choise: did you mean "choice"?'),
-        (("t.csv",), "t.csv: say how a table is analysed: add --as choice, --as conjoint, --as montecarlo, --as biases, --as anchoring"),  # noqa: E501
+        (("t.csv",), "t.csv: a table does not say its kind of study; add --as with one of choice, conjoint, montecarlo, biases, anchoring"),  # noqa: E501
         (("wtp", "wtp-2"), "wtp wtp-2: name one run, or tables, and not both"),
         (("wtp", "t.csv"), "t.csv wtp: name one run, or tables, and not both"),
         (("wtp", "-a", "simulated:balancd"), "--agent simulated:balancd: there are no trials of this agent; did you mean \"simulated:balanced\"?"),  # noqa: E501
@@ -302,6 +302,7 @@ def test_a_shell_completes_names(folder: Path) -> None:
         return set(done.stdout.split())
 
     assert completed("run", "nudges-") == {"nudges-mr", "nudges-mrap"}
+    assert completed("run", "/") == set(), "a path is completed by the shell"
     assert completed("run", "wtp", "--agent", "simulated:bal") == {"simulated:balanced"}
     run = Records(f"sqlite:///{folder}/runs/souk.db").latest_run("wtp")["run"]
     assert completed("analyze", "wt") == {"wtp", run}
