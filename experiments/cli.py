@@ -25,12 +25,11 @@ try:
         doctor,
         env,
         experiments,
-        figures,
         fit,
         interventions,
         judge,
-        mcp,
         models,
+        paper,
         power,
         prompts,
         proxy,
@@ -39,7 +38,7 @@ try:
         run,
         runs,
         status,
-        tables,
+        trials,
         view,
     )
     from experiments.console.terminal import PlainFormatter, plain
@@ -82,35 +81,43 @@ def souk(
     """Take the options of `souk` itself; the help is that of `app`."""
 
 
-app.command()(register.register)
+PLAN, LOOK, SERVE, SHOPS, KEEP = (
+    "Plan a study",
+    "Study results further",
+    "Serve agents and people that Souk does not start",
+    "Prepare pages, shops and agents",
+    "Keep, check and pass on runs",
+)
+"""The groups of `souk --help`, below the commands that are used first."""
+
+app.command()(experiments.experiments)
 app.command()(run.run)
 app.command()(status.status)
-app.command()(view.view)
-app.command()(control.pause)
-app.command()(control.resume)
 app.command()(analyze.analyze)
 app.command()(analyze.report)
-app.command()(figures.figures)
-app.command()(tables.tables)
-app.command()(analyze.export)
+app.command()(view.view)
 app.command()(compare.compare)
-app.command()(judge.judge)
-app.command()(mcp.mcp)
-app.command()(fit.fit)
-app.command()(replay.replay)
-app.command()(doctor.doctor)
-app.add_typer(experiments.app, name="experiments")
-app.add_typer(runs.app, name="runs")
-app.add_typer(db.app, name="db")
-app.add_typer(power.app, name="power")
-app.add_typer(agents.app, name="agents")
-app.add_typer(models.app, name="models")
-app.add_typer(prompts.app, name="prompts")
-app.add_typer(catalogue.app, name="catalogue")
-app.add_typer(bundle.app, name="bundle")
+app.command()(analyze.export)
 app.add_typer(interventions.app, name="interventions")
-app.add_typer(proxy.app, name="proxy")
+app.command()(agents.agents)
 app.add_typer(env.app, name="env")
+app.command()(doctor.doctor)
+app.command(rich_help_panel=PLAN)(power.power)
+app.command(rich_help_panel=PLAN)(register.register)
+app.command(rich_help_panel=PLAN)(fit.fit)
+app.command(rich_help_panel=LOOK)(paper.paper)
+app.command(rich_help_panel=LOOK)(judge.judge)
+app.command(rich_help_panel=LOOK)(replay.replay)
+app.add_typer(trials.app, name="trials", rich_help_panel=SERVE)
+app.add_typer(proxy.app, name="proxy", rich_help_panel=SERVE)
+app.add_typer(catalogue.app, name="catalogue", rich_help_panel=SHOPS)
+app.command(rich_help_panel=SHOPS)(prompts.prompts)
+app.command(rich_help_panel=SHOPS)(models.models)
+app.command(rich_help_panel=KEEP)(control.pause)
+app.command(rich_help_panel=KEEP)(control.resume)
+app.add_typer(runs.app, name="runs", rich_help_panel=KEEP)
+app.add_typer(bundle.app, name="bundle", rich_help_panel=KEEP)
+app.add_typer(db.app, name="db", rich_help_panel=KEEP)
 
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 

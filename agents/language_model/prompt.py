@@ -149,7 +149,7 @@ def load_prompt(name_or_folder: str, base: Path | None = None) -> PromptTemplate
     """
     folder = SHIPPED if name_or_folder == DEFAULT else (base or Path()) / name_or_folder
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder of prompts; make one: souk prompts new {folder}")
+        raise UserError(f"{folder}: no such folder of prompts; make one: souk prompts {folder} --new")
     templates = PromptTemplates(str(folder), *(_read(folder / file) for file in FILES))
     _check(templates)
     return replace(templates, name=name_or_folder)
@@ -171,7 +171,7 @@ def _read(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file; copy it from a folder that souk prompts new makes") from None
+        raise UserError(f"{path}: no such file; copy it from a folder that souk prompts --new makes") from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8; save it as UTF-8") from None
     except OSError as error:

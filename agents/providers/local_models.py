@@ -13,7 +13,7 @@ from interventions.errors import UserError
 
 MODELS_VARIABLE: Final = "SOUK_MODELS"
 TOYS: Final = ("tiny-anchor",)
-"""The models that `souk models make` can make."""
+"""The models that `souk models` can make."""
 
 _NO_SAMPLING: Final = ("id", "version", "config")
 """The last words of those keys of a generation config that are no settings of sampling."""
@@ -22,7 +22,7 @@ _SAFE: Final = {"local_files_only": True, "trust_remote_code": False}
 
 
 def models_folder() -> Path:
-    """Return the folder of models that `souk models make` made: `SOUK_MODELS`, else `models`."""
+    """Return the folder of models that `souk models` made: `SOUK_MODELS`, else `models`."""
     return Path(setting(MODELS_VARIABLE) or "models")
 
 
@@ -39,7 +39,7 @@ def find_model(name: str) -> str:
             return str(folder)
     if _is_cached(name):
         return name
-    remedy = f"souk models make {name}" if name in TOYS else f"hf download {name}"
+    remedy = f"souk models {name}" if name in TOYS else f"hf download {name}"
     made = "make it first" if name in TOYS else "fetch it first"
     raise UserError(f'agents: hf: no model "{name}" on this machine; name its folder, or {made}: {remedy}')
 

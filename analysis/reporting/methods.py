@@ -34,7 +34,7 @@ def methods(
         return _markdown(paragraphs, rows, cited)
     if path.suffix == ".tex":
         return _latex(paragraphs, rows, cited)
-    raise AnalysisError(f"--methods {path}: the suffix must be .md or .tex")
+    raise AnalysisError(f"{path}: the suffix must be .md or .tex")
 
 
 def markdown(text: str) -> str:

@@ -137,7 +137,7 @@ class Compose:
         wait = Wait(target.name, timeout or target.patience, progress)
         while (status := self.status(target)).health != "healthy":
             if status.state not in ("running", "created", "restarting"):
-                raise UserError(f"{target.name} has ended; `souk env logs {target.name}` shows why")
+                raise UserError(f"{target.name} has ended; `souk env status {target.name}` shows why")
             wait.pause(status.health or status.state)
         for command in target.configure(status.url):
             self._configure(target, command, wait)
@@ -247,7 +247,7 @@ class Wait:
         if passed >= self._limit:
             raise UserError(
                 f"{self._name} is not ready after {self._limit:g} s ({awaited}); "
-                f"look at `souk env logs {self._name}`, or give it more time with --timeout"
+                f"look at `souk env status {self._name}`, or give it more time with --timeout"
             )
         self._progress(awaited, passed, self._limit)
         time.sleep(POLL_SECONDS)

@@ -15,15 +15,36 @@ if TYPE_CHECKING:
     from agents.base import Reply
     from agents.providers import ChatModel
 
-app = typer.Typer(no_args_is_help=True, help="List agents, and check that they answer.")
-
 LONGEST_WAIT: Final = 60.0
 """The longest wait for an answer, in seconds, retries included; a local model is loaded in this time, too."""
 
 
-@app.command("list")
-def list_(as_json: AsJson = False) -> None:
-    """List the known agents, what each needs, and whether it is there. No agent is asked."""
+def agents(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Ask this agent for one word, e.g. openai:gpt-4.1-mini."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the known agents, what each needs, and whether it is there; or ask one, and print what that took.
+
+    Only a language model that is named is asked.
+
+    Examples:
+
+      souk agents
+
+      souk agents openai:gpt-4.1-mini
+
+      souk agents simulated:mine.yaml
+    """
+    if name:
+        _check(name)
+    else:
+        _list(as_json=as_json)
+
+
+def _list(*, as_json: bool) -> None:
     from rich.markup import escape
 
     from agents.registry import known_agents
@@ -40,20 +61,7 @@ def list_(as_json: AsJson = False) -> None:
     stdout_console().print(table)
 
 
-@app.command("check")
-def check(
-    name: Annotated[str, typer.Argument(help="An agent, e.g. openai:gpt-4.1-mini.", show_default=False)],
-) -> None:
-    """Ask an agent for one word, and print what that took. Only language models are asked.
-
-    Examples:
-
-      souk agents check simulated:balanced
-
-      souk agents check simulated:mine.yaml
-
-      souk agents check openai:gpt-4.1-mini
-    """
+def _check(name: str) -> None:
     from agents.providers import PROVIDERS
     from agents.simulated.own_profiles import known_as
 

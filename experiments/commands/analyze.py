@@ -296,12 +296,6 @@ def report(
     named: RunOrFiles = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
-    methods: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a methods section, with the registered results, to this .md or .tex."
-        ),
-    ] = None,
     site: Site = None,
     kind: Kind = None,
     agent: Agents = None,
@@ -318,13 +312,10 @@ def report(
       souk report answers.csv --as montecarlo --out report/
 
       souk report nudges --out report/ --site site/
-
-      souk report my-study --methods methods.tex
     """
     from experiments.records.reading.trial_search import Selection, facet_cells
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, read_tables, study_of
-    from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, report_of, unregistered
     from experiments.viewer.screens.answer_screen import named_trials
@@ -333,9 +324,6 @@ def report(
     run, files = run_or_files(named)
     if site and files:
         raise UserError(f"--site {site}: tables have no pages of trials; name a run")
-    if methods and (files or methods.suffix not in (".md", ".tex")):
-        why = "only a stored run has a design" if files else "the suffix must be .md or .tex"
-        raise UserError(f"--methods {methods}: {why}; write --methods methods.md with a run")
     only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
         kind = kind_of_tables(kind, files)
@@ -361,8 +349,6 @@ def report(
             trials = pages.first_page()
         facts = run_facts(found) | _chosen(only, without)
         path = write(made, study_of(kind_of(found)).title, facts, folder, trials, names)
-        if methods:
-            write_methods(records, found, known, methods)
     typer.echo(path)
 
 

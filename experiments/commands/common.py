@@ -70,10 +70,6 @@ Margin = Annotated[
         min=0.1, max=99, metavar="POINTS", help="Test too whether effects are smaller than this: equivalence."
     ),
 ]
-Renamed = Annotated[
-    list[str] | None,
-    typer.Option("--rename", metavar="AGENT=NAME", help="What an agent is called in them; repeatable."),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every table of the report, not only the answer.")
@@ -203,37 +199,6 @@ def analyze_stored(
         known=known,
         note=unregistered(records, found),
     )
-
-
-def report_for_paper(
-    records: "Records",
-    found: dict[str, Any],
-    only: Sequence[str] | None,
-    without: Sequence[str] | None,
-    rename: Sequence[str] | None,
-) -> "Report":
-    """Return the report of a stored run, of these agents and without those, by their new names."""
-    from experiments.records.reading.queries import agents_of
-    from experiments.records.record import kind_of
-    from experiments.studies.kinds import analyze_run, new_names, study_of
-
-    names = new_names(agents_of(records, found["run"]), [pair("--rename", text) for text in rename or ()])
-    with estimating():
-        analysis = analyze_run(records, found, only or (), without or (), names=names)
-        return study_of(kind_of(found)).report(analysis)
-
-
-def formats_in(text: str, known: Sequence[str], example: str) -> list[str]:
-    """Return the formats that `--format` names, each once. Raises UserError, with an example."""
-    found = [name.strip().lower() for name in text.split(",")]
-    if unknown := [name for name in found if name not in known]:
-        raise UserError(f"--format {text}: {unknown[0]!r} is none of {', '.join(known)}; write {example}")
-    return list(dict.fromkeys(found))
-
-
-def files_of(stem: Path, suffixes: Sequence[str]) -> str:
-    """Return the names of the files that were written with this name, for a line of output."""
-    return ", ".join(f"{stem}.{suffix}" for suffix in suffixes)
 
 
 @contextmanager

@@ -15,38 +15,49 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Check, repair, shrink and move a database of runs.")
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")]
-
-
-@app.callback()
-def db_commands() -> None:
-    """Check, repair, shrink and move a database of runs."""
-
 
 @app.command("check")
-def check(db: Db = DEFAULT_DB, as_json: AsJson = False) -> None:
+def check(
+    repair: Annotated[bool, typer.Option("--repair", help="Then keep what is as it was stored.")] = False,
+    shrink: Annotated[
+        bool, typer.Option("--shrink", help="Give the space back that deleted runs have left.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Repair without asking; for scripts.")] = False,
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> None:
     """Check a database: its structure, its tables, and whether all that is stored is as it was stored.
 
-    Nothing is changed, and runs may go on. The status is 2 if something is damaged.
+    Without --repair and --shrink nothing is changed, and runs may go on. The status is 2 if something is
+    damaged. --repair says what is lost, and the same souk run runs lost trials again; a damaged SQLite file
+    stays beside the new one, as FILE.damaged. --shrink leaves a database alone that a run uses.
 
-    Example: souk db check --db sqlite:///study.db
+    Examples:
+
+      souk db check --db sqlite:///study.db
+
+      souk db check --repair
     """
+    if repair:
+        _repair(db, yes=yes)
+        findings = []
+    else:
+        findings = _check(db, as_json=as_json)
+    if shrink and all(finding.ok for finding in findings):
+        _shrink(db)
+    raise typer.Exit(0 if all(finding.ok for finding in findings) else 2)
+
+
+def _check(db: str, *, as_json: bool) -> "list[Finding]":
     findings = checked_database(db)
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         _print(findings)
-    raise typer.Exit(0 if all(finding.ok for finding in findings) else 2)
+    return findings
 
 
-@app.command("repair")
-def repair(db: Db = DEFAULT_DB, yes: Yes = False) -> None:
-    """Keep what is as it was stored, and say what is lost; the same souk run runs lost trials again.
-
-    A damaged SQLite file stays beside the new one, as FILE.damaged. Pages that no trial shows are removed.
-
-    Example: souk db repair --db sqlite:///study.db
-    """
+def _repair(db: str, *, yes: bool) -> None:
     from experiments.console.progress import counting
     from experiments.records.integrity.upkeep import repair as repair_database
 
@@ -74,12 +85,7 @@ def repair(db: Db = DEFAULT_DB, yes: Yes = False) -> None:
         typer.echo(f"the damaged file is now {done.old}")
 
 
-@app.command("vacuum")
-def vacuum(db: Db = DEFAULT_DB) -> None:
-    """Give the space back that deleted runs have left. A database that a run uses is left alone.
-
-    Example: souk db vacuum
-    """
+def _shrink(db: str) -> None:
     from experiments.console.terminal import waiting
     from experiments.records.integrity.upkeep import vacuum as vacuum_database
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Launch shops to act in, and the servers that runs may need.")
 
 Name = Annotated[str, typer.Argument(help="shop, onestopmarket, postgres or ray.", show_default=False)]
-Timeout = Annotated[
-    float | None, typer.Option(min=0, metavar="SECONDS", help="Longest wait until it is ready.")
-]
 
 
 @app.command("up")
@@ -37,15 +35,24 @@ def up(
     local: Annotated[
         bool, typer.Option("--local", help="The embedded shop, without a container, in the foreground.")
     ] = False,
-    timeout: Timeout = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Bring one that runs back to its first state, on its port.")
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Longest wait until it is ready.")
+    ] = None,
 ) -> None:
     """Launch an environment in a container, wait until it is ready, and print its URL.
+
+    --anew keeps what postgres has stored. OneStopMarket takes about two minutes.
 
     Examples:
 
       souk env up shop
 
       souk env up onestopmarket --port 7780
+
+      souk env up onestopmarket --anew
 
       souk env up shop --local --port 7770
     """
@@ -56,6 +63,8 @@ def up(
         if name != "shop":
             raise UserError(f"--local: {name} needs a container; only the shop runs without")
         raise typer.Exit(_run_shop(target.port if port is None else port))
+    if anew and port is not None:
+        raise UserError("--anew: the port stays; leave out --port")
     if port == 0:
         raise UserError("--port 0: any free port can be had with --local only; choose a port")
     try:
@@ -64,19 +73,30 @@ def up(
         hint = "; or run it without a container: souk env up shop --local" if name == "shop" else ""
         raise UserError(f"{error}{hint}") from None
     with waiting(name) as progress:
-        url = compose.up(target, port, timeout, progress)
+        start = partial(compose.reset, target) if anew else partial(compose.up, target, port)
+        url = start(timeout, progress)
     print_url(name, url)
 
 
 @app.command("status")
-def status(as_json: AsJson = False) -> None:
-    """Show which environments run, their health and their addresses."""
+def status(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print its logs.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with its logs until Ctrl-C.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which environments run, their health and their addresses; or the logs of one.
+
+    Example: souk env status onestopmarket
+    """
     from dataclasses import asdict
 
     from environments.launch.compose import Compose
     from environments.launch.launchable import LAUNCHABLE
     from experiments.console.terminal import new_table, stdout_console
 
+    if name:
+        compose, target = compose_for(name)
+        raise typer.Exit(compose.logs(target, follow=follow))
     compose = Compose.find()
     found = [asdict(compose.status(target)) for target in LAUNCHABLE.values()]
     if as_json:
@@ -86,28 +106,6 @@ def status(as_json: AsJson = False) -> None:
     for row in found:
         table.add_row(*row.values())
     stdout_console().print(table)
-
-
-@app.command("reset")
-def reset(name: Name, timeout: Timeout = None) -> None:
-    """Bring an environment back to its first state: stop it, remove it, launch it again.
-
-    What postgres has stored stays. OneStopMarket takes about two minutes.
-    """
-    compose, target = compose_for(name)
-    with waiting(name) as progress:
-        url = compose.reset(target, timeout, progress)
-    print_url(name, url)
-
-
-@app.command("logs")
-def logs(
-    name: Name,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
-) -> None:
-    """Print the logs of an environment."""
-    compose, target = compose_for(name)
-    raise typer.Exit(compose.logs(target, follow=follow))
 
 
 @app.command("down")

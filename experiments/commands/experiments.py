@@ -3,21 +3,37 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from experiments.commands.common import AsJson, Experiment
+from experiments.commands.common import AsJson
+from experiments.commands.completion import experiment_names
 
-app = typer.Typer(no_args_is_help=True, help="List and show the experiments that come with Souk.")
 
+def experiments(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Print the file of this experiment.", autocompletion=experiment_names
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the shipped experiments, or print the file of one, to read it or to start your own from it.
 
-@app.command("list")
-def list_experiments(as_json: AsJson = False) -> None:
-    """List the shipped experiments: what each asks, how many trials it has, and what analyses it."""
+    Examples:
+
+      souk experiments
+
+      souk experiments nudges > mine.yaml
+    """
     from experiments.console.terminal import new_table, stdout_console
-    from experiments.designs.inputs.experiment_file import LIBRARY
+    from experiments.designs.inputs.experiment_file import LIBRARY, experiment_source
 
+    if name:
+        typer.echo(Path(experiment_source(name).name).read_text(encoding="utf-8-sig"), nl=False)
+        return
     found = [_facts(path) for path in sorted(LIBRARY.glob("*.yaml"), key=lambda path: path.stem)]
     if as_json:
         typer.echo(json.dumps(found, indent=2))
@@ -27,20 +43,7 @@ def list_experiments(as_json: AsJson = False) -> None:
         table.add_row(each["name"], each["task"], f"{each['trials']:,}", each["analysis"], each["about"])
     console = stdout_console()
     console.print(table)
-    console.print("trials: for each agent; souk experiments show NAME prints a file", style="dim")
-
-
-@app.command("show")
-def show(
-    name: Experiment,
-) -> None:
-    """Print the file of an experiment, to read it or to start your own from it.
-
-    Example: souk experiments show nudges > mine.yaml
-    """
-    from experiments.designs.inputs.experiment_file import experiment_source
-
-    typer.echo(Path(experiment_source(name).name).read_text(encoding="utf-8-sig"), nl=False)
+    console.print("trials: for each agent; souk experiments NAME prints its file", style="dim")
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -5,37 +5,42 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Make toy language models on this machine.")
+
+def models(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Make this toy.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed gives another toy.")] = 42,
+) -> None:
+    """List the models of this machine, or make a toy, trained on text of Souk's own; takes about a minute.
+
+    Models are kept in the folder SOUK_MODELS, else models/. A toy answers near a number that it has seen, so
+    that anchoring can be tried without a real model.
+
+    Examples:
+
+      souk models
+
+      souk models tiny-anchor
+
+      SOUK_MODELS=/data/models souk models tiny-anchor --seed 7
+    """
+    if name:
+        _make(name, seed)
+    else:
+        _list()
 
 
-@app.command("list")
-def list_() -> None:
-    """Show the toys that can be made, and the models in the models folder (SOUK_MODELS, else models/)."""
+def _list() -> None:
     from agents.providers.local_models import TOYS, models_folder
 
     folder = models_folder()
     found = {path.parent.name for path in folder.glob("*/config.json")} if folder.is_dir() else set()
     for name in sorted({*TOYS, *found}):
         kind = "toy" if name in TOYS else "your own"
-        state = f"hf:{name}" if name in found else f"not made yet: souk models make {name}"
+        state = f"hf:{name}" if name in found else f"not made yet: souk models {name}"
         typer.echo(f"{name}  {kind}  {state}")
 
 
-@app.command("make")
-def make(
-    name: Annotated[str, typer.Argument(help="Which toy; see souk models list.")],
-    seed: Annotated[int, typer.Option(min=0, help="Another seed gives another toy.")] = 42,
-) -> None:
-    """Train a toy on text of Souk's own; takes about a minute.
-
-    It answers near a number that it has seen, so that anchoring can be tried without a real model.
-
-    Examples:
-
-      souk models make tiny-anchor
-
-      SOUK_MODELS=/data/models souk models make tiny-anchor --seed 7
-    """
+def _make(name: str, seed: int) -> None:
     from agents.providers.local_models import models_folder
     from agents.scoring.toy import make_toy
     from experiments.console.progress import duration

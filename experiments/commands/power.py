@@ -3,45 +3,30 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from typer.core import TyperGroup
 
-from experiments.commands.common import AsJson, Experiment
+from experiments.commands.common import AsJson
+from experiments.commands.completion import experiment_names
 
 if TYPE_CHECKING:
     from agents.simulated.tab_shopper import ShopperProfile
     from experiments.designs.loading import AnyDesign
     from experiments.studies.budget import Split
-
-_EXPERIMENT = "experiment"
-
-
-class ExperimentFirst(TyperGroup):
-    """What is no command's name is an experiment: `souk power nudges` is `souk power experiment nudges`."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command, or take the one for experiments."""
-        own = args if args[0] in self.commands else [_EXPERIMENT, *args]
-        return super().resolve_command(ctx, own)
+_WANTED: Final = 0.8
+"""The wanted probability of finding an effect between groups."""
 
 
-app = typer.Typer(
-    cls=ExperimentFirst,
-    no_args_is_help=True,
-    help="How likely does an experiment find an effect? Example: souk power nudges --effect nudge=10",
-)
-
-
-@app.callback()
-def power() -> None:
-    """Compute how large an effect a design can show, or how many answers it needs."""
-
-
-@app.command(_EXPERIMENT)
-def experiment(
-    name: Experiment,
+def power(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[EXPERIMENT]",
+            help="A shipped experiment (nudges) or a YAML file.",
+            autocompletion=experiment_names,
+        ),
+    ] = None,
     effect: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,6 +61,14 @@ def experiment(
     studies: Annotated[int, typer.Option(min=20, max=100_000, help="Studies that are simulated.")] = 200,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Not an experiment: the answers that each of so many groups needs (analysis of variance, "
+            "power 0.8); --effect is Cohen's f: 0.1 is small, 0.25 medium, 0.4 large.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate an experiment: with what probability does it find an effect, and how small a one?
@@ -96,6 +89,8 @@ def experiment(
       souk power nudges --effect nudge=10 --budget 50 --agent openai:gpt-4.1-mini
 
       souk power hotels --effect star=10 --agent simulated:mini.yaml
+
+      souk power --groups 6 --effect 0.1
     """
     from agents.simulated.own_profiles import profile_of
     from experiments.console.progress import counting
@@ -106,6 +101,11 @@ def experiment(
 
     if not 0 < alpha < 1:
         raise UserError(f"--alpha {alpha:g}: give a level between 0 and 1, such as 0.05")
+    if groups is not None:
+        _groups(groups, effect or [], alpha, as_json=as_json)
+        return
+    if name is None:
+        raise UserError("name an experiment, such as souk power nudges; or --groups")
     stand_in, models = _agents(agent or [])
     design = load_design(name)
     effects = effects_in(effect or [], features_of(design))
@@ -217,21 +217,16 @@ def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:
     yield f"assumed: a request takes {'; or '.join(said)}; prices of {price_tables()[0].as_of}"
 
 
-@app.command("anova")
-def anova(
-    groups: Annotated[int, typer.Option(min=2, help="Groups that are compared.")],
-    effect: Annotated[float, typer.Option(help="Effect size f: 0.1 is small, 0.25 medium, 0.4 large.")],
-    power: Annotated[float, typer.Option(help="Wanted probability of finding the effect.")] = 0.8,
-    alpha: Annotated[float, typer.Option(help="Level of the test.")] = 0.05,
-    as_json: AsJson = False,
-) -> None:
-    """Compute the smallest number of answers in each group of a one-way analysis of variance.
-
-    Example: souk power anova --groups 6 --effect 0.1 --power 0.8
-    """
+def _groups(groups: int, effects: Sequence[str], alpha: float, *, as_json: bool) -> None:
+    """Print the smallest number of answers in each group of a one-way analysis of variance."""
     from analysis.estimators.power import power_anova, smallest_k
+    from interventions.errors import UserError
 
-    wanted = smallest_k(groups, effect, alpha, power)
+    try:
+        [effect] = map(float, effects)
+    except ValueError:
+        raise UserError("--groups: give the effect as one Cohen's f, such as --effect 0.25") from None
+    wanted = smallest_k(groups, effect, alpha, _WANTED)
     reached = None if wanted is None else power_anova(groups, wanted, effect, alpha)
     if as_json:
         typer.echo(json.dumps({"per_group": wanted, "power": reached, "total": wanted and groups * wanted}))

@@ -1,14 +1,14 @@
 """souk prompts: look at the wording that language models are shown in a browser, and replace it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from experiments.console.terminal import plain
 from interventions.errors import UserError
 
-app = typer.Typer(no_args_is_help=True, help="Show and replace the prompt of language models.")
+Shown = Literal["viewport", "whole", "tree", "screenshot"]
 
 GOAL = "Add the best desk lamp to the shopping cart.\n- Look at every tab.\n\nThe user is on a tight budget."
 HTML = """\
@@ -30,12 +30,34 @@ THOUGHT = "The oak lamp costs $39.00. I look at the other tab before I choose."
 MEMORY = "Tab 1, Oak Desk Lamp: $39.00, rating 61%, 8 reviews."
 
 
-@app.command("new")
-def new(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
-    """Copy the shipped prompt into a folder, where you can edit it.
+def prompts(
+    folder: Annotated[
+        str, typer.Argument(help="A folder of prompts; the shipped one by default.")
+    ] = "default",
+    new: Annotated[
+        bool, typer.Option("--new", help="Copy the shipped prompt into this new folder, to edit it.")
+    ] = False,
+    observes: Annotated[
+        Shown, typer.Option("--observes", help="What the agent sees of the page: one of these.")
+    ] = "viewport",
+) -> None:
+    """Print a whole example prompt, the second step on a made-up page; or start a prompt of your own.
 
-    An experiment names it as `prompt: FOLDER`.
+    An experiment names its prompt as `prompt: FOLDER`.
+
+    Examples:
+
+      souk prompts --observes tree
+
+      souk prompts mine --new
     """
+    if new:
+        _copy(Path(folder))
+    else:
+        _show(folder, observes)
+
+
+def _copy(folder: Path) -> None:
     from agents.language_model.prompt import default_prompt
 
     files = {folder / name: text for name, text in default_prompt().sources.items()}
@@ -48,21 +70,10 @@ def new(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None
-    typer.echo(f"{folder}: {' and '.join(path.name for path in files)}; look: souk prompts show {folder}")
+    typer.echo(f"{folder}: {' and '.join(path.name for path in files)}; look: souk prompts {folder}")
 
 
-@app.command("show")
-def show(
-    folder: Annotated[
-        str, typer.Argument(help="A folder of prompts; the shipped one by default.")
-    ] = "default",
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Show it as for an experiment that observes whole pages.")
-    ] = False,
-    tree: Annotated[bool, typer.Option("--tree", help="With an accessibility tree.")] = False,
-    screenshot: Annotated[bool, typer.Option("--screenshot", help="With a screenshot.")] = False,
-) -> None:
-    """Print a whole example prompt: the second step on a made-up page."""
+def _show(folder: str, observes: Shown) -> None:
     from agents.language_model.prompt import PastStep, load_prompt
     from agents.language_model.step_prompt import build_prompt
     from agents.providers.tokens import estimate_tokens
@@ -78,9 +89,9 @@ def show(
             Tab("Oak Desk Lamp", "http://souk.test/oak-desk-lamp.html", False),
         ),
         step=1,
-        tree=TREE if tree else "",
-        screenshot=b"an image" if screenshot else b"",
-        page="whole" if whole else "viewport",
+        tree=TREE if observes == "tree" else "",
+        screenshot=b"an image" if observes == "screenshot" else b"",
+        page="whole" if observes == "whole" else "viewport",
     )
     history = [PastStep(1, THOUGHT, MEMORY, str(Action("tab_focus", (0,))))]
     prompt = build_prompt(observation, history, templates)

@@ -4,12 +4,12 @@ import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, AsJson
+from experiments.commands.common import AsJson
 from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
 from interventions.yaml.yaml_problems import did_you_mean
@@ -20,29 +20,10 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Run the rewriting proxy on its own.")
 
 WHERE, WHAT, HOW = "Where it stands", "What it changes", "How it reaches shops"
-TRIALS = "Trials for any agent, or a person"
-
-_SHOWN = "the experiment says what is shown"
-_REACHED = "trials reach the experiment's shop and what its live.allow names, directly"
-OF_NO_TRIALS = {
-    "interventions": _SHOWN,
-    "only": _SHOWN,
-    "product": _SHOWN,
-    "site": _SHOWN,
-    "var": _SHOWN,
-    "record": _SHOWN,
-    "replay": _SHOWN,
-    "allow": _REACHED,
-    "upstream_proxy": _REACHED,
-}
-"""The options that have no meaning together with --experiment, and why."""
-OF_TRIALS = ("trial", "label", "subjects", "observe", "shop", "db")
-"""The options that have no meaning without --experiment."""
 
 
 @app.command("serve")
 def serve(
-    ctx: typer.Context,
     interventions: Annotated[
         str | None,
         typer.Option(
@@ -133,53 +114,6 @@ def serve(
             metavar="DIR", help="Answer from a recording; never use the network.", rich_help_panel=HOW
         ),
     ] = None,
-    experiment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Give the trials of this experiment to whoever connects, and record their choices.",
-            rich_help_panel=TRIALS,
-        ),
-    ] = None,
-    trial: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID",
-            help="Only this trial; repeatable. Default: all that have not ended.",
-            rich_help_panel=TRIALS,
-        ),
-    ] = None,
-    label: Annotated[
-        str,
-        typer.Option(
-            "--as", metavar="NAME", help="The subject's name in the analysis.", rich_help_panel=TRIALS
-        ),
-    ] = "guest",
-    subjects: Annotated[
-        int,
-        typer.Option(
-            min=1, max=64, help="Ports, each for one subject, from --port on.", rich_help_panel=TRIALS
-        ),
-    ] = 1,
-    observe: Annotated[
-        Literal["page", "viewport", "off"],
-        typer.Option(
-            help="What must have shown the edits: the page, wherever it was scrolled to, or the viewport. "
-            "off: the pages are not observed.",
-            rich_help_panel=TRIALS,
-        ),
-    ] = "page",
-    shop: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="A shop that runs already; shop: the embedded one is started.",
-            rich_help_panel=TRIALS,
-        ),
-    ] = "shop",
-    db: Annotated[
-        str, typer.Option("--db", metavar="URL", help="Database of runs.", rich_help_panel=TRIALS)
-    ] = DEFAULT_DB,
 ) -> None:
     """Rewrite pages for any browser, any program or a person, until Ctrl-C or souk proxy stop.
 
@@ -203,51 +137,11 @@ def serve(
       souk proxy serve --record shop-may --allow https://shop.example
 
       souk proxy serve --replay shop-may -i my.yaml --site my-map.yaml
-
-    Trials for an agent that Souk did not start; it begins one, and reads its task, under /.souk/:
-
-      souk proxy serve --experiment nudges --as my-agent
-
-      curl --proxy http://127.0.0.1:8080 --request POST http://souk.test/.souk/next
-
-      curl --proxy http://127.0.0.1:8080 http://souk.test/.souk/trial
     """
-    for parameter in ctx.command.params:
-        source = ctx.get_parameter_source(str(parameter.name))
-        if source is None or source.name != "COMMANDLINE":
-            continue
-        option = min(parameter.opts, key=len)
-        if experiment is not None and parameter.name in OF_NO_TRIALS:
-            raise UserError(f"{option}: {OF_NO_TRIALS[parameter.name]}; leave it out")
-        if experiment is None and parameter.name in OF_TRIALS:
-            raise UserError(
-                f"{option}: is about trials; name their experiment with --experiment, or leave it out"
-            )
     if detached:
         from experiments.console.background import start
 
         typer.echo(start().replace("Ctrl-C ends it", "souk proxy stop ends it"), err=True)
-        return
-    if experiment is not None:
-        from experiments.subjects.guests import GuestSettings, serve_guests
-
-        guests = GuestSettings(
-            experiment=experiment,
-            label=label,
-            trial=tuple(trial or ()),
-            db=db,
-            port=port,
-            subjects=subjects,
-            reverse=reverse,
-            at=shop,
-            observe=observe,
-            ca=ca,
-            upstream_ca=upstream_ca,
-        )
-        try:
-            run_until_stopped(serve_guests(guests))
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
         return
     from proxy.serve import ProxySettings
 

@@ -44,7 +44,7 @@ class FactorialRehearsal:
         if CONTROL not in cells or len(cells) < 2:
             raise UserError(
                 f"{design.name}: without control and another condition no contrast is planned; add them to"
-                " design.factorial.conditions, or use souk power anova"
+                " design.factorial.conditions, or use souk power --groups"
             )
         return {condition: USD for condition in sorted(cells - {CONTROL})}
 

@@ -39,9 +39,7 @@ def write_methods(
         path.write_text(text, encoding="utf-8")
         path.with_suffix(".bib").write_text(bibtex(keys[:-1], version("souk")), encoding="utf-8")
     except OSError as error:
-        raise UserError(
-            f"--methods {path}: cannot be written ({error.strerror}); choose another file"
-        ) from None
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another folder") from None
 
 
 def paragraphs(

@@ -109,5 +109,5 @@ def _power(design: AnyDesign) -> Power:
         return power
     raise UserError(
         f"{design.name}: answers are scored, and nothing is left to chance that a power could be about; use"
-        " souk power anova for a comparison of groups"
+        " souk power --groups for a comparison of groups"
     )

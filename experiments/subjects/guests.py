@@ -104,7 +104,7 @@ class TrialDispenser:
 
 @dataclass(frozen=True, kw_only=True)
 class GuestSettings:
-    """The settings of `souk proxy serve --experiment`; each field is the option of its name.
+    """The settings of `souk trials serve`; each field is the option of its name.
 
     `reverse` or `at` is the address of a shop that runs, or `shop`: the embedded one is started.
     """

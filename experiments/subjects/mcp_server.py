@@ -43,7 +43,7 @@ try:
     from mcp.types import ContentBlock, ImageContent, TextContent
 except ImportError as error:
     raise UserError(
-        f"souk mcp needs the package mcp, from 1.23 on and below 2 ({error.name} is missing); "
+        f"--mcp needs the package mcp, from 1.23 on and below 2 ({error.name} is missing); "
         "pip install 'mcp>=1.23,<2'"
     ) from None
 
@@ -58,7 +58,10 @@ _OWN_NAMES: Final = TransportSecuritySettings(allowed_hosts=[f"{HOST}:*", "local
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The settings of `souk mcp`; `port`: None is standard input and output, 0 any free port."""
+    """The settings of `souk trials serve --mcp`.
+
+    `port`: None is standard input and output, 0 any free port.
+    """
 
     experiment: str
     label: str
@@ -176,7 +179,7 @@ async def told(seen: Awaitable[Observation | str]) -> "list[ContentBlock]":
 
 async def serve_http(reception: Reception, port: int) -> None:
     """Serve streamable HTTP on this machine until interrupted. Raises UserError: the port is taken."""
-    listener = listen(port, "--http")
+    listener = listen(port, "--port")
     at = listener.getsockname()[1]
     config = uvicorn.Config(
         make_server(reception, at).streamable_http_app(),
@@ -185,7 +188,7 @@ async def serve_http(reception: Reception, port: int) -> None:
         access_log=False,
         timeout_graceful_shutdown=1,
     )
-    sys.stderr.write(f"souk mcp at http://{HOST}:{at}/mcp; Ctrl-C ends it\n")
+    sys.stderr.write(f"souk trials at http://{HOST}:{at}/mcp; Ctrl-C ends it\n")
     sys.stderr.flush()
     await uvicorn.Server(config).serve(sockets=[listener])
 

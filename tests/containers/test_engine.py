@@ -250,9 +250,9 @@ def test_the_shop_from_up_to_down(host: Host, postgres: str) -> None:
         visitor.post(cart, data=fields, headers={"X-Requested-With": "XMLHttpRequest"}).raise_for_status()
         sections = "customer/section/load/?sections=cart"
         assert visitor.get(sections).json()["cart"]["summary_count"] == 1
-        assert "shop ready" in host.souk("env", "logs", "shop").out
+        assert "shop ready" in host.souk("env", "status", "shop").out
 
-        assert host.souk("env", "reset", "shop").out == f"{SHOP}\n"
+        assert host.souk("env", "up", "shop", "--anew").out == f"{SHOP}\n"
         assert visitor.get(sections).json()["cart"]["summary_count"] == 0
     (second,) = host.containers("shop")
     assert second["Id"] != first["Id"]
@@ -367,7 +367,7 @@ def test_records_in_postgres(host: Host, postgres: str, undisturbed: Rows) -> No
     host.souk("run", "studies/lighthouse.yaml", "--db", postgres)
     assert stored(postgres) == undisturbed
     before = started(postgres)
-    host.souk("env", "reset", "postgres")
+    host.souk("env", "up", "postgres", "--anew")
     assert host.containers("postgres")[0]["Id"] != container["Id"]
     assert started(postgres) == before, "a reset keeps the records"
     host.souk("runs", "delete", "lighthouse", "--yes", "--db", postgres)

@@ -18,7 +18,7 @@ COMMANDS = (
     ("report",),
     ("analyze", "wtp"),
     ("export", "--out", "t.parquet"),
-    ("experiments", "list"),
+    ("experiments",),
     ("db", "check"),
     ("bundle", "wtp", "--out", "b.zip"),
 )

@@ -35,7 +35,7 @@ KEYED = re.compile(r"\bwith a key\b[^\n]*:\n\n\Z", re.IGNORECASE)
 
 SKIPPED = {
     r"make |pip install |python -m environments.browser.install": "sets up what runs this test, or runs it",
-    r"souk models make": "takes one to two minutes; tests/experiments/commands/test_models.py does it",
+    r"souk models": "takes one to two minutes; tests/experiments/commands/test_models.py does it",
     r"export OPENAI_API_KEY": "nobody has a key here",
 }
 if shutil.which("curl", path="/usr/local/bin:/usr/bin:/bin") is None:

@@ -206,9 +206,10 @@ def test_a_strange_kind_goes_from_its_file_to_its_bundle(
         souk("export", "coins", "--out", tmp_path / "t.csv", "--codebook", tmp_path / "t.md", "--db", db)
         book = (tmp_path / "t.md").read_text()
         assert "a row is a toss" in book and "| side | what lies above |" in book
-        souk("report", "coins", "--out", tmp_path / "r", "--methods", tmp_path / "m.md", "--db", db)
+        souk("report", "coins", "--out", tmp_path / "r", "--db", db)
+        souk("paper", "coins", "--out", tmp_path / "p", "--format", "md", "--db", db)
         assert "Coins: coins-" in (tmp_path / "r/report.html").read_text()
-        methods = (tmp_path / "m.md").read_text()
+        methods = (tmp_path / "p/methods.md").read_text()
         assert "Heads are counted." in methods and "@fisher1935" in methods
         souk("bundle", "coins", "--out", tmp_path / "coins.zip", "--db", db)
         assert verify_bundle(tmp_path / "coins.zip", 1e-12).differences == []

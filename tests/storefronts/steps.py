@@ -129,7 +129,7 @@ def _told(db: Path, ended: Counter[str]) -> str:
 
 
 async def guest(shop: Shop) -> str:
-    """`souk proxy serve --experiment`, and a plain Playwright script that buys the first product.
+    """`souk trials serve`, and a plain Playwright script that buys the first product.
 
     Fails also where it has seen a nudge in a trial for which none was planned, or none where it was.
     """

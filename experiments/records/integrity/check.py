@@ -11,12 +11,12 @@ from experiments.records.integrity.salvage import Progress, Salvage, SalvageFind
 NAMED = 3
 """How many damaged trials a line names."""
 
-REPAIR = "souk db repair keeps what is whole; souk run then runs the lost trials again"
+REPAIR = "souk db check --repair keeps what is whole; souk run then runs the lost trials again"
 
 
 BROKEN = (
     "what is stored is not what was stored: get a copy of before; "
-    "souk db repair begins a broken chain anew, and its links say so"
+    "souk db check --repair begins a broken chain anew, and its links say so"
 )
 
 

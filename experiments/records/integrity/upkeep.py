@@ -262,7 +262,7 @@ def move(source: Records, to: str, progress: Progress) -> SalvageFindings:
             copy = _Copy(connection)
             found = salvage.read(progress, copy.run, copy.trials, copy.page)
             if found.lost or found.lost_runs or found.damaged_pages:
-                raise UserError(f"--db {source.url}: it is damaged; souk db repair first")
+                raise UserError(f"--db {source.url}: it is damaged; souk db check --repair first")
             known_lost = sql.select(artifacts.c.hash).where(artifacts.c.data == b"")
             names = set(salvage.connection.scalars(known_lost)) - set(found.unnamed)
             _note_lost_pages(connection, sorted(names))

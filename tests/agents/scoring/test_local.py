@@ -238,7 +238,7 @@ def test_models_that_cannot_be_scored(folders, kind: str, tmp_path: Path) -> Non
         ("simulated:balanced", "gives no log-probabilities"),
         ("hf:", "the model is missing; write hf:MODEL"),
         ("hf:no-such-model-here", 'no model "no-such-model-here" on this machine; .*hf download'),
-        ("hf:tiny-anchor", "or make it first: souk models make tiny-anchor"),
+        ("hf:tiny-anchor", "or make it first: souk models tiny-anchor"),
     ],
 )
 def test_names_that_cannot_be_scored(name: str, message: str, tmp_path: Path, monkeypatch) -> None:

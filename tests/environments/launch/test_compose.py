@@ -103,13 +103,13 @@ def test_the_shop_from_up_to_down(machine: Machine, port: str) -> None:
     assert found["ray"] == {"name": "ray", "state": "absent", "health": "", "url": ""}
 
     before = json.loads((machine.folder / "containers.json").read_text())[0]["process"]
-    reset = machine.souk("reset", "shop")
+    reset = machine.souk("up", "shop", "--anew")
     assert (reset.status, reset.out) == (0, f"{url}\n"), reset.err
     after = json.loads((machine.folder / "containers.json").read_text())[0]["process"]
     assert before != after
     assert httpx.get(url).status_code == 200
 
-    assert machine.souk("logs", "shop", "--follow").out == "a line of the log\n"
+    assert machine.souk("status", "shop", "--follow").out == "a line of the log\n"
     down = machine.souk("down", "shop")
     assert (down.status, down.out) == (0, "")
     with pytest.raises(httpx.ConnectError):
@@ -144,7 +144,7 @@ def test_onestopmarket_that_cannot_be_told_its_address(machine: Machine, port: s
     machine.set(images=[SHOPPING], failures=3)
     assert machine.error("up", "onestopmarket", "--port", port) == (
         "onestopmarket: magento failed: /var/www/magento2/bin/magento: cannot connect to the database; "
-        "try again: souk env reset onestopmarket"
+        "try again: souk env up onestopmarket --anew"
     )
 
 
@@ -205,8 +205,8 @@ def test_the_real_docker_without_its_daemon(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"looks_until_healthy": 1000}, r"shop is not ready after 1 s \(starting\); look at `souk env logs shop`, .*"),  # noqa: E501
-        ({"state": "exited"}, r"shop has ended; `souk env logs shop` shows why"),
+        ({"looks_until_healthy": 1000}, r"shop is not ready after 1 s \(starting\); look at `souk env status shop`, .*"),  # noqa: E501
+        ({"state": "exited"}, r"shop has ended; `souk env status shop` shows why"),
         ({"up_fails": True}, r"`docker compose .* up --detach --build` ended with status 1; .* above"),
     ],
     ids=["never healthy", "exited", "compose fails"],
@@ -225,9 +225,10 @@ def test_mistakes_in_the_command(machine: Machine) -> None:
         error = machine.error("up", "shop", "--port", taken)
     assert error == f"port {taken}: Address already in use; choose another port with --port"
     assert machine.error("up", "shop", "--port", "0").startswith("--port 0: ")
+    assert machine.error("up", "shop", "--anew", "--port", "7").startswith("--anew: the port stays")
     assert machine.error("up", "ray", "--local").startswith("--local: ray needs a container")
-    assert machine.error("logs", "shop") == "shop is not up; launch it: souk env up shop"
-    assert machine.error("reset", "mars") == (
+    assert machine.error("status", "shop") == "shop is not up; launch it: souk env up shop"
+    assert machine.error("up", "mars") == (
         "unknown environment 'mars'; the environments are: shop, onestopmarket, postgres, ray"
     )
     assert machine.calls() == []

@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from agents.providers.settings import SERVICES
-from experiments.commands.agents import app, ask
+from experiments.cli import app
+from experiments.commands.agents import ask
 from interventions.errors import UserError
 from tests.agents.conftest import Provider, provider, server  # noqa: F401 (fixtures)
 
@@ -20,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def souk_agents(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, env={"COLUMNS": "250"})
+    return CliRunner().invoke(app, ["agents", *arguments], env={"COLUMNS": "250"})
 
 
 def test_what_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,22 +29,22 @@ def test_what_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(service.key_variable, raising=False)
         monkeypatch.delenv(service.url_variable, raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hidden")
-    ended = souk_agents("list", "--json")
+    ended = souk_agents("--json")
     known = {agent["name"]: agent for agent in json.loads(ended.stdout)}
     assert (ended.exit_code, known["simulated:balanced"]["ready"]) == (0, True)
     assert (known["anthropic:MODEL"]["ready"], known["ollama:MODEL"]["ready"]) == (True, True)
     assert known["openai:MODEL"]["ready"] is False
     assert known["compatible:MODEL"]["problem"].startswith("COMPATIBLE_BASE_URL is not set; set it")
-    table = souk_agents("list").stdout
+    table = souk_agents().stdout
     assert "openai:MODEL" in table
     assert "OPENAI_API_KEY is not set" in table
     assert "sk-hidden" not in table + ended.stdout
 
 
 def test_a_simulated_agent_is_not_asked() -> None:
-    ended = souk_agents("check", "simulated:balanced")
+    ended = souk_agents("simulated:balanced")
     assert (ended.exit_code, ended.stdout) == (0, "simulated:balanced is there; it is not asked\n")
-    unknown = souk_agents("check", "simulated:prize")
+    unknown = souk_agents("simulated:prize")
     assert isinstance(unknown.exception, UserError)
     assert 'did you mean "price"?' in str(unknown.exception)
 
@@ -60,7 +61,7 @@ async def test_a_model_is_asked_once(provider: Provider) -> None:  # noqa: F811
 def test_a_failure_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-hidden")
     monkeypatch.setenv("OPENAI_BASE_URL", "127.0.0.1:9")
-    ended = souk_agents("check", "openai:gpt-4.1-mini")
+    ended = souk_agents("openai:gpt-4.1-mini")
     assert isinstance(ended.exception, UserError)
     assert "OPENAI_BASE_URL is no http(s) URL; write for example" in str(ended.exception)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments.commands.models import app
+from experiments.cli import app
 from interventions.errors import UserError
 
 
@@ -17,17 +17,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(*arguments: str) -> str:
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(app, ["models", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def test_what_is_there_is_listed(folder: Path) -> None:
-    assert said("list") == "tiny-anchor  toy  not made yet: souk models make tiny-anchor\n"
+    assert said() == "tiny-anchor  toy  not made yet: souk models tiny-anchor\n"
     for name in ("tiny-anchor", "own"):
         (folder / name).mkdir(parents=True)
         (folder / name / "config.json").write_text("{}")
-    assert said("list") == "own  your own  hf:own\ntiny-anchor  toy  hf:tiny-anchor\n"
+    assert said() == "own  your own  hf:own\ntiny-anchor  toy  hf:tiny-anchor\n"
 
 
 @pytest.mark.slow
@@ -35,10 +35,10 @@ def test_a_toy_that_is_there_is_not_made_again(folder: Path) -> None:
     pytest.importorskip("torch", reason="local models are not installed")
     (folder / "tiny-anchor").mkdir(parents=True)
     with pytest.raises(UserError, match=r"m/tiny-anchor: exists already; remove it"):
-        said("make", "tiny-anchor")
+        said("tiny-anchor")
 
 
 def test_no_such_toy(folder: Path) -> None:
     with pytest.raises(UserError, match=r'no toy "huge-anchor"; there is tiny-anchor'):
-        said("make", "huge-anchor")
+        said("huge-anchor")
     assert not folder.exists()

@@ -7,32 +7,33 @@ from typer.testing import CliRunner
 
 from agents.language_model.prompt import default_prompt, load_prompt
 from agents.providers.tokens import estimate_tokens
-from experiments.commands.prompts import GOAL, HTML, MEMORY, TREE, app
+from experiments.cli import app
+from experiments.commands.prompts import GOAL, HTML, MEMORY, TREE
 from interventions.errors import UserError
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(app, ["prompts", *arguments], catch_exceptions=False)
     assert result.exit_code == 0
     return result.stdout
 
 
 def test_new_makes_a_folder_that_an_experiment_can_name(tmp_path: Path) -> None:
     folder = tmp_path / "prompts" / "terse"
-    assert f"souk prompts show {folder}" in run("new", str(folder))
+    assert f"souk prompts {folder}" in run(str(folder), "--new")
     assert load_prompt(str(folder)).digest == default_prompt().digest
     with pytest.raises(UserError, match="exists already; choose another folder"):
-        run("new", str(folder))
+        run(str(folder), "--new")
 
 
 def test_new_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be written"):
-        run("new", str(tmp_path / "file" / "terse"))
+        run(str(tmp_path / "file" / "terse"), "--new")
 
 
 def test_show_prints_the_whole_prompt_and_its_tokens() -> None:
-    shown = run("show")
+    shown = run()
     for part in (GOAL, HTML, MEMORY, "<action>fill('23', 'desk lamp')</action>", default_prompt().digest):
         assert part in shown
     for part in (TREE, "accessibility", "screenshot"):
@@ -42,14 +43,16 @@ def test_show_prints_the_whole_prompt_and_its_tokens() -> None:
     assert tokens == pytest.approx(estimate_tokens(prompt), abs=10)
 
 
-def test_show_with_everything_that_a_model_can_be_given() -> None:
-    shown = run("show", "--tree", "--screenshot", "--whole")
-    for part in (TREE, "The image with this message", "the whole of its page"):
-        assert part in shown
+@pytest.mark.parametrize(
+    ("observes", "part"),
+    [("tree", TREE), ("screenshot", "The image with this message"), ("whole", "the whole of its page")],
+)
+def test_show_with_what_a_model_can_be_given(observes: str, part: str) -> None:
+    assert part in run("--observes", observes)
 
 
 def test_show_tells_of_a_mistake(tmp_path: Path) -> None:
-    run("new", str(tmp_path))
+    run(str(tmp_path), "--new")
     (tmp_path / "step.j2").write_text("{{ goal }}\n{{ hmtl }}")
     with pytest.raises(UserError, match=r"step\.j2:2: 'hmtl' is undefined"):
-        run("show", str(tmp_path))
+        run(str(tmp_path))

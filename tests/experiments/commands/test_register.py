@@ -63,9 +63,9 @@ def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     (folder / "x.yaml").write_text(HOTELS.replace("seed: 3", "seed: 4") + PLAN)
     other = forked_souk("run", "x.yaml", *DB, "--limit", "4", cwd=folder)
     assert "not registered: a plan of this name is registered for" in other.err
-    report = forked_souk("report", *DB, "--methods", "m.tex", cwd=folder)
+    report = forked_souk("paper", *DB, "--format", "md", "--out", "p", cwd=folder)
     assert report.status == 0, report.err
-    assert "not registered" in (folder / "m.tex").read_text()
+    assert "not registered" in (folder / "p/methods.md").read_text()
 
 
 def test_more_trials_than_planned_are_told_before_a_run(tmp_path: Path) -> None:

@@ -63,13 +63,13 @@ def test_flags_are_shown_without_a_type() -> None:
 @pytest.mark.slow
 def test_the_version_and_what_is_shipped(tmp_path: Path) -> None:
     assert re.fullmatch(r"souk \d+\.\d+\.\d+\n", forked_souk("--version", cwd=tmp_path).out)
-    listed = json.loads(forked_souk("experiments", "list", "--json", cwd=tmp_path).out)
+    listed = json.loads(forked_souk("experiments", "--json", cwd=tmp_path).out)
     assert [each["name"] for each in listed] == SHIPPED
     kinds = {each["name"]: each["analysis"] for each in listed}
     assert kinds["nudges"] == "choice"
     assert kinds["wtp"] == "montecarlo"
     assert {each["name"]: each["trials"] for each in listed}["nudges"] == 3_000
-    shown = forked_souk("experiments", "show", "nudges", cwd=tmp_path).out
+    shown = forked_souk("experiments", "nudges", cwd=tmp_path).out
     assert shown == (LIBRARY / "nudges.yaml").read_text()
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for
 
 def serve(folder: Path, port: int, *options: str) -> Ended:
     where = ("--port", str(port), "--detach")
-    return forked_souk("proxy", "serve", *options, *where, cwd=folder, env={MARK: str(folder)})
+    return forked_souk(*options, *where, cwd=folder, env={MARK: str(folder)})
 
 
 @pytest.fixture
@@ -31,14 +31,14 @@ def port() -> int:
 
 @pytest.mark.slow
 def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Path, port: int) -> None:
-    started = serve(tmp_path, port, "-i", "nudges", "--only", "best-seller", "--reverse", "shop")
+    started = serve(tmp_path, port, "proxy", "serve", "-i", "nudges", "--only", "best-seller", "--reverse", "shop")
     assert started.status == 0, started.err
     assert "This product is a best seller!" in httpx.get(f"http://127.0.0.1:{port}/").text
     assert "souk proxy stop ends it" in started.err
     assert len(processes_with(MARK, str(tmp_path))) >= 2, "the proxy, and the shop"
     other = forked_souk("proxy", "stop", "--port", "1", cwd=tmp_path)
     assert (other.status, other.out) == (2, "")
-    taken = serve(tmp_path, port, "-i", "nudges")
+    taken = serve(tmp_path, port, "proxy", "serve", "-i", "nudges")
     assert taken.status == 2
     assert re.fullmatch(rf"error: port {port}: cannot listen on it .*\n", taken.err)
     stopped = forked_souk("proxy", "stop", "--port", str(port), cwd=tmp_path)
@@ -51,7 +51,7 @@ def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Pa
 
 @pytest.mark.slow
 def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
-    started = serve(tmp_path, port, "--experiment", "nudges", "--as", "Some Body", "--reverse", "shop")
+    started = serve(tmp_path, port, "trials", "serve", "nudges", "--as", "Some Body", "--reverse", "shop")
     assert "trials to give as Some Body" in started.err
     assert httpx.get(f"http://127.0.0.1:{port}/.souk/").status_code == 200
     assert httpx.post(f"http://127.0.0.1:{port}/.souk/next").status_code == 303, "a trial begins"
@@ -62,7 +62,7 @@ def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
 
 @pytest.mark.slow
 def test_one_that_was_killed_is_not_taken_for_another_process(tmp_path: Path, port: int) -> None:
-    assert serve(tmp_path, port, "-i", "nudges").status == 0
+    assert serve(tmp_path, port, "proxy", "serve", "-i", "nudges").status == 0
     for process in processes_with(MARK, str(tmp_path)):
         os.kill(process, signal.SIGKILL)
     assert not left_after(MARK, str(tmp_path), 60)
@@ -75,5 +75,5 @@ def test_one_that_was_killed_is_not_taken_for_another_process(tmp_path: Path, po
 
 @pytest.mark.slow
 def test_a_mistake_is_said_as_without_it(tmp_path: Path, port: int) -> None:
-    ended = serve(tmp_path, port, "-i", "none.yaml")
+    ended = serve(tmp_path, port, "proxy", "serve", "-i", "none.yaml")
     assert (ended.status, ended.out, ended.err) == (2, "", "error: none.yaml: no such file; check the path\n")

@@ -312,7 +312,7 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     assert "is no size" in run(tmp_path, "command:python x.py", SOUK_PROGRAM_GB="much").err
     own = run(tmp_path, "simulated:balanced", "--observe", "page")
     assert (own.status, own.err.count("\n")) == (2, 1)
-    guests = forked_souk("proxy", "serve", "--experiment", "modality", *DB, cwd=tmp_path)
+    guests = forked_souk("trials", "serve", "modality", *DB, cwd=tmp_path)
     assert (guests.status, guests.err.count("\n")) == (2, 1)
     assert "modality.yaml:" in guests.err
     assert "this subject looks at pages by itself" in guests.err

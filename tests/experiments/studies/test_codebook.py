@@ -54,9 +54,9 @@ def test_each_column_is_described_as_it_is(db: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_methods_section_brings_its_sources(db: str, tmp_path: Path) -> None:
-    souk("report", "nudges", "--out", tmp_path / "r", "--methods", tmp_path / "m.tex", "--db", db)
-    cited = re.search(r"\\cite\{(.+?)\}", (tmp_path / "m.tex").read_text())
-    bib = (tmp_path / "m.bib").read_text()
+    souk("paper", "nudges", "--out", tmp_path, "--format", "tex", "--db", db)
+    cited = re.search(r"\\cite\{(.+?)\}", (tmp_path / "methods.tex").read_text())
+    bib = (tmp_path / "methods.bib").read_text()
     assert cited and set(cited[1].split(",")) == set(re.findall(r"^@\w+\{(\w+),", bib, re.MULTILINE))
 
 

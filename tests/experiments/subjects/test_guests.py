@@ -74,7 +74,7 @@ class Lines:
 
 
 class Served:
-    """A running `souk proxy serve --experiment`."""
+    """A running `souk trials serve`."""
 
     def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
         assert process.stderr
@@ -105,7 +105,7 @@ def served(
 ) -> Iterator[Served]:
     text = EXPERIMENT.replace("INTERVENTIONS", interventions).replace("ONLY", only)
     (folder / "e.yaml").write_text(text.replace("SECONDS", str(seconds)))
-    command = (program(), "proxy", "serve", "--experiment", experiment)
+    command = (program(), "trials", "serve", experiment)
     process = subprocess.Popen(
         [*command, "--db", "sqlite:///t.db", "--port", "0", "--as", "tester", *options],
         cwd=folder,
@@ -245,7 +245,7 @@ def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> N
         assert one.rows("select count(*) from claims where trial not in (select trial from trials)") >= [(1,)]
     assert one.rows("select count(*) from claims") == [(0,)], "what was not ended is free"
     ended = one.rows("select trial from trials")[0][0]
-    command = (program(), "proxy", "serve", "--experiment", "e.yaml")
+    command = (program(), "trials", "serve", "e.yaml")
     options = ("--db", "sqlite:///t.db", "--port", "0", "--as", "tester", "--trial", ended)
     done = subprocess.run(
         [*command, *options], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -350,7 +350,7 @@ async def test_a_shop_without_the_start_pages_is_refused_in_one_line(how: str, t
     text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
     (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
     async with serve(ForeignShop().app()) as address:
-        served = ("proxy", "serve", "--experiment", "e.yaml", "--db", "sqlite:///t.db", "--port", "0")
+        served = ("trials", "serve", "e.yaml", "--db", "sqlite:///t.db", "--port", "0")
         ended = await run_in_threadpool(forked_souk, *served, how, address.rstrip("/"), cwd=tmp_path)
     assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1), ended.err
     assert re.match(
@@ -383,7 +383,7 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
 def test_a_mistake_is_one_line(tmp_path: Path, options: list[str], message: str) -> None:
     text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
     (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
-    command = (program(), "proxy", "serve", "--experiment", "e.yaml")
+    command = (program(), "trials", "serve", "e.yaml")
     done = subprocess.run(
         [*command, "--port", "0", "--db", "sqlite:///t.db", *options],
         cwd=tmp_path,
@@ -522,7 +522,7 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
 def test_a_job_in_the_background_ends_without_a_word_while_guests_are_connected(tmp_path: Path) -> None:
     """Shells start such jobs with Ctrl-C ignored, which an interpreter of its own finds."""
     background = 'trap "" INT; exec "$0" "$@"'
-    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "nudges")
+    command = (sys.executable, "-m", "experiments.cli", "trials", "serve", "nudges")
     process = subprocess.Popen(
         ["sh", "-c", background, *command, "--db", "sqlite:///t.db", "--port", "0"],
         cwd=tmp_path,

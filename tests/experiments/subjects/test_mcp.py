@@ -78,11 +78,11 @@ def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def arguments(*more: str) -> list[str]:
-    return ["mcp", "--experiment", "e.yaml", "--as", "tester", "--db", "sqlite:///t.db", *more]
+    return ["trials", "serve", "e.yaml", "--mcp", "--as", "tester", "--db", "sqlite:///t.db", *more]
 
 
 def host_server(folder: Path) -> StdioServerParameters:
-    """`souk mcp`, for a host that starts its servers itself."""
+    """`souk trials serve --mcp`, for a host that starts its servers itself."""
     return StdioServerParameters(command=program(), args=arguments(), cwd=folder, env=environment({}))
 
 
@@ -144,9 +144,9 @@ async def test_the_trial_of_a_session_that_is_dropped_ends_with_its_time(tmp_pat
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of `souk mcp --http`."""
+    """The address of `souk trials serve --mcp --port`."""
     process = subprocess.Popen(
-        [program(), *arguments("--http", "0")], cwd=folder, env=environment({}),
+        [program(), *arguments("--port", "0")], cwd=folder, env=environment({}),
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

@@ -233,7 +233,7 @@ def test_what_is_damaged_does_not_move(filled: Records, tmp_path: Path) -> None:
     with filled.writing() as connection:
         connection.execute(tables.trials.update().where(tables.trials.c.trial == "t3").values(choice="b"))
     to = f"sqlite:///{tmp_path}/new.db"
-    with pytest.raises(UserError, match="it is damaged; souk db repair first"):
+    with pytest.raises(UserError, match="it is damaged; souk db check --repair first"):
         move(filled, to, quiet)
     assert whole(to).trials == 0, "all or nothing"
 

@@ -109,7 +109,7 @@ def test_strange_content(name: str, folder: Path) -> None:
     with suppress(UserError, *DatabaseFailure):
         run_here("x.yaml", folder)
     gc.collect()  # what a command has opened is closed when its process ends
-    status, said = souk("db", "repair", "--yes")
+    status, said = souk("db", "check", "--repair", "--yes")
     if name != "no version":  # which it was cannot be known
         assert status == 0, said
         goes_on(folder)
@@ -127,7 +127,7 @@ def test_what_others_have_put_into_a_database_is_named_and_changes_nothing(name:
     with pytest.raises(UserError, match=name):
         run_here("x.yaml", folder)
     gc.collect()
-    assert souk("db", "repair", "--yes")[0] == 0
+    assert souk("db", "check", "--repair", "--yes")[0] == 0
     goes_on(folder)
 
 

@@ -1,4 +1,4 @@
-"""`souk tables`: the tables of a stored run in LaTeX and Word, read back by others, and what it refuses."""
+"""`souk paper`: figures, tables and methods of a stored run, read back by others, and what it refuses."""
 
 import re
 import shutil
@@ -11,6 +11,8 @@ import pytest
 
 from analysis.reporting.paper_tables import latex_table, save_table
 from analysis.reporting.sections import NamedTable
+from experiments.studies.kinds import new_names
+from interventions.errors import UserError
 from tests.experiments.command_line import forked_souk
 from tests.experiments.stored_runs import stored_runs
 
@@ -52,21 +54,44 @@ def test_a_word_table_has_the_cells_of_the_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_tables_of_a_run_are_written(tmp_path: Path) -> None:
+def test_all_of_a_run_is_written_in_each_format(tmp_path: Path) -> None:
     stored_runs(tmp_path / "runs.db")
-    renamed = ("--rename", "simulated:balanced=Our shopper")
-    written = forked_souk(
-        "tables", "nudges", "--format", "tex,docx", *renamed, *DB, "--out", "t", cwd=tmp_path
-    )
+    options = ("--format", "svg,pdf,tex,docx", "--width", "8.5cm", "--rename", "simulated:balanced=Our shopper")
+    written = forked_souk("paper", "nudges", *options, *DB, "--out", "p", cwd=tmp_path)
     assert written.status == 0, written.err
-    names = {path.stem for path in (tmp_path / "t").iterdir()}
-    assert {f"{name}.{kind}" for name in names for kind in ("tex", "docx")} == {
-        path.name for path in (tmp_path / "t").iterdir()
-    }
-    assert "effects" in names
-    assert "Our shopper" in (tmp_path / "t/attrition.tex").read_text()
-    refused = forked_souk("tables", "nudges", "--format", "odt", *DB, cwd=tmp_path)
-    assert refused.status == 2 and "'odt' is none of tex, docx" in refused.err
+    files = {path.name for path in (tmp_path / "p").iterdir()} - {"methods.tex", "methods.bib"}
+    names = {kind: {Path(name).stem for name in files if name.endswith(kind)} for kind in ("svg", "pdf", "tex", "docx")}
+    assert files == {f"{name}.{kind}" for kind, found in names.items() for name in found}
+    assert names["svg"] == names["pdf"] >= {"effects", "attrition"}
+    assert names["tex"] == names["docx"] >= {"effects"}
+    drawn = (tmp_path / "p/effects.svg").read_text()
+    assert "<!-- Our shopper -->" in drawn and "simulated:balanced" not in drawn
+    assert "Our shopper" in (tmp_path / "p/attrition.tex").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--format", "pdf,gif"), "'gif' is none of docx, md, pdf, png, svg, tex"),
+        (("--width", "85"), "write a number and its unit"),
+        (("--width", "9mm"), "no width from 40 to 500 mm"),
+        (("--rename", "x"), "write the agent, an equals sign"),
+        (("--rename", "x=y"), "no trials of this agent"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    stored_runs(tmp_path / "runs.db")
+    ended = forked_souk("paper", "nudges", *options, *DB, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err and ended.err.count("\n") == 1
+
+
+def test_two_agents_never_become_one() -> None:
+    assert new_names(["a", "b"], [("a", "b"), ("b", "a")]) == {"a": "b", "b": "a"}
+    for pairs in ([("a", "b")], [("a", "x"), ("b", "x")]):
+        with pytest.raises(UserError, match="two agents would be called"):
+            new_names(["a", "b"], pairs)
 
 
 DOCUMENT = r"""\documentclass{article}
@@ -83,9 +108,8 @@ DOCUMENT = r"""\documentclass{article}
 def test_latex_takes_all_that_is_written_for_it(tmp_path: Path) -> None:
     """The tables and methods of a stored run, and hostile texts; without an error, and within the page."""
     stored_runs(tmp_path / "runs.db")
-    for command in (("tables", "nudges", "--out", "t"), ("report", "nudges", "--methods", "t/methods.tex")):
-        written = forked_souk(*command, *DB, cwd=tmp_path)
-        assert written.status == 0, written.err
+    written = forked_souk("paper", "nudges", "--format", "tex", "--out", "t", *DB, cwd=tmp_path)
+    assert written.status == 0, written.err
     folder = tmp_path / "t"
     for name, rows in (("hostile", 2), ("longer-hostile", 41)):
         save_table(a_table(rows, name), folder / f"{name}.tex")
