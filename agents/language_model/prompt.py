@@ -171,7 +171,9 @@ def _read(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file; copy it from a folder that souk prompts --new makes") from None
+        raise UserError(
+            f"{path}: no such file; copy it from a folder that souk prompts --new makes"
+        ) from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8; save it as UTF-8") from None
     except OSError as error:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -36,6 +36,8 @@ Kind = Annotated[
 ]
 _CARDS = "Choices between cards (conjoint)"
 _ANSWERS = "Answers (montecarlo, biases)"
+PUBLISHED: Final = {"population": True, "legacy_zero": True, "method": "banzhaf"}
+"""The options of analyses with which the published figures of the studies come out."""
 _SCORES = "Log-probabilities (anchoring)"
 
 
@@ -130,28 +132,15 @@ def analyze(
             rich_help_panel=_ANSWERS,
         ),
     ] = None,
-    population: Annotated[
+    published: Annotated[
         bool,
         typer.Option(
-            "--population",
-            help="Use standard deviations with divisor n, as in published data.",
+            "--published",
+            help="Compute as the published studies did: standard deviations with divisor n, complete "
+            "separation as no effect, Banzhaf values.",
             rich_help_panel=_ANSWERS,
         ),
     ] = False,
-    legacy_zero: Annotated[
-        bool,
-        typer.Option(
-            "--legacy-zero",
-            help="Count complete separation as no effect, as in published data.",
-            rich_help_panel=_ANSWERS,
-        ),
-    ] = False,
-    method: Annotated[
-        Literal["shapley", "banzhaf"] | None,
-        typer.Option(
-            help="The attribution in calls and scores; banzhaf: the published one.", rich_help_panel=_SCORES
-        ),
-    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -183,7 +172,7 @@ def analyze(
 
       souk analyze responses.csv --as biases --valid 50
 
-      souk analyze anchoring_gpt2_results_standard.csv --as anchoring --method banzhaf
+      souk analyze anchoring_gpt2_results_standard.csv --as anchoring --published
     """
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, read_tables, study_of
@@ -202,9 +191,6 @@ def analyze(
         "--condition": ("condition", condition),
         "--generation": ("generations", _pairs("--generation", generation)),
         "--valid": ("valid", valid),
-        "--population": ("population", population or None),
-        "--legacy-zero": ("legacy_zero", legacy_zero or None),
-        "--method": ("method", method),
         "--seed": ("seed", seed),
     }
     given = {option: (name, value) for option, (name, value) in asked.items() if value is not None}
@@ -212,7 +198,7 @@ def analyze(
     only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
         kind = kind_of_tables(kind, files)
-        options = _options(kind, given)
+        options = _options(kind, given, published=published)
         with estimating():
             analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
         facts = {"tables": ", ".join(map(str, files))}
@@ -220,7 +206,7 @@ def analyze(
         return
     refuse_kind_of_run(kind)
     records, found, is_temporary = open_run(run, db)
-    options = _options(kind_of(found), given)
+    options = _options(kind_of(found), given, published=published)
     with estimating():
         analysis = analyze_run(records, found, only, without, **options)
         known = registered_results(records, found, analysis, only=only, without=without, options=options)
@@ -262,14 +248,18 @@ def refuse_kind_of_run(kind: str | None) -> None:
         raise UserError(f"--as {kind}: a run has its own kind of study; leave it out")
 
 
-def _options(kind: str, given: dict[str, tuple[str, Any]]) -> dict[str, Any]:
+def _options(kind: str, given: dict[str, tuple[str, Any]], *, published: bool) -> dict[str, Any]:
     """The options of a study's analysis, by their names there. Raises UserError for one of another kind."""
     from experiments.studies.kinds import study_of
 
     known = signature(study_of(kind).analyze).parameters
-    if strange := next((option for option, (name, _) in given.items() if name not in known), ""):
-        raise UserError(f"{strange}: an analysis of the kind {kind} has no such option; leave it out")
-    return dict(given.values())
+    strange = [option for option, (name, _) in given.items() if name not in known]
+    as_published = {name: value for name, value in PUBLISHED.items() if name in known} if published else {}
+    if published and not as_published:
+        strange.append("--published")
+    if strange:
+        raise UserError(f"{strange[0]}: an analysis of the kind {kind} has no such option; leave it out")
+    return as_published | dict(given.values())
 
 
 def _chosen(only: Sequence[str], without: Sequence[str]) -> dict[str, str]:

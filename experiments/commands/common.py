@@ -70,6 +70,14 @@ Margin = Annotated[
         min=0.1, max=99, metavar="POINTS", help="Test too whether effects are smaller than this: equivalence."
     ),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key of the experiment's file, such as limits.steps=5; repeatable.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every table of the report, not only the answer.")

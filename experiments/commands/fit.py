@@ -38,7 +38,6 @@ def fit(
     holdout: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the choice sets that is held out at a time.")
     ] = 0.2,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +63,7 @@ def fit(
     if not 0 < holdout <= 0.5:
         raise UserError(f"--holdout {holdout:g}: give a share above 0 and at most 0.5, such as 0.2")
     if out:
-        check_new(out, force=force)
+        check_new(out)
     with waiting("estimating ..."):
         table, facts, origin, hotels = _choices(named, db)
         agent = _one_agent(table, agent)

@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -87,75 +87,69 @@ def _ask(name: str, default: Answer) -> Answer:
     return answer
 
 
-@app.command("list")
-def list_files(
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Files to list; all shipped files by default.")
+@app.command("show")
+def show(
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A shipped file by name (nudges), or a YAML file.")
     ] = None,
+    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this intervention.")] = None,
     site: Site = "onestopmarket",
     as_json: AsJson = False,
 ) -> None:
-    """List the shipped interventions and site maps, or the interventions of files.
+    """List the shipped interventions and site maps; of a file, say what is changed, where, with which words.
 
-    Example: souk interventions list
+    Examples:
+
+      souk interventions show
+
+      souk interventions show nudges wirecutter
     """
     from experiments.console.terminal import stdout_console
-    from experiments.pages.describe import intervention_dict, print_file
+    from experiments.pages.describe import intervention_dict, print_file, print_intervention
     from interventions.authoring.shipped import shipped_interventions, shipped_site_maps
-    from interventions.files.schema import load_interventions
+    from interventions.files.schema import interventions_source, make_interventions
     from interventions.yaml.sitemap import load_site_map
 
-    names = files or shipped_interventions()
-    loaded = {name: load_interventions(name, load_site_map(site)) for name in names}
-    maps = [] if files else [load_site_map(name) for name in shipped_site_maps()]
+    site_map, console = load_site_map(site), stdout_console()
+    sources = {name: interventions_source(name) for name in ([file] if file else shipped_interventions())}
+    loaded = {name: make_interventions(source, site_map) for name, source in sources.items()}
+    maps = [] if file else [load_site_map(name) for name in shipped_site_maps()]
+    chosen = {name: [each[id]] if id else each.interventions for name, each in loaded.items()}
     if as_json:
         content = {
-            "files": {name: [*map(intervention_dict, file.interventions)] for name, file in loaded.items()},
+            "files": {name: [*map(intervention_dict, each)] for name, each in chosen.items()},
             "site_maps": {item.name: {"pages": [*item.pages], "roles": [*item.roles]} for item in maps},
         }
         typer.echo(plain(json.dumps(content, indent=2, ensure_ascii=False)))
         return
-    console = stdout_console()
-    for name, file in loaded.items():
-        print_file(console, name, file)
-    if maps:
-        described = [f"{item.name} ({len(item.roles)} roles; {', '.join(item.pages)})" for item in maps]
-        console.print("[bold]Site maps[/bold]", *described, sep="\n", highlight=False)
-
-
-@app.command("show")
-def show(
-    file: File,
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this intervention.")] = None,
-    site: Site = "onestopmarket",
-) -> None:
-    """Say what an intervention changes, where, and with which words.
-
-    Example: souk interventions show nudges wirecutter
-    """
-    from experiments.console.terminal import stdout_console
-    from experiments.pages.describe import print_intervention
-    from interventions.files.schema import interventions_source, make_interventions
-    from interventions.yaml.sitemap import load_site_map
-
-    source, site_map = interventions_source(file), load_site_map(site)
-    loaded = make_interventions(source, site_map)
-    for intervention in [loaded[id]] if id else loaded.interventions:
-        print_intervention(stdout_console(), intervention, source, site_map)
+    if file:
+        for intervention in chosen[file]:
+            print_intervention(console, intervention, sources[file], site_map)
+        return
+    for name, each in loaded.items():
+        print_file(console, name, each)
+    described = [f"{item.name} ({len(item.roles)} roles; {', '.join(item.pages)})" for item in maps]
+    console.print("[bold]Site maps[/bold]", *described, sep="\n", highlight=False)
 
 
 @app.command("validate")
 def validate(
-    files: Annotated[list[str], typer.Argument(help="Shipped files by name, or YAML files.")],
-    site: Site = "onestopmarket",
-    categories: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="The shop's categories; by default those of the embedded shop."),
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Shipped files by name, or YAML files.", show_default=False)
     ] = None,
+    site: Site = "onestopmarket",
     products: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE.csv", help="Or a CSV file of the shop's products: category, name, price ..."
+            metavar="FILE.csv|A,B",
+            help="The shop's products (columns category, name, price ...), or its categories; by default "
+            "those of the embedded shop.",
+        ),
+    ] = None,
+    schema: Annotated[
+        Literal["interventions", "site-map"] | None,
+        typer.Option(
+            help="Print the JSON Schema of such files instead, for editors that complete and check them."
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
@@ -167,13 +161,20 @@ def validate(
 
       souk interventions validate scarce.yaml
 
-      souk interventions validate mine.yaml --categories "Shoes,Hats" --strict
+      souk interventions validate mine.yaml --products "Shoes,Hats" --strict
+
+      souk interventions validate --schema interventions > interventions.schema.json
     """
     from interventions.authoring.check import check
     from interventions.files.schema import DEFAULT_SITE
     from interventions.yaml.sitemap import load_site_map
 
-    site_map, known = load_site_map(site), _products(categories, products)
+    if schema:
+        _print_schema(schema, site)
+        return
+    if not files:
+        raise UserError("name a file, such as souk interventions validate scarce.yaml; or --schema")
+    site_map, (known, noun) = load_site_map(site), _products(products)
     slow = [Problem(site, None, None, key, why) for key, why in site_map.slow_expressions()]
     found = [("error" if strict else "warning", problem) for problem in slow]
     placebo = nudge = ""
@@ -187,10 +188,9 @@ def validate(
         placebo, nudge = placebo or name * ("placebo" in kinds), nudge or name * ("nudge" in kinds)
         if not as_json:
             counts = [(kinds.count(kind), kind.removesuffix("s")) for kind in dict.fromkeys(kinds)]
-            said = ", ".join(f"{count} {noun}{'s' * (count > 1)}" for count, noun in counts)
-            noun = "products" if products else "categories"
-            if not products and not categories and site_map.name != DEFAULT_SITE:
-                noun = "categories of the embedded shop; name yours with --categories or --products"
+            said = ", ".join(f"{count} {each}{'s' * (count > 1)}" for count, each in counts)
+            if not products and site_map.name != DEFAULT_SITE:
+                noun = "categories of the embedded shop; name yours with --products"
             typer.echo(f"{name}: ok: {said}; every variable is known for {len(known)} {noun}")
     if as_json:
         rows = [{"severity": severity, **problem.to_dict()} for severity, problem in found]
@@ -204,19 +204,25 @@ def validate(
     raise typer.Exit(2 if any(severity == "error" for severity, _ in found) else 0)
 
 
-def _products(categories: str | None, products: Path | None) -> "list[ProductFacts]":
+def _products(named: str | None) -> "tuple[list[ProductFacts], str]":
+    """The products of a CSV file, or an example of each category; and what they are called."""
     from experiments.designs.catalogue.product_list import read_products
     from experiments.pages.example_products import example_products
 
-    if categories and products:
-        raise UserError("--categories and --products say the same thing; give one of the two")
-    if products:
-        found, unused = read_products(products)
+    if named and named.endswith(".csv"):
+        found, unused = read_products(Path(named))
         for line in unused:
             typer.echo(line, err=True)
-        return found
-    names = [name.strip() for name in (categories or "").split(",") if name.strip()]
-    return example_products(names)
+        return found, "products"
+    return example_products([name.strip() for name in (named or "").split(",") if name.strip()]), "categories"
+
+
+def _print_schema(kind: str, site: str) -> None:
+    from interventions.authoring.json_schema import interventions_schema, site_map_schema
+    from interventions.yaml.sitemap import load_site_map
+
+    made = site_map_schema() if kind == "site-map" else interventions_schema(load_site_map(site))
+    typer.echo(json.dumps(made, indent=2, ensure_ascii=False))
 
 
 @app.command("preview")
@@ -286,35 +292,6 @@ def preview_page(
                 typer.echo(f"{png}: before and after", err=True)
 
     run_until_stopped(run())
-
-
-@app.command("schema")
-def schema(
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the schema to a file.")
-    ] = None,
-    site_map: Annotated[
-        bool, typer.Option("--site-map", help="Print the schema of site maps instead.")
-    ] = False,
-    site: Site = "onestopmarket",
-) -> None:
-    """Print the JSON Schema of intervention files, so that editors complete, explain and check them.
-
-    Example: souk interventions schema --out interventions.schema.json
-    """
-    from interventions.authoring.json_schema import interventions_schema, site_map_schema
-    from interventions.yaml.sitemap import load_site_map
-
-    made = site_map_schema() if site_map else interventions_schema(load_site_map(site))
-    text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"--out {out}: cannot be written ({error.strerror}); choose another file") from None
-    typer.echo(f"{out}: written; files beside it can start with: # yaml-language-server: $schema={out.name}")
 
 
 app.command("map")(map_)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from experiments.commands.common import AsJson
+from experiments.commands.common import AsJson, Settings
 from experiments.commands.completion import experiment_names
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def power(
     studies: Annotated[int, typer.Option(min=20, max=100_000, help="Studies that are simulated.")] = 200,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    settings: Settings = None,
     groups: Annotated[
         int | None,
         typer.Option(
@@ -107,7 +108,7 @@ def power(
     if name is None:
         raise UserError("name an experiment, such as souk power nudges; or --groups")
     stand_in, models = _agents(agent or [])
-    design = load_design(name)
+    design = load_design(name, settings=settings or ())
     effects = effects_in(effect or [], features_of(design))
     profile = profile_of(stand_in)
     notes = [

@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, AsJson, Db, Experiment
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, Experiment, Settings
 from interventions.errors import UserError
 
 
@@ -19,10 +19,7 @@ def register(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N trials of each agent are planned.")
     ] = None,
-    mode: Annotated[
-        Literal["page", "text", "logprobs"] | None,
-        typer.Option(help="Cards as pages, as text, or scored; the experiment's by default."),
-    ] = None,
+    settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The plan; NAME.plan.json by default.")
     ] = None,
@@ -36,18 +33,17 @@ def register(
     Example: souk register my-study.yaml
     """
     from agents.registry import check_name
-    from experiments.designs.inputs.experiment_file import experiment_source
     from experiments.designs.loading import load_design
     from experiments.records.reading.plans import plan_digest, register_plan
     from experiments.records.store import Records
     from experiments.studies.plans import make_plan
     from experiments.studies.registering import plan_path, read_plan, write_plan
 
-    design = load_design(experiment, mode)
+    design = load_design(experiment, settings=settings or ())
     agents = list(dict.fromkeys(agent or design.experiment.agents))
     for name in agents:
         check_name(name)
-    content = make_plan(design, experiment_source(experiment), agents, limit)
+    content = make_plan(design, design.source, agents, limit)
     path = out or plan_path(experiment, design.name)
     before = read_plan(path)
     if before is not None and plan_digest(before) != plan_digest(content):

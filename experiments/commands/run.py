@@ -14,12 +14,14 @@ from experiments.commands.common import (
     Everything,
     Experiment,
     Out,
+    Settings,
     UpstreamCa,
     analyze_stored,
 )
 from experiments.commands.completion import agent_names
 from experiments.console.terminal import stderr_console, stdout_console
 from experiments.runs.interrupts import NOTHING_STORED, one_line_when_stopped, run_until_stopped
+from interventions.errors import UserError
 
 if TYPE_CHECKING:
     from experiments.executors.workers import Workers
@@ -56,12 +58,10 @@ def run(
         int | None,
         typer.Option(min=1, max=1_000, help="Trials at the same time in each worker; on pages at most 64."),
     ] = None,
-    backend: Annotated[
-        Literal["local", "ray"], typer.Option(help="Workers on this machine, or on a Ray cluster.")
-    ] = "local",
-    address: Annotated[
-        str, typer.Option(metavar="ADDR", help="The Ray cluster: auto, HOST:PORT or ray://HOST:PORT.")
-    ] = "auto",
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDR", help="Workers on a Ray cluster: auto, HOST:PORT or ray://HOST:PORT."),
+    ] = None,
     observe: Annotated[
         Literal["page", "viewport", "off"] | None,
         typer.Option(
@@ -92,6 +92,7 @@ def run(
         ),
     ] = False,
     upstream_ca: UpstreamCa = None,
+    settings: Settings = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
     dry_run: Annotated[
@@ -119,61 +120,94 @@ def run(
       souk run anchoring --agent hf:tiny-anchor
 
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
+
+    Other values for keys of the file; a key that is set several times gives a run for each value:
+
+      souk run nudges --set options.sets=40 --set limits.steps=5 --set limits.steps=10
     """
-    from experiments.console.detach import detach
+    from experiments.designs.inputs.settings import grid
     from experiments.executors.workers import Workers
     from experiments.runs.experiment_run import ExperimentRun
+
+    several = Workers(workers, slots, ray, in_batches)
+    combinations = list(grid(settings or ()))
+    if len(combinations) > 1 and (detached or out):
+        option = "--detach" if detached else "--out"
+        raise UserError(f"{option}: --set gives {len(combinations)} runs, one after the other; leave it out")
+    status = 0
+    for chosen in combinations:
+        session = ExperimentRun(
+            experiment,
+            agents=agent,
+            limit=limit,
+            db=db,
+            out=out,
+            mode=mode,
+            dry=dry_run,
+            upstream_ca=upstream_ca,
+            observe=observe,
+            settings=chosen,
+        )
+        if len(combinations) > 1:
+            _say(" ".join(chosen), style="bold")
+        _introduce(session, experiment, several)
+        if dry_run:
+            _show_outlook(session, several, out, as_json=as_json)
+        elif detached:
+            _detach(session, budget, is_usual=db == DEFAULT_DB)
+        else:
+            run_until_stopped(
+                session.run(stderr_console(), several, trace=trace, budget=budget, strict=strict)
+            )
+            status = max(status, _conclude(session, as_json=as_json, everything=everything))
+    raise typer.Exit(status)
+
+
+def _say(line: str, style: str = "") -> None:
+    stderr_console().print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def _introduce(session: "ExperimentRun", experiment: str, workers: "Workers") -> None:
+    """Say what will run, and check that the workers can."""
     from experiments.studies.registering import plan_notes
 
-    console = stderr_console()
-    session = ExperimentRun(
-        experiment,
-        agents=agent,
-        limit=limit,
-        db=db,
-        out=out,
-        mode=mode,
-        dry=dry_run,
-        upstream_ca=upstream_ca,
-        observe=observe,
-    )
-    console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
+    _say(session.summary())
     for line in plan_notes(session.records, session.design, experiment, session.total):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    several = Workers(workers, slots, backend, address, in_batches)
-    several.check_slots(session.design)
-    if in_batches:
-        session.check_batches(several)
-    if dry_run:
-        _show_outlook(session, several, out, as_json=as_json)
-        return
-    if detached:
-        log = session.folder / "log.txt"
-        process = detach(log, "choose another folder with --out").pid
-        session.begin()
-        session.runner(process, budget).beat(session.records)
-        name = session.design.run_id + (f" --db {session.records.url}" if db != DEFAULT_DB else "")
-        for line in (
-            f"runs in the background as process {process}; what it says is in {log}",
-            f"souk status --watch {name} follows it, souk pause {name} pauses it",
-        ):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-        return
-    run_until_stopped(session.run(console, several, trace=trace, budget=budget, strict=strict))
+        _say(line)
+    workers.check_slots(session.design)
+    if workers.in_batches:
+        session.check_batches(workers)
+
+
+def _detach(session: "ExperimentRun", budget: float | None, *, is_usual: bool) -> None:
+    """Start this command again in the background. is_usual: the database is that by default."""
+    from experiments.console.detach import detach
+
+    log = session.folder / "log.txt"
+    process = detach(log, "choose another folder with --out").pid
+    session.begin()
+    session.runner(process, budget).beat(session.records)
+    name = session.design.run_id + ("" if is_usual else f" --db {session.records.url}")
+    _say(f"runs in the background as process {process}; what it says is in {log}")
+    _say(f"souk status --watch {name} follows it, souk pause {name} pauses it")
+
+
+def _conclude(session: "ExperimentRun", *, as_json: bool, everything: bool) -> int:
+    """Say how the run has ended, and show its analysis. Returns the status of the command."""
     for line in session.stops():
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        _say(line)
     for line in session.warnings():
-        console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+        _say(line, style="yellow")
     status = 0
     for line in session.complaints():
-        console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
+        _say(line, style="red")
         status = 1
     try:
         found = session.records.latest_run(session.design.run_id)
         analyze_stored(session.records, found, session.folder, as_json=as_json, everything=everything)
     except AnalysisError as error:
-        console.print(f"no effects: {error}", highlight=False, markup=False, soft_wrap=True)
-    raise typer.Exit(status)
+        _say(f"no effects: {error}")
+    return status
 
 
 @one_line_when_stopped(NOTHING_STORED)

@@ -72,7 +72,7 @@ def rename(
 def merge(
     run: NamedRun,
     source: Annotated[
-        str, typer.Option("--from", metavar="URL", help="The database whose trials of the run come along.")
+        str, typer.Argument(metavar="FROM", help="The database whose trials of the run come along.")
     ],
     db: Db = DEFAULT_DB,
 ) -> None:
@@ -80,7 +80,7 @@ def merge(
 
     One experiment gives the same run on any machine: agents, or parts of its trials, may be run on several.
 
-    Example: souk runs merge nudges --from sqlite:///other-machine.db
+    Example: souk runs merge nudges sqlite:///other-machine.db
     """
     from experiments.commands.common import checked_database
     from experiments.console.progress import counting
@@ -88,7 +88,7 @@ def merge(
 
     records = open_records(db)
     if bad := [finding for finding in checked_database(source) if not finding.ok]:
-        raise UserError(f"--from {source}: {bad[0].name}: {bad[0].found}; {bad[0].fix}")
+        raise UserError(f"{source}: {bad[0].name}: {bad[0].found}; {bad[0].fix}")
     with counting() as tell:
         number = merge_run(open_records(source), records, run, tell)
     typer.echo(f"{records.latest_run(run)['run']}: {number:,} trials were added")

@@ -20,12 +20,11 @@ def map_(
         str | None,
         typer.Option(metavar="URL", help="A category or search page; else the page's own links are tried."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The map's name; the host by default.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The YAML to write; NAME.yaml by default.")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The picture to write; beside the YAML by default.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The YAML to write, and the map's name; by default that of the host."
+        ),
     ] = None,
     render: Annotated[
         bool, typer.Option("--render", help="Propose from the page as it is after its scripts ran.")
@@ -45,6 +44,8 @@ def map_(
 ) -> None:
     """Propose a site map: look at a shop's pages, put a product into the cart, prove each role, write YAML.
 
+    Beside the YAML comes a picture of the page with its roles.
+
     URL is a product's page, or a page that lists products. The shop's add-to-cart button is pressed up to
     four times, in two fresh browser sessions; with --no-buy it is not. Nothing is ordered. Only the hosts of
     the addresses given are contacted. Files are never overwritten.
@@ -53,7 +54,7 @@ def map_(
 
       souk interventions map https://shop.example/products/desk-lamp --listing https://shop.example/lamps
 
-      souk interventions map https://shop.example/products/desk-lamp --name example --render --no-buy
+      souk interventions map https://shop.example/products/desk-lamp --out example.yaml --render --no-buy
     """
     import json
 
@@ -61,12 +62,11 @@ def map_(
     from experiments.pages.whole_map import map_and_prove
     from interventions.errors import UserError
 
-    name = name or default_name(url)
-    file = out or Path(f"{name}.yaml")
-    png = png or file.with_suffix(".png")
-    for path, option in ((file, "--out"), (png, "--png")):
+    file = out or Path(f"{default_name(url)}.yaml")
+    name, png = file.stem, file.with_suffix(".png")
+    for path in (file, png):
         if path.exists():
-            raise UserError(f"{path}: exists and is not overwritten; choose another with {option}")
+            raise UserError(f"{path}: exists and is not overwritten; choose another with --out")
     done = run_until_stopped(
         map_and_prove(
             url, listing, name=name, file=file, png=png, render=render, follow=follow, buys=buy,

@@ -1,12 +1,13 @@
 """Make the design of an experiment by its name; here is the one table of the kinds of experiments."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar, get_args
 
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.design import Design, Mode
 from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.inputs.settings import with_settings
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
 from experiments.designs.shop.design import ShopDesign
@@ -23,12 +24,13 @@ MOST_TRIALS: Final = 1_000_000
 """The most trials of an agent that an experiment may have."""
 
 
-def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
+def load_design(name: str, mode: Mode | None = None, settings: Sequence[str] = ()) -> AnyDesign:
     """Make the design of a shipped experiment, or of a file.
 
-    mode: used in place of the file's own mode. Raises UserError with file, line and key.
+    mode: used in place of the file's own mode. settings: `KEY=VALUE`, used in place of the file's own values.
+    Raises UserError with file, line and key.
     """
-    source = _read(name)
+    source = _read(name, settings)
     return _sized(TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
 
 
@@ -53,9 +55,9 @@ def load_shop_design(name: str, subject: str, *, shown: bool = False) -> ShopDes
     return design
 
 
-def _read(name: str) -> Source:
+def _read(name: str, settings: Sequence[str] = ()) -> Source:
     """Read a file of an experiment. Raises UserError: it is one of interventions, or of an unknown task."""
-    source = experiment_source(name)
+    source = with_settings(experiment_source(name), settings)
     if "interventions" in source.data and not source.data.keys() & {"name", "goal", "task"}:
         message = "this is a file of interventions; name it in an experiment, as factors.nudge.interventions"
         raise source.error(("interventions",), message)

@@ -69,7 +69,7 @@ async def _connect(address: str) -> None:
     try:
         import ray  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
-        raise UserError("--backend ray: Ray is not installed; install souk[ray]") from None
+        raise UserError("--ray: Ray is not installed; install souk[ray]") from None
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         if host and port.isdecimal():  # Ray itself would try for minutes
@@ -81,7 +81,7 @@ async def _connect(address: str) -> None:
     except (OSError, OverflowError, ValueError, RuntimeError) as error:
         cause = " ".join(str(error).split()).partition(". ")[0] or "no answer"
         raise UserError(
-            f"--address {address}: {cause}; start a cluster with `ray start --head`, or use --backend local"
+            f"--ray {address}: {cause}; start a cluster with `ray start --head`, or leave --ray out"
         ) from None
 
 
@@ -115,7 +115,7 @@ async def _opened(worker: "RayWorker", setup: Setup, say_that_it_waits: Callable
         while not await comes(opening, ROOM_SECONDS):
             if ray.cluster_resources().get("CPU", 0) < 1:
                 raise UserError(
-                    "--backend ray: no node of the cluster has a CPU (any more); start one with `ray start "
+                    "--ray: no node of the cluster has a CPU (any more); start one with `ray start "
                     "--address ...`, and the same command goes on (what was stored is safe)"
                 )
             if not waits:

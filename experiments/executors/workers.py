@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from agents.base import is_command
 from agents.simulated.own_profiles import own_profiles
@@ -27,13 +26,13 @@ from interventions.errors import UserError
 class Workers:
     """The number of workers, the trials that each runs at once, and where the workers are.
 
-    The number of trials is None where Souk chooses it. `in_batches`: what models are asked goes in batches.
+    The number of trials is None where Souk chooses it. `ray`: the address of a Ray cluster; None: they are on
+    this machine. `in_batches`: what models are asked goes in batches.
     """
 
     count: int = 1
     slots: int | None = None
-    backend: Literal["local", "ray"] = "local"
-    address: str = "auto"
+    ray: str | None = None
     in_batches: bool = False
 
     def setup(self, design: AnyDesign, folder: Path, agents: Iterable[str]) -> Setup:
@@ -58,7 +57,7 @@ class Workers:
     @property
     def cores_each(self) -> int:
         """The number of processors that each worker may keep busy."""
-        return max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
+        return max(1, (os.cpu_count() or 1) // self.count) if self.ray is None else 1
 
     def slots_each(self, agents: Collection[str], *, is_text: bool) -> int:
         """Return the number of trials that each worker runs at once."""
@@ -98,8 +97,8 @@ async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterato
     Raises:
         UserError: something that it needs does not start.
     """
-    if workers.backend == "ray":
-        async with open_ray(setup, workers.count, workers.address, say) as pool:
+    if workers.ray:
+        async with open_ray(setup, workers.count, workers.ray, say) as pool:
             yield pool
     elif workers.count == 1:
         async with open_executor(setup, say) as executor:

@@ -114,4 +114,6 @@ def _write(png: Path, image: bytes) -> None:
     try:
         png.write_bytes(image)
     except OSError as error:
-        raise UserError(f"--png {png}: cannot be written ({error.strerror}); choose another file") from None
+        raise UserError(
+            f"{png}: cannot be written ({error.strerror}); choose another file with --out"
+        ) from None

@@ -64,17 +64,19 @@ class ExperimentRun:
         dry: bool = False,
         upstream_ca: Path | None = None,
         observe: "Observe | None" = None,
+        settings: Sequence[str] = (),
     ) -> None:
         """Check everything that can be checked before the first episode.
 
         `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`, and no database is
         made where there is none. `upstream_ca`: a file of authorities that may have signed the shop's
         certificate. `observe`: what counts as shown to programs; None: what does by default.
+        `settings`: `KEY=VALUE`, in place of the values of the file.
 
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
-        self.design = load_design(name, mode)
+        self.design = load_design(name, mode, settings)
         self._running = KINDS[self.design.kind]
         self.agents = tuple(dict.fromkeys(known_as(name) for name in agents or self._own_agents()))
         self.not_ready: list[str] = []
@@ -139,8 +141,8 @@ class ExperimentRun:
         """Check that what the agents are asked can go in batches. Raises UserError."""
         if self.design.mode != "text":
             raise UserError("--batch: only cards as text go in batches; add --mode text, or leave it out")
-        if workers.count > 1 or workers.backend != "local":
-            raise UserError("--batch: one process collects all requests; leave out --workers and --backend")
+        if workers.count > 1 or workers.ray:
+            raise UserError("--batch: one process collects all requests; leave out --workers and --ray")
         for agent in self.agents:
             if agent.partition(":")[0] not in BATCHED:
                 raise UserError(f"--batch: {agent} takes no batches; {', '.join(BATCHED)} do")
@@ -329,8 +331,8 @@ class ExperimentRun:
         """What runs the trials, and what makes records of those that it loses."""
         design = self.design
         if scoring := self._scoring():
-            if workers.count > 1 or workers.backend != "local":
-                raise UserError("--workers, --backend: scores are made in one process; leave these out")
+            if workers.count > 1 or workers.ray:
+                raise UserError("--workers, --ray: scores are made in one process; leave these out")
             async with open_scoring(scoring, self.agents) as executor:
                 yield executor, executor.lost
             return

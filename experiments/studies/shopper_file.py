@@ -51,12 +51,12 @@ def one_line(text: str) -> str:
     return " ".join(plain(text).split())
 
 
-def check_new(path: Path, *, force: bool) -> None:
+def check_new(path: Path) -> None:
     """Raise UserError where a shopper's file cannot be written under this name."""
     if path.suffix not in SUFFIXES:
         raise UserError(f"--out {path}: the suffix must be .yaml or .yml")
-    if path.exists() and not force:
-        raise UserError(f"--out {path}: exists and is not overwritten; choose another file, or add --force")
+    if path.exists():
+        raise UserError(f"--out {path}: exists and is not overwritten; choose another file")
 
 
 def write_new(text: str, path: Path) -> None:

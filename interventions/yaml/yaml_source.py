@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,6 +89,8 @@ class Source:
     """The mistakes after which reading went on; `validate` raises them with its own."""
     doubtful: frozenset[KeyPath] = frozenset()
     """The keys whose value may not be the one that was meant."""
+    given: Mapping[KeyPath, str] = field(default_factory=dict)
+    """The options of the command by the keys that they set."""
 
     def place(self, path: KeyPath) -> tuple[int, int]:
         """Return the line and column of the key or item at `path`, or of the nearest one around it."""
@@ -98,11 +100,20 @@ class Source:
 
     def problem(self, path: KeyPath, message: str) -> Problem:
         """Return the mistake at `path`; `message` is `cause; fix`."""
+        for given, option in self.given.items():
+            if path[: len(given)] == given or (
+                path and path not in self.marks and given[: len(path)] == path
+            ):
+                return Problem(option, None, None, dotted(path), message)
         return Problem(self.name, *self.place(path), dotted(path), message)
 
     def error(self, path: KeyPath, message: str) -> YamlError:
         """Return the error to raise for a mistake at `path`."""
         return YamlError([self.problem(path, message)])
+
+    def is_given(self, path: KeyPath) -> bool:
+        """Return whether an option of the command has set the value at `path`, or a part of it."""
+        return any(each[: len(path)] == path for each in self.given)
 
     @contextmanager
     def placing(self, path: KeyPath) -> Iterator[None]:
@@ -376,7 +387,7 @@ def _locate(error: ErrorDetails, source: Source) -> KeyPath:
     """The key path of a pydantic error: its location without the parts that only name a union's member."""
     path: KeyPath = ()
     for part in (*error["loc"], *error.get("ctx", {}).get("path", ())):
-        if (*path, part) in source.marks:
+        if (*path, part) in source.marks or source.is_given((*path, part)):
             path = (*path, part)
     return (*path, error["loc"][-1]) if error["type"] == "missing" else path
 

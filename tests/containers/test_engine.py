@@ -400,7 +400,7 @@ def test_a_ray_worker_that_is_killed_costs_no_trial(host: Host, postgres: str, u
     (head,) = host.containers("ray-head")
     host.engine("cp", str(host.studies), f"{head['Id']}:/home/souk/studies")
     inside = postgres.replace("127.0.0.1", "postgres")
-    command = ("souk", "run", "studies/lighthouse.yaml", "--backend", "ray", "--workers", "2", "--slots", "1")
+    command = ("souk", "run", "studies/lighthouse.yaml", "--ray", "auto", "--workers", "2", "--slots", "1")
     with subprocess.Popen(
         [host.found.engine, "exec", head["Id"], *command, "--db", inside],
         stdout=subprocess.DEVNULL,

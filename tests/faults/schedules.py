@@ -154,7 +154,7 @@ def _disturbed_world(folder: Path, schedule: Schedule, seconds: int) -> Iterator
             world.model = stack.enter_context(model_server())
         if schedule.backend == "ray":
             address = stack.enter_context(ray_cluster(folder, world.variables()))
-            world.arguments += ("--backend", "ray", "--address", address)
+            world.arguments += ("--ray", address)
             world.cluster = True
         yield world
 

@@ -49,9 +49,7 @@ async def map_it(shop: Shop) -> str:
     out = shop.folder / "proposed.yaml"
     start, listing = shop.case.start_page(shop.base), shop.base + shop.case.listing
     render = ("--render",) if load_site_map(shop.case.site).drawn else ()
-    await souk(
-        shop, "interventions", "map", start, "--listing", listing, "--name", "proposed", "--out", out, *render
-    )
+    await souk(shop, "interventions", "map", start, "--listing", listing, "--out", out, *render)
     roles = sum(bool(re.match(r"  [\w.]+: ", line)) for line in out.read_text().splitlines())
     lines = shop.case.by_hand(out.read_text())
     return f"{roles} proposed, {lines} by hand"
@@ -135,7 +133,7 @@ async def guest(shop: Shop) -> str:
     """
     outcomes: Counter[str] = Counter()
     seen: dict[str, bool] = {}
-    command = ("--experiment", "experiment.yaml", "--as", "guest", "--db", "sqlite:///guest.db")
+    command = ("trials", "serve", "experiment.yaml", "--as", "guest", "--db", "sqlite:///guest.db")
     async with served(shop, *command) as (url, _):
         for _ in range(4):
             async with context(shop, url, bypass="") as browser:
@@ -209,13 +207,15 @@ async def souk(shop: Shop, *arguments: str | Path, status: tuple[int, ...] = (0,
 @asynccontextmanager
 async def proxy(shop: Shop, *options: str | Path) -> AsyncIterator[tuple[str, list[str]]]:
     """`souk proxy serve` with the three edits for a block: its address, and what it tells."""
-    async with served(shop, "-i", "edits.yaml", "--site", shop.case.site, *options) as running:
+    async with served(
+        shop, "proxy", "serve", "-i", "edits.yaml", "--site", shop.case.site, *options
+    ) as running:
         yield running
 
 
 @asynccontextmanager
 async def served(shop: Shop, *options: str | Path) -> AsyncIterator[tuple[str, list[str]]]:
-    process = await _start(shop, "proxy", "serve", "--port", "0", *options)
+    process = await _start(shop, *options, "--port", "0")
     assert process.stderr
     assert process.stdout
     said: list[str] = []

@@ -56,11 +56,21 @@ def test_a_word_table_has_the_cells_of_the_report(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_all_of_a_run_is_written_in_each_format(tmp_path: Path) -> None:
     stored_runs(tmp_path / "runs.db")
-    options = ("--format", "svg,pdf,tex,docx", "--width", "8.5cm", "--rename", "simulated:balanced=Our shopper")
+    options = (
+        "--format",
+        "svg,pdf,tex,docx",
+        "--width",
+        "8.5cm",
+        "--rename",
+        "simulated:balanced=Our shopper",
+    )
     written = forked_souk("paper", "nudges", *options, *DB, "--out", "p", cwd=tmp_path)
     assert written.status == 0, written.err
     files = {path.name for path in (tmp_path / "p").iterdir()} - {"methods.tex", "methods.bib"}
-    names = {kind: {Path(name).stem for name in files if name.endswith(kind)} for kind in ("svg", "pdf", "tex", "docx")}
+    names = {
+        kind: {Path(name).stem for name in files if name.endswith(kind)}
+        for kind in ("svg", "pdf", "tex", "docx")
+    }
     assert files == {f"{name}.{kind}" for kind, found in names.items() for name in found}
     assert names["svg"] == names["pdf"] >= {"effects", "attrition"}
     assert names["tex"] == names["docx"] >= {"effects"}

@@ -52,7 +52,7 @@ async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: 
                 ways = ways[: size(1, 2)]
             for number, (option, variable) in enumerate(ways):
                 more = ("--upstream-ca", str(option)) if option else ()
-                own = {"map": ("--name", f"m{number}"), "run": ("--db", f"sqlite:///t{number}.db")}.get(
+                own = {"map": ("--out", f"m{number}.yaml"), "run": ("--db", f"sqlite:///t{number}.db")}.get(
                     name, ()
                 )
                 ended = await souk(*command, *own, *more, cwd=folder, ca=variable)

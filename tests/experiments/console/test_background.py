@@ -31,7 +31,9 @@ def port() -> int:
 
 @pytest.mark.slow
 def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Path, port: int) -> None:
-    started = serve(tmp_path, port, "proxy", "serve", "-i", "nudges", "--only", "best-seller", "--reverse", "shop")
+    started = serve(
+        tmp_path, port, "proxy", "serve", "-i", "nudges", "--only", "best-seller", "--reverse", "shop"
+    )
     assert started.status == 0, started.err
     assert "This product is a best seller!" in httpx.get(f"http://127.0.0.1:{port}/").text
     assert "souk proxy stop ends it" in started.err

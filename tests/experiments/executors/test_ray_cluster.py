@@ -170,6 +170,6 @@ async def test_a_cluster_without_a_node_ends_the_run(
 
 async def test_an_address_without_a_cluster(tmp_path: Path) -> None:
     with pytest.raises(
-        UserError, match=r"^--address 127\.0\.0\.1:1: .*; start a cluster with `ray start --head`"
+        UserError, match=r"^--ray 127\.0\.0\.1:1: .*; start a cluster with `ray start --head`"
     ):
         await run_of(tmp_path).run(Console(quiet=True), Workers(1, 1, "ray", "127.0.0.1:1"))

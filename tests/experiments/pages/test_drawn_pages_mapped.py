@@ -87,7 +87,7 @@ async def test_what_each_request_says_is_not_taken_for_a_purchase(tmp_path: Path
 
 
 async def test_an_empty_shell_is_told_to_be_drawn_first(tmp_path: Path) -> None:
-    command = ("interventions", "map", "--name", "lamps", "--follow", "0", "--no-buy")
+    command = ("interventions", "map", "--out", "lamps.yaml", "--follow", "0", "--no-buy")
     async with serve(DrawnShop("shell").app()) as address:
         ended = await run_in_threadpool(forked_souk, *command, f"{address}lamps/harbour-lamp", cwd=tmp_path)
     assert ended.status in (0, 1), ended.err

@@ -34,7 +34,7 @@ def test_two_parts_become_one_run(tmp_path: Path) -> None:
     urls = [str(each.engine.url) for each in (here, there)]
     here.close()
     there.close()
-    said = CliRunner().invoke(app, ["runs", "merge", RUN, "--from", urls[1], "--db", urls[0]])
+    said = CliRunner().invoke(app, ["runs", "merge", RUN, urls[1], "--db", urls[0]])
     assert said.exit_code == 0, said.output
     assert "2 trials" in said.output
     here, there = (Records(url) for url in urls)
@@ -48,7 +48,7 @@ def test_two_parts_become_one_run(tmp_path: Path) -> None:
     tags = {name: said.tags for name, said in noted(here, RUN, [trial(n).trial for n in range(4)]).items()}
     assert tags == {trial(1).trial: "ours", trial(2).trial: "odd"}
     assert [each for each in check_database(urls[0], lambda *_: None) if not each.ok] == []
-    again = CliRunner().invoke(app, ["runs", "merge", RUN, "--from", urls[1], "--db", urls[0]])
+    again = CliRunner().invoke(app, ["runs", "merge", RUN, urls[1], "--db", urls[0]])
     assert "0 trials" in again.output
     here.close()
     there.close()
@@ -71,9 +71,7 @@ def test_parts_and_commands_that_keep_other_traces_are_one_run(
     records = Records("sqlite:///b.db")
     facts = records.latest_run()["facts"]
     records.close()
-    assert "8 trials" in souk(
-        "runs", "merge", "few-hotels", "--from", "sqlite:///b.db", "--db", "sqlite:///a.db"
-    )
+    assert "8 trials" in souk("runs", "merge", "few-hotels", "sqlite:///b.db", "--db", "sqlite:///a.db")
     records = Records("sqlite:///a.db")
     run = records.latest_run()
     assert run["facts"] == facts, "what is said of all trials is true of each"
