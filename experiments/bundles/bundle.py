@@ -23,6 +23,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from analysis.tables.errors import AnalysisError
+from experiments.plans.registered import registered_data, registered_results
 from experiments.records.integrity.ledger import Altered, database_of, ledger, ledger_fault, plan_row
 from experiments.records.reading.plans import registered_plan
 from experiments.records.reading.tidy_tables import stored_rows
@@ -31,7 +32,6 @@ from experiments.records.shown import OWN_WORDS, without_folders
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
 from experiments.studies.kinds import STUDIES, study_of
-from experiments.studies.registered import registered_data, registered_results
 from interventions.errors import UserError
 
 MANIFEST: Final = "manifest.json"

@@ -33,11 +33,11 @@ from experiments.bundles.bundle import (
     tables_of,
     versions,
 )
+from experiments.plans.registered import of_other_code
 from experiments.records.integrity.ledger import Altered, ledger_fault, links_of
 from experiments.records.reading.plans import Registered, plan_digest
 from experiments.records.store import Records
 from experiments.studies.kinds import study_of
-from experiments.studies.registered import of_other_code
 from interventions.errors import UserError
 
 MAX_BYTES: Final = 1 << 30

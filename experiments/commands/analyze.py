@@ -174,10 +174,10 @@ def analyze(
 
       souk analyze anchoring_gpt2_results_standard.csv --as anchoring --published
     """
+    from experiments.plans.registered import registered_results, unregistered
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.printing import run_facts
-    from experiments.studies.registered import registered_results, unregistered
 
     asked = {
         "--margin": ("margin", margin),
@@ -303,11 +303,11 @@ def report(
 
       souk report nudges --out report/ --site site/
     """
+    from experiments.plans.registered import registered_results, report_of, unregistered
     from experiments.records.reading.trial_search import Selection, facet_cells
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.printing import run_facts
-    from experiments.studies.registered import registered_results, report_of, unregistered
     from experiments.viewer.screens.answer_screen import named_trials
     from experiments.viewer.site_address import SiteAddress
 
@@ -393,10 +393,10 @@ def export(
 
 
 def _export_table(out: Path, run: str | None, db: str, site: str | None, codebook: Path | None) -> None:
+    from experiments.plans.codebook import write_codebook
     from experiments.records.reading.notes import with_notes
     from experiments.records.reading.tidy_tables import write_table
     from experiments.records.record import kind_of
-    from experiments.studies.codebook import write_codebook
     from experiments.studies.kinds import study_of
     from experiments.viewer.site_address import SiteAddress
 

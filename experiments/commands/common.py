@@ -188,10 +188,10 @@ def analyze_stored(
     records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, everything: bool = False
 ) -> None:
     """Analyse a stored run by its kind of study, and show the analysis."""
+    from experiments.plans.registered import registered_results, unregistered
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run
     from experiments.studies.printing import run_facts
-    from experiments.studies.registered import registered_results, unregistered
 
     with estimating():
         analysis = analyze_run(records, found)
@@ -236,8 +236,8 @@ def show(
     Raises:
         UserError: the report could not be written; the answer is printed all the same.
     """
+    from experiments.plans.registered import registered_data, report_of
     from experiments.studies.kinds import study_of
-    from experiments.studies.registered import registered_data, report_of
 
     failed: UserError | None = None
     with estimating():

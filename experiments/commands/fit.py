@@ -19,7 +19,7 @@ from interventions.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.studies.shopper_fit import Parameter, ShopperFit
+    from experiments.fitting.shopper_fit import Parameter, ShopperFit
 
 _NAMES = {"shopper": "this shopper", "constant": "position alone", "chance": "chance"}
 
@@ -56,9 +56,9 @@ def fit(
     """
     from analysis.tables.table_file import selected
     from experiments.console.terminal import waiting
-    from experiments.studies.shopper_file import check_new, shopper_yaml, write_new
-    from experiments.studies.shopper_fit import fit_shopper
-    from experiments.studies.shown_choices import shown_choices
+    from experiments.fitting.shopper_file import check_new, shopper_yaml, write_new
+    from experiments.fitting.shopper_fit import fit_shopper
+    from experiments.fitting.shown_choices import shown_choices
 
     if not 0 < holdout <= 0.5:
         raise UserError(f"--holdout {holdout:g}: give a share above 0 and at most 0.5, such as 0.2")
@@ -80,10 +80,10 @@ def fit(
 
 def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str, Any], str, bool]":
     """The tidy table, the facts of its run, where it is from, and whether its options are hotels."""
+    from experiments.fitting.shown_choices import HOTEL
     from experiments.records.reading.tidy_tables import tidy_table
     from experiments.records.record import kind_of
     from experiments.studies.kinds import read_tables, study_of
-    from experiments.studies.shown_choices import HOTEL
 
     run, files = run_or_files(named)
     if files:
@@ -122,7 +122,7 @@ def _print(found: "ShopperFit", origin: str, out: Path | None) -> None:
     from rich.markup import escape
 
     from experiments.console.terminal import new_table, stdout_console
-    from experiments.studies.shopper_file import fixed_lines
+    from experiments.fitting.shopper_file import fixed_lines
 
     console = stdout_console()
 

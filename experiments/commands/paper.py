@@ -62,11 +62,11 @@ def paper(
 
       souk paper nudges --format svg,docx,md --width 180mm --rename openai:gpt-4.1-mini="GPT-4.1 mini"
     """
+    from experiments.plans.methods import write_methods
+    from experiments.plans.registered import registered_results
     from experiments.records.reading.queries import agents_of
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, new_names, study_of
-    from experiments.studies.methods import write_methods
-    from experiments.studies.registered import registered_results
 
     suffixes, inches = _formats(formats), _millimetres(width) / 25.4
     records = open_records(db)

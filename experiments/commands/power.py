@@ -13,7 +13,7 @@ from experiments.commands.completion import experiment_names
 if TYPE_CHECKING:
     from agents.simulated.tab_shopper import ShopperProfile
     from experiments.designs.loading import AnyDesign
-    from experiments.studies.budget import Split
+    from experiments.power.budget import Split
 _WANTED: Final = 0.8
 """The wanted probability of finding an effect between groups."""
 
@@ -96,8 +96,8 @@ def power(
     from agents.simulated.own_profiles import profile_of
     from experiments.console.progress import counting
     from experiments.designs.loading import load_design
-    from experiments.studies.power import effects_in, features_of, rehearsal
-    from experiments.studies.power_tables import print_contrasts
+    from experiments.power.rehearsals import effects_in, features_of, rehearsal
+    from experiments.power.tables import print_contrasts
     from interventions.errors import UserError
 
     if not 0 < alpha < 1:
@@ -144,7 +144,7 @@ def _agents(names: Sequence[str]) -> tuple[str, list[str]]:
     """The simulated agent that stands in, and the models that will run. Raises UserError."""
     from agents.base import is_simulated
     from agents.registry import check_name
-    from experiments.studies.power import STAND_IN
+    from experiments.power.rehearsals import STAND_IN
     from interventions.errors import UserError
 
     simulated = [each for each in dict.fromkeys(names) if is_simulated(each)]
@@ -169,9 +169,9 @@ class _Budget:
     def spend(self, profile: "ShopperProfile", notes: Sequence[str], *, as_json: bool) -> None:
         """Simulate the splits of the budget, and print them, best first. Raises UserError."""
         from experiments.console.progress import counting
-        from experiments.studies.budget import best_first, prices_of, simulated, splits
-        from experiments.studies.power import rehearsal, widest
-        from experiments.studies.power_tables import print_splits
+        from experiments.power.budget import best_first, prices_of, simulated, splits
+        from experiments.power.rehearsals import rehearsal, widest
+        from experiments.power.tables import print_splits
 
         self._check()
         studies = self.facts["studies"]
@@ -211,7 +211,7 @@ class _Budget:
 def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:
     from agents.providers.pricing import price_tables
     from experiments.executors.expected_use import assumed
-    from experiments.studies.budget import priced_trials
+    from experiments.power.budget import priced_trials
 
     trials = priced_trials(design, models)
     said = dict.fromkeys(assumed(design, agent, trials) for agent in models)

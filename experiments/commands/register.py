@@ -34,10 +34,10 @@ def register(
     """
     from agents.registry import check_name
     from experiments.designs.loading import load_design
+    from experiments.plans.plan import make_plan
+    from experiments.plans.registering import plan_path, read_plan, write_plan
     from experiments.records.reading.plans import plan_digest, register_plan
     from experiments.records.store import Records
-    from experiments.studies.plans import make_plan
-    from experiments.studies.registering import plan_path, read_plan, write_plan
 
     design = load_design(experiment, settings=settings or ())
     agents = list(dict.fromkeys(agent or design.experiment.agents))

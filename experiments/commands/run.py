@@ -169,7 +169,7 @@ def _say(line: str, style: str = "") -> None:
 
 def _introduce(session: "ExperimentRun", experiment: str, workers: "Workers") -> None:
     """Say what will run, and check that the workers can."""
-    from experiments.studies.registering import plan_notes
+    from experiments.plans.registering import plan_notes
 
     _say(session.summary())
     for line in plan_notes(session.records, session.design, experiment, session.total):
@@ -213,8 +213,8 @@ def _conclude(session: "ExperimentRun", *, as_json: bool, everything: bool) -> i
 @one_line_when_stopped(NOTHING_STORED)
 def _show_outlook(session: "ExperimentRun", workers: "Workers", out: Path | None, *, as_json: bool) -> None:
     """Print what a run would show, find and cost; with `out` also how balanced its design is."""
+    from experiments.power.rehearsals import smallest_effects
     from experiments.runs.outlook import outlook, print_outlook
-    from experiments.studies.power import smallest_effects
 
     trials = list(session.wanted())
     found = outlook(session, trials, workers)

@@ -16,6 +16,7 @@ import httpx
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Response
 
+from environments.browser.download import download
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode
 from environments.protocol.actions import Action
@@ -25,7 +26,6 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import allowed, known, start_urls
 from experiments.executors.browser import Testbed, open_testbed
-from experiments.pages.download import download
 from experiments.records.page_figures import differences, figure_row
 from experiments.records.record import Row
 from interventions.apply.following import left_behind

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from environments.browser.download import download
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
-from experiments.pages.download import download
 from interventions.apply.engine import EditFailed, Receipt, rewrite
 from interventions.apply.following import left_behind
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment

@@ -13,9 +13,9 @@ import httpx
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Response, Route
 
+from environments.browser.download import LARGEST, download
 from environments.browser.pool import run_browsers
 from environments.observation.settling import STILL
-from experiments.pages.download import LARGEST, download
 from interventions.data_file import read_source
 from interventions.errors import UserError
 from interventions.html import charset

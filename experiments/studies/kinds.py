@@ -35,12 +35,7 @@ from experiments.records.reading.tidy_tables import (
 )
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
-from experiments.studies.answer_power import BatteryRehearsal, FactorialRehearsal
-from experiments.studies.card_power import ConjointRehearsal
-from experiments.studies.rehearsal import Power
 from experiments.studies.sequence import sequence_table
-from experiments.studies.shop_power import ShopRehearsal
-from experiments.studies.splits import all_sets, of_battery, of_conjoint, of_factorial, of_shop
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -96,8 +91,6 @@ class Study:
     """The table and row of each effect that a hypothesis can name."""
     between: Literal["", "products", "hotels"] = ""
     """What is chosen between, where a simulated shopper can be fitted to the choices."""
-    power: Power | None = None
-    """How its power is told; None: nothing is left to chance."""
 
     def stored(self, records: Records, run: str, agents: Sequence[str]) -> Tables:
         """Make all tables of a run; frames with a column `agent` may hold others than `agents`, too."""
@@ -140,7 +133,6 @@ STUDIES: Final[dict[str, Study]] = {
             "rating": ("effects", {"term": "higher_rated"}),
         },
         between="products",
-        power=Power(ShopRehearsal, of_shop, all_sets),
     ),
     "conjoint": Study(
         title="What the choices are worth",
@@ -154,7 +146,6 @@ STUDIES: Final[dict[str, Study]] = {
         "choice set where sets are shown several times.",
         sources=("mcfadden1974",),
         between="hotels",
-        power=Power(ConjointRehearsal, of_conjoint),
     ),
     "montecarlo": Study(
         title="Willingness to pay",
@@ -168,7 +159,6 @@ STUDIES: Final[dict[str, Study]] = {
         estimators="Answers are compared between conditions and with list prices; intervals of shares are "
         "Wilson's.",
         sources=("wilson1927",),
-        power=Power(FactorialRehearsal, of_factorial),
     ),
     "biases": Study(
         title="Cognitive biases",
@@ -182,7 +172,6 @@ STUDIES: Final[dict[str, Study]] = {
         estimators="Each bias is the standardised difference (Cohen's d) between the answers in the "
         "treatment and in the control condition.",
         sources=("cohen1988",),
-        power=Power(BatteryRehearsal, of_battery),
     ),
     "anchoring": Study(
         title="Anchoring in log-probabilities",

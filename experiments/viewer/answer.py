@@ -45,13 +45,13 @@ def compute(records: Records, run: str) -> dict[str, Any]:
 
 def _analysed(records: Records, run: str) -> dict[str, Any]:
     from analysis.reporting.html import figure_data, table_cells  # noqa: PLC0415 - as late as they are needed
-    from experiments.records.record import kind_of  # noqa: PLC0415
-    from experiments.studies.kinds import analyze_run, study_of  # noqa: PLC0415
-    from experiments.studies.registered import (  # noqa: PLC0415
+    from experiments.plans.registered import (  # noqa: PLC0415
         registered_results,
         report_of,
         unregistered,
     )
+    from experiments.records.record import kind_of  # noqa: PLC0415
+    from experiments.studies.kinds import analyze_run, study_of  # noqa: PLC0415
 
     found = records.latest_run(run)
     kind = kind_of(found)

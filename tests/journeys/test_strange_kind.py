@@ -232,7 +232,7 @@ def test_every_design_that_comes_with_souk_has_its_rows() -> None:
     assert {each.kind for each in shipped} == {*KINDS}
 
 
-TABLES_OF_KINDS = ("designs/loading.py", "executors/kinds.py", "studies/kinds.py")
+TABLES_OF_KINDS = ("designs/loading.py", "executors/kinds.py", "studies/kinds.py", "power/rehearsals.py")
 NAMES = {*STUDIES, *KINDS, *loading.TASKS}
 
 

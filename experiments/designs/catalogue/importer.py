@@ -11,10 +11,10 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import httpx
 from bs4 import BeautifulSoup, Tag
 
+from environments.browser.download import download
 from experiments.designs.catalogue.menu import LeafCategory, chosen, listed, menu_of
 from experiments.designs.catalogue.partial_file import PartialFile
 from experiments.designs.inputs.csv_rows import read_rows
-from experiments.pages.download import download
 from interventions.apply.plan import ProductFacts
 from interventions.authoring.page_facts import page_facts
 from interventions.edits.place_values import best_at

@@ -20,7 +20,7 @@ from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
-from experiments.studies.power_results import ELASTICITY, POINTS, ContrastPower, Results, differing
+from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, differing
 from interventions.errors import UserError
 
 AGENT: Final = "simulated"
@@ -39,7 +39,7 @@ _LARGEST: Final = 99.0
 
 
 class ConjointRehearsal:
-    """A conjoint with a calibrated chooser; see `experiments.studies.rehearsal.Rehearsal`.
+    """A conjoint with a calibrated chooser; see `experiments.power.rehearsal.Rehearsal`.
 
     An effect is in percentage points: between two options that are alike but for one unit of the feature, how
     much more often the better one is chosen. So a part-worth b is 100 tanh(b / 2) points. That of the price

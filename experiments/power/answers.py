@@ -18,8 +18,8 @@ from analysis.tables.frame import Floats, Ints
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import BatteryQuestions
 from experiments.designs.cards.trial import CardTrial
+from experiments.power.results import ContrastPower, Results, differing
 from experiments.records.record import CONTROL
-from experiments.studies.power_results import ContrastPower, Results, differing
 from interventions.errors import UserError
 
 USD: Final = "USD"
@@ -31,7 +31,7 @@ _MANY: Final = 100_000
 
 
 class FactorialRehearsal:
-    """A Monte-Carlo study of willingness to pay; see `experiments.studies.rehearsal.Rehearsal`.
+    """A Monte-Carlo study of willingness to pay; see `experiments.power.rehearsal.Rehearsal`.
 
     The effect of a condition is its mean answer less that of the control, over all products, as the table
     `coefficients` has it, and is made by how far its anchor pulls.
@@ -191,7 +191,7 @@ class _Pair:
 
 
 class BatteryRehearsal:
-    """A battery of biases; see `experiments.studies.rehearsal.Rehearsal`. Effects are Cohen's d of a bias.
+    """A battery of biases; see `experiments.power.rehearsal.Rehearsal`. Effects are Cohen's d of a bias.
 
     What is told of a bias holds in each scenario and at each temperature alike.
     """

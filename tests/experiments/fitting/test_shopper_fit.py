@@ -19,10 +19,10 @@ from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, _alternatives, simulated_trials
-from experiments.studies.shop_power import power_of
-from experiments.studies.shopper_file import shopper_yaml
-from experiments.studies.shopper_fit import ShopperFit, fit_shopper
-from experiments.studies.shown_choices import ShownChoices, shown_choices
+from experiments.fitting.shopper_file import shopper_yaml
+from experiments.fitting.shopper_fit import ShopperFit, fit_shopper
+from experiments.fitting.shown_choices import ShownChoices, shown_choices
+from experiments.power.shops import power_of
 from interventions.yaml.yaml_source import parse_yaml, validate
 from tests.simulated_choices import with_choices
 from tests.support import size

@@ -8,10 +8,10 @@ from typing import Any, Final
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.expected_use import expected_use
-from experiments.studies.power import ways
-from experiments.studies.power_results import ContrastPower
-from experiments.studies.rehearsal import Rehearsal
-from experiments.studies.splits import FEWEST_SETS, TrialSplit, with_keys
+from experiments.power.rehearsal import Rehearsal
+from experiments.power.rehearsals import ways
+from experiments.power.results import ContrastPower
+from experiments.power.splits import FEWEST_SETS, TrialSplit, with_keys
 from interventions.errors import UserError
 
 LARGEST: Final = 20_000

@@ -13,7 +13,7 @@ from agents.providers.tokens import estimate_tokens
 from agents.simulated.own_profiles import profile_of
 from experiments.designs.loading import load_design
 from experiments.executors.expected_use import PAGE_ANSWER_TOKENS, TEXT_ANSWER_TOKENS
-from experiments.studies.budget import (
+from experiments.power.budget import (
     Split,
     best_first,
     largest_error,
@@ -22,9 +22,9 @@ from experiments.studies.budget import (
     simulated,
     splits,
 )
-from experiments.studies.power import rehearsal, widest
-from experiments.studies.power_results import ContrastPower, TestedEffect
-from experiments.studies.splits import TrialSplit, with_keys
+from experiments.power.rehearsals import rehearsal, widest
+from experiments.power.results import ContrastPower, TestedEffect
+from experiments.power.splits import TrialSplit, with_keys
 from interventions.errors import UserError
 from tests.support import size
 

@@ -18,7 +18,7 @@ from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from experiments.studies.power_results import ELASTICITY, POINTS, ContrastPower, Results, differing
+from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, differing
 from interventions.errors import UserError
 
 Feature = Literal["nudge", "order", "price", "rating"]
@@ -220,7 +220,7 @@ def _codes(made: SimulatedTrials) -> dict[str, Any]:
 
 
 class ShopRehearsal:
-    """An experiment in a shop with a calibrated shopper; see `experiments.studies.rehearsal.Rehearsal`."""
+    """An experiment in a shop with a calibrated shopper; see `experiments.power.rehearsal.Rehearsal`."""
 
     @staticmethod
     def features(design: ShopDesign) -> Mapping[str, str]:

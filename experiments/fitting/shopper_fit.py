@@ -18,7 +18,7 @@ from analysis.estimators.clogit_few_data import fit_firth, jackknife_errors, sha
 from analysis.estimators.identification import dependent_columns
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
-from experiments.studies.shown_choices import BRAND, ShownChoices
+from experiments.fitting.shown_choices import BRAND, ShownChoices
 
 CONSTANT: Final = ("position",)
 """What a shopper weighs that does not look at the options."""

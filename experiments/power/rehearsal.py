@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agents.simulated.tab_shopper import ShopperProfile
-from experiments.studies.power_results import ContrastPower
-from experiments.studies.splits import TrialSplit
+from experiments.power.results import ContrastPower
+from experiments.power.splits import TrialSplit
 
 
 class Rehearsal(Protocol):

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from experiments.console.terminal import plain
+from experiments.fitting.shopper_fit import Parameter, ShopperFit
+from experiments.fitting.shown_choices import BRAND
 from experiments.records.whole_file import whole_file
-from experiments.studies.shopper_fit import Parameter, ShopperFit
-from experiments.studies.shown_choices import BRAND
 from interventions.errors import UserError
 
 SUFFIXES = (".yaml", ".yml")

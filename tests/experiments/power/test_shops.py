@@ -11,8 +11,8 @@ from analysis.choice.exact.exact_many import MainTests
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import simulated_trials
-from experiments.studies.power_results import TestedEffect
-from experiments.studies.shop_power import TERMS, Feature, calibrated, power_of
+from experiments.power.results import TestedEffect
+from experiments.power.shops import TERMS, Feature, calibrated, power_of
 from interventions.errors import UserError
 from tests.simulated_choices import with_choices
 from tests.support import size, usual

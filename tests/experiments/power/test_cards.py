@@ -13,7 +13,7 @@ from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import fit_models, headline
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.loading import load_design
-from experiments.studies.card_power import TERMS, ConjointRehearsal
+from experiments.power.cards import TERMS, ConjointRehearsal
 from interventions.errors import UserError
 from tests.support import size
 

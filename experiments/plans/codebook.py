@@ -7,12 +7,12 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.reporting.methods import markdown
+from experiments.plans.methods import paragraphs
 from experiments.records.reading.plans import registered_plan
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
 from experiments.studies.kinds import study_of
-from experiments.studies.methods import paragraphs
 from interventions.errors import UserError
 
 HEAD: Final = ("column", "meaning", "kind", "unit", "values", "empty")

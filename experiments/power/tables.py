@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from experiments.console.terminal import new_table, stdout_console
-from experiments.studies.budget import LARGEST, Split
-from experiments.studies.power_results import POINTS, ContrastPower, TestedEffect
+from experiments.power.budget import LARGEST, Split
+from experiments.power.results import POINTS, ContrastPower, TestedEffect
 
 _LEFT = ("effect of", "about", "unit")
 _NEW = "new sets"

@@ -7,13 +7,30 @@ from agents.base import is_simulated
 from agents.simulated.own_profiles import profile_of
 from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.loading import AnyDesign
-from experiments.studies.kinds import study_of
-from experiments.studies.power_results import DIFFER, POWER
-from experiments.studies.rehearsal import Power, Rehearsal
-from experiments.studies.splits import TrialSplit, with_keys
+from experiments.power.answers import BatteryRehearsal, FactorialRehearsal
+from experiments.power.cards import ConjointRehearsal
+from experiments.power.rehearsal import Power, Rehearsal
+from experiments.power.results import DIFFER, POWER
+from experiments.power.shops import ShopRehearsal
+from experiments.power.splits import (
+    TrialSplit,
+    all_sets,
+    of_battery,
+    of_conjoint,
+    of_factorial,
+    of_shop,
+    with_keys,
+)
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 
+POWERS: Final[dict[str, Power]] = {
+    "choice": Power(ShopRehearsal, of_shop, all_sets),
+    "conjoint": Power(ConjointRehearsal, of_conjoint),
+    "montecarlo": Power(FactorialRehearsal, of_factorial),
+    "biases": Power(BatteryRehearsal, of_battery),
+}
+"""How the power of a kind of study is told; of a kind that is not here nothing is left to chance."""
 STAND_IN: Final = "simulated:balanced"
 """The simulated agent that stands in for others."""
 _MOST_TRIALS: Final = 10_000
@@ -105,7 +122,7 @@ def widest(design: AnyDesign) -> AnyDesign:
 
 def _power(design: AnyDesign) -> Power:
     """Return how the power of such experiments is told. Raises UserError where nothing can be said."""
-    if design.mode != "logprobs" and (power := study_of(design.analysis).power):
+    if design.mode != "logprobs" and (power := POWERS.get(design.analysis)):
         return power
     raise UserError(
         f"{design.name}: answers are scored, and nothing is left to chance that a power could be about; use"

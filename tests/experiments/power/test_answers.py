@@ -17,7 +17,7 @@ from analysis.montecarlo.hypotheses import condition_coefficients
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.loading import load_design
-from experiments.studies.answer_power import BatteryRehearsal, FactorialRehearsal, coefficients
+from experiments.power.answers import BatteryRehearsal, FactorialRehearsal, coefficients
 from interventions.errors import UserError
 from tests.support import size
 

@@ -14,6 +14,7 @@ from analysis.reporting.registered import Declared, Registration, judged, with_p
 from analysis.reporting.sections import Report
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import check_table
+from experiments.plans.plan import analysis_code, sha256
 from experiments.records.reading.plans import (
     Registered,
     changed_keys,
@@ -27,7 +28,6 @@ from experiments.records.record import Row, kind_of
 from experiments.records.shown import without_folders
 from experiments.records.store import Records
 from experiments.studies.kinds import of_design, study_of
-from experiments.studies.plans import analysis_code, sha256
 
 
 def registration(records: Records, found: Row, plan: Registered, more: Iterable[str] = ()) -> Registration:

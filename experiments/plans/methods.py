@@ -11,11 +11,11 @@ from analysis.reporting.methods import methods
 from analysis.reporting.registered import COLUMNS, Registration
 from analysis.tables.frame import counted
 from experiments.designs.shop.stopping import Stopping
+from experiments.plans.plan import analysis_code
 from experiments.records.reading.plans import registered_plan, trials_by_agent
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
 from experiments.studies.kinds import study_of
-from experiments.studies.plans import analysis_code
 from interventions.errors import UserError
 
 ANYTIME: Final = (

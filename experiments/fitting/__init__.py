@@ -1,0 +1,1 @@
+"""Fitting: make a simulated shopper of the choices of an agent or of people."""
