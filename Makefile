@@ -34,7 +34,7 @@ thorough: test  ## the same tests with several times as many trials, studies and
 # A test that starts a browser and is not marked so fails here: there is none.
 check: lint  ## what must hold and needs no browser, without slow tests
 	SOUK_BROWSER=/bin/false $(BIN)/pytest -n 4 -m "not browser and not slow and not containers" \
-		--ignore tests/journeys --ignore tests/storefronts tests
+		--ignore tests/journeys --ignore tests/lab/storefronts tests
 
 lint: setup
 	$(BIN)/ruff check .
@@ -43,15 +43,15 @@ lint: setup
 	$(BIN)/lint-imports
 
 bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.lab.bench
 
 validity: setup  ## are the printed p values and intervals honest? simulated studies; writes docs/validity.md
-	$(BIN)/python -m tests.bench.validity --keep $(or $(KEEP),validity.jsonl) --write
+	$(BIN)/python -m tests.lab.bench.validity --keep $(or $(KEEP),validity.jsonl) --write
 
 storefronts: setup  ## shops that are not ours: install them, try all steps in each, write docs/storefronts.md
-	-$(BIN)/python -m tests.storefronts.install
-	SOUK_THOROUGH=1 $(BIN)/pytest -n 2 --dist loadgroup tests/storefronts; tests=$$?; \
-		$(BIN)/python -m tests.storefronts.matrix && exit $$tests
+	-$(BIN)/python -m tests.lab.storefronts.install
+	SOUK_THOROUGH=1 $(BIN)/pytest -n 2 --dist loadgroup tests/lab/storefronts; tests=$$?; \
+		$(BIN)/python -m tests.lab.storefronts.matrix && exit $$tests
 
 agents: setup  ## programs of others that docs/agents/ runs: install them, and let each shop (needs Node.js)
 	npm install --prefix $(READY) --no-audit --no-fund --loglevel=error \
@@ -65,7 +65,7 @@ agents: setup  ## programs of others that docs/agents/ runs: install them, and l
 	$(BIN)/pytest tests/experiments/executors/test_ready_agents.py
 
 faults: setup  ## random faults over runs (SCHEDULES=500, SEED=0), and what must hold after them; writes docs/faults.md
-	$(BIN)/python -m tests.faults --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
+	$(BIN)/python -m tests.lab.faults --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
 		$(if $(KEEP),--keep $(KEEP)) --write
 
 containers: setup  ## build the images and try them on the container engine of this machine; skipped without one

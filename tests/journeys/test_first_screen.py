@@ -18,9 +18,9 @@ from experiments.studies.kinds import STUDIES
 from experiments.studies.printing import FIRST_SCREEN, print_report
 from tests.analysis.anchoring.conftest import simulate_scores
 from tests.analysis.conjoint.conftest import simulate_cards
-from tests.bench.validity.choice import as_run
 from tests.experiments.command_line import forked_souk
 from tests.experiments.running import HOTELS
+from tests.lab.bench.validity.choice import as_run
 from tests.support import size, usual
 
 EXPERIMENTS = sorted(path.stem for path in LIBRARY.glob("*.yaml"))

@@ -1,6 +1,6 @@
 """Programs as subjects: a run of them that is killed, the script of the docs, mistakes.
 
-What programs do that go wrong is in tests/faults/test_programs.py.
+What programs do that go wrong is in tests/lab/faults/test_programs.py.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from experiments.executors.executor import Attempt
 from experiments.executors.setup import Setup, open_executor
 from experiments.records.record import Start
 from tests.experiments.command_line import Ended, forked_souk, start
-from tests.faults.programs import SETTINGS, expected, place, trials_of_programs
-from tests.faults.wild_program import drawn
+from tests.lab.faults.programs import SETTINGS, expected, place, trials_of_programs
+from tests.lab.faults.wild_program import drawn
 
 EXPERIMENT = """\
 name: wild
@@ -357,7 +357,7 @@ LEFT_OPEN = pytest.mark.skipif(bool(left_open()), reason=left_open())
 @pytest.mark.parametrize("confined", [False, pytest.param(True, marks=LEFT_OPEN)])
 async def test_memory_is_counted_together_and_nothing_is_left(tmp_path: Path, *, confined: bool) -> None:
     """Also memory that is in no process, and a process whose first thread has ended."""
-    tests = Path(__file__).parents[2] / "faults"
+    tests = Path(__file__).parents[2] / "lab/faults"
 
     async def end_of(kind: int) -> str:
         (folder := tmp_path / str(kind)).mkdir()

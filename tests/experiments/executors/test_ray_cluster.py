@@ -17,7 +17,7 @@ from experiments.records.record import TrialRecord
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, not_ended, processes_with
-from tests.faults.programs import SETTINGS, place
+from tests.lab.faults.programs import SETTINGS, place
 from tests.support import THOROUGH, size
 
 pytest.importorskip("ray", reason="Ray is not installed")

@@ -14,7 +14,7 @@ from interventions.files.schema import load_interventions
 from interventions.yaml.choice import CartRequest, Choice
 from tests.experiments.command_line import forked_souk
 from tests.experiments.drawn_shop import DrawnShop
-from tests.storefronts.shops import running
+from tests.lab.storefronts.shops import running
 from tests.support import serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_driver")]

@@ -19,7 +19,7 @@ from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.bench.validity.choice import answers, shoppers, true_tradeoffs
+from tests.lab.bench.validity.choice import answers, shoppers, true_tradeoffs
 from tests.simulated_choices import with_choices
 from tests.support import size
 

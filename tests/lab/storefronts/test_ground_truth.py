@@ -1,0 +1,119 @@
+"""Simulated shoppers in foreign shops: each choice follows from their weights and the products' true facts.
+
+`make storefronts` runs five shops with 240 trials each, `make test` a few trials in one.
+"""
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.choice.effects.effects import choice_effects
+from interventions.yaml.yaml_source import load_yaml
+from tests.ground_truth import assert_chosen_as_known, carry_out, held, probabilities
+from tests.lab.storefronts.cases import Case, cases, write
+from tests.lab.storefronts.hard_cases import CUPS
+from tests.lab.storefronts.install import CannotInstall, install
+from tests.lab.storefronts.shops import running, storefront
+from tests.support import THOROUGH, size
+from tests.true_effects import true_effects
+
+SHOPS = ("german", "split-prices", "query-addresses", "drawn-by-scripts", "oscar")
+STARS = ("oscar",)
+"""Shops that show whole stars."""
+REPETITIONS = 1000
+"""Of the estimation, which is to hold the truth in 93 of 100: fewer would be a matter of luck."""
+TEXTS = {
+    "few-left": ("scarcity", 1, "Nur noch 2 Stück, ${product.reviews} Kunden waren schneller"),
+    "experts": ("authority", 1, "Töpfer empfehlen dieses Stück"),
+    "loved": ("social proof", 1, "多くのお客様に選ばれています"),
+    "no-returns": ("negative framing", -1, "Rückgabe ausgeschlossen"),
+}
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
+
+
+def write_files(folder: Path, case: Case, base: str) -> Path:
+    """Write the experiment of a shop and its catalogue, of the shop's true facts."""
+    rows = []
+    for cup in CUPS:
+        scores = [score for score, _, _ in cup["reviews"]]
+        mean = sum(scores) / len(scores)
+        rating = round(mean, 0 if case.name in STARS else 1) * 20
+        price = float(cup["price"]) * case.times
+        rows.append(
+            (case.key_of(cup, CUPS), cup["category"], cup["name"], f"{price:.2f}", f"{rating:g}", len(scores))
+        )
+    columns = ["key", "category", "name", "price", "rating", "reviews"]
+    pd.DataFrame(rows, columns=columns).to_csv(folder / "catalogue.csv", index=False)
+    interventions = [
+        {
+            **{"id": name, "kind": "nudge", "family": family, "direction": direction},
+            "edits": [{"insert_text": {"after": "product.title", "text": text}}],
+        }
+        for name, (family, direction, text) in TEXTS.items()
+    ]
+    write(folder / "edits.yaml", {"interventions": interventions})
+    experiment = folder / "experiment.yaml"
+    write(
+        experiment,
+        {
+            "name": f"{case.name}-nudges",
+            "environment": base,
+            "site": str(case.site),
+            "page": case.page,
+            "live": {"allow": [], "stop_before": ["place order", "pay now"]},
+            "goal": "Add the best product from the open tabs to the shopping cart.",
+            "options": {
+                "catalogue": "catalogue.csv",
+                "sets": 40,
+                "max_price_gap": 0.2,
+                "max_rating_gap": 0.2,
+            },
+            "factors": {"nudge": {"interventions": "edits.yaml", "on": ["none", "each"]}},
+            "limits": {"steps": 10, "seconds": 120},
+            "seed": 11,
+        },
+    )
+    return experiment
+
+
+@asynccontextmanager
+async def with_cups(name: str, folder: Path) -> AsyncIterator[str]:
+    """Start a shop that sells the cups; yields its base URL."""
+    if cases()[name].is_hand_written:
+        async with running(name) as base:
+            yield base
+        return
+    try:
+        install(name)
+    except CannotInstall as error:
+        pytest.skip(str(error))
+    catalogue = folder / "cups.json"
+    catalogue.write_text(json.dumps(CUPS), encoding="utf-8")
+    async with storefront(name, catalogue) as base:
+        yield base
+
+
+@pytest.mark.parametrize("name", SHOPS)
+async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path: Path) -> None:
+    if not THOROUGH and name != "german":
+        pytest.skip("make storefronts runs it")
+    count, case = size(12, 240), cases()[name]
+    async with with_cups(name, tmp_path) as base:
+        source = load_yaml(write_files(tmp_path, case, base))
+        done = await carry_out(tmp_path, source, "simulated:balanced", count, 4, base, step=size(5, 1))
+    assert done.records.outcomes(done.design.run_id) == {"choice": count}
+    chances = probabilities(done.table, "balanced")
+    assert_chosen_as_known(done, chances)
+    if THOROUGH:
+        truth = true_effects(done.table, chances).set_index("term")["estimate"]
+        effects = choice_effects(done.table).set_index("term")
+        found = held(done.table, chances, REPETITIONS)
+        print(effects[["estimate", "std_error", "conf_low", "conf_high"]].assign(truth=truth, held=found))
+        print(Counter(done.table["nudge"]))
+        assert (found >= 0.93 * REPETITIONS).all(), found
