@@ -25,7 +25,8 @@ test: setup  ## everything that must hold
 	@$(MAKE) --no-print-directory --jobs 2 lint run-tests
 
 run-tests: small-torch
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not containers" tests
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 50 --durations-min 1 \
+		-m "not containers" tests
 
 thorough: export SOUK_THOROUGH := 1
 thorough: export PYTEST_TIMEOUT := 1200

@@ -24,8 +24,11 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("souk")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the long run first, so that the other tests fill the time beside it."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Start the long run first, so that the other tests fill the time beside it; leave `thorough` tests out."""
+    left = [item for item in items if item.get_closest_marker("thorough") and not THOROUGH]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in set(left)]
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 
 
