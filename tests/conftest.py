@@ -25,10 +25,11 @@ hypothesis.settings.load_profile("souk")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Start the long run first, so that the other tests fill the time beside it; leave `thorough` tests out."""
-    left = [item for item in items if item.get_closest_marker("thorough") and not THOROUGH]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in set(left)]
+    """Start long runs first, so that other tests fill the time beside them; leave `thorough` tests out."""
+    if not THOROUGH:
+        left = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 
 

@@ -6,6 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
+from tests.house_size import recorded, sizes
+
 ROOT: Final = Path(__file__).parents[1]
 ROOMS: Final = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 CONTRIBUTING: Final = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -72,3 +74,12 @@ def test_a_public_class_has_its_name_alone() -> None:
                     named[node.name].append(str(path.relative_to(ROOT)))
     assert len(named) > 500
     assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
+
+
+def test_souk_grows_only_where_a_line_in_the_decisions_says_so() -> None:
+    found, before = sizes(), recorded()
+    assert found.keys() == before.keys()
+    for name, number in found.items():
+        print(f"{number:>8,}  {name} ({before[name]:,} in docs/decisions/size.md)")
+    grown = {name: number for name, number in found.items() if number > 1.02 * before[name]}
+    assert grown == {}, "write the new number into docs/decisions/size.md, and what it bought"
