@@ -74,6 +74,7 @@ def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> R
         raise AnalysisError("random effects: give two estimates or more, and as many standard errors")
     if not (np.isfinite(y).all() and (error > 0).all() and np.isfinite(error).all()):
         raise AnalysisError("random effects: an estimate is undefined, or a standard error is not above 0")
+    least, most = y.min(), y.max()  # a mean is never beyond them, not by rounding either
     scale = float(np.sqrt(np.mean(error**2)))
     y, v = y / scale, (error / scale) ** 2
     k = len(y)
@@ -99,7 +100,7 @@ def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> R
         middle, own, ends = (np.full_like(each, np.nan) for each in (middle, own, ends))
     return RandomEffects(
         groups=k,
-        mean=scale * mean,
+        mean=float(np.clip(scale * mean, least, most)),
         std_error=scale * se,
         df=k - 1,
         statistic=mean / se,
@@ -113,7 +114,7 @@ def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> R
         p_equal=float(stats.chi2.sf(q, k - 1)),
         predict_low=scale * predict_low,
         predict_high=scale * predict_high,
-        shrunken=scale * middle.mean(axis=0),
+        shrunken=np.clip(scale * middle.mean(axis=0), least, most),
         shrunken_low=scale * ends[0],
         shrunken_high=scale * ends[1],
         own_weight=own.mean(axis=0),

@@ -105,6 +105,13 @@ def test_groups_that_agree_are_pulled_together_and_two_are_not_ranked() -> None:
             fit_random_effects(y, error)
 
 
+def test_a_mean_is_never_beyond_what_it_is_a_mean_of() -> None:
+    """A weighted mean of equal numbers is often a little more than these: 100.00000000000001 %."""
+    rng = np.random.default_rng(0)
+    for groups in rng.integers(2, 7, 200):
+        assert fit_random_effects(np.full(groups, 100.0), rng.uniform(0.1, 9, groups)).mean == 100
+
+
 def test_levels_without_an_error_are_counted_and_not_used() -> None:
     own = pd.DataFrame(
         {
