@@ -46,7 +46,7 @@ lint: setup
 bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 	$(BIN)/python -m tests.lab.bench
 
-validity: setup  ## are the printed p values and intervals honest? simulated studies; writes docs/validity.md
+validity: setup  ## are the printed p values and intervals honest? simulated studies; writes docs/validity.md and .csv
 	$(BIN)/python -m tests.lab.bench.validity --keep $(or $(KEEP),validity.jsonl) --write
 
 storefronts: setup  ## shops that are not ours: install them, try all steps in each, write docs/storefronts.md

@@ -1,6 +1,8 @@
 """A small part of `python -m tests.lab.bench.validity`, with fixed seeds; and what `make demo` prints."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,6 +27,8 @@ from tests.lab.bench.validity.cells import one_by_one, studies_of
 from tests.lab.bench.validity.choice import Recorder, answers, as_run, shoppers, simulate, tables
 from tests.lab.bench.validity.conjoint import CardStudies
 from tests.lab.bench.validity.conjoint import tables as tables_of_cards
+from tests.lab.bench.validity.counting import COUNTS, rates
+from tests.lab.bench.validity.document import DOCUMENT, ROWS, page, rows_of
 from tests.lab.bench.validity.exact import exact_rows
 from tests.simulated_choices import with_choices
 from tests.support import size
@@ -242,3 +246,41 @@ def test_shoppers_that_repeat_themselves_do(alike: str, same: list[str]) -> None
     assert table[table["chosen"] == 1].groupby("set")["option"].nunique().max() == (
         1 if alike == "set" else 2
     )
+
+
+def test_the_page_is_what_is_written_of_its_rows(tmp_path: Path) -> None:
+    rows = pd.read_csv(ROWS, keep_default_na=False, na_values=[""], dtype={"beyond": str})
+    rows = rows.fillna({"beyond": ""})
+    text = DOCUMENT.read_text(encoding="utf-8")
+    found = re.search(r"output of\s([\d-]+),\sseed\s(\d+)", text)
+    assert found is not None
+    assert page(rows, date=found[1], seed=int(found[2])) == text
+    rows.to_csv(tmp_path / "again.csv", index=False)
+    assert (tmp_path / "again.csv").read_text() == ROWS.read_text()
+
+
+def test_the_rows_say_which_limits_a_cell_is_beyond() -> None:
+    """Of 100 studies: a share may miss its limit by two Monte-Carlo errors, .044."""
+    cell = {"experiment": "nudges", "trials": 600, "studies": 100, "shopper": "random", "table": "exact"}
+    cell |= dict.fromkeys(COUNTS, 100) | {"rows": 1, "rejected": 5, "any_rejected": 5}
+    cell |= {"worst": 1 / 3, "width": 1.234}
+    cells = [
+        cell,
+        cell | {"rejected": 11, "held": 88, "any_rejected": 11, "width": 1.31},
+        cell | {"rejected": 10, "held": 89, "any_rejected": 10, "trials": 240, "width": 1.31},
+        cell | {"shopper": "null", "any_rejected": 11},
+        cell | {"table": "effects", "width": 2.0},
+        cell | {"table": "effects", "width": 2.0, "shopper": "deterministic"},
+        cell | {"table": "outcomes, Wilson", "held": 50, "width": 2.0},
+        cell | {"printed": 0, "rejected": 100},
+    ]
+    rows = rows_of(rates(pd.DataFrame(cells)))
+    assert rows["beyond"].tolist() == ["", "rejected held any width", "", "", "", "width", "held"]
+    assert rows.loc[0, ["rejected", "worst", "width", "printed"]].tolist() == [0.05, 0.333, 1.23, 1.0]
+    text = page(rows, date="2026-01-01", seed=3)
+    assert "but for published formulas: 1.**" in text
+    assert (
+        "| shops | `exact` | 400 | 4 | .075, .110 | .945, .880 | .110 | 1.27 "
+        "| rejected .110 in 1; held .880 in 1; any .110 in 1; width 1.31 in 1 |"
+    ) in text
+    assert "| shops | `outcomes, Wilson` (published) | 100 | 1 |" in text
