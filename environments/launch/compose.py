@@ -213,7 +213,7 @@ class Compose:
                 return
             wait.pause(f"{name} failed")
         raise UserError(
-            f"{target.name}: {name} failed: {last_line(done)}; try again: souk env reset {target.name}"
+            f"{target.name}: {name} failed: {last_line(done)}; try again: souk env up {target.name} --anew"
         )
 
     def _compose(self, target: Launchable, *arguments: str, **environment: str) -> None:
