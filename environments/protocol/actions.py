@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from interventions.data_file import read_data
+
 Argument = str | int | float
 
 MAX_LENGTH: Final = 4_000
@@ -65,62 +67,30 @@ class Signature:
         return (*args, *self.defaults[len(self.defaults) - lacking :]) if lacking else args
 
 
-ACTIONS: Final[dict[str, Signature]] = {
-    "click": Signature((("bid", str),), "Click the element with this bid."),
-    "fill": Signature((("bid", str), ("text", str)), "Replace the content of a text field."),
-    "select_option": Signature((("bid", str), ("option", str)), "Choose an option of a drop-down list."),
-    "scroll": Signature((("dx", float), ("dy", float)), "Scroll by pixels; positive is right and down."),
-    "keyboard_press": Signature(
-        (("key", str),), "Press a key or a combination, e.g. 'Enter' or 'Control+a'."
-    ),
-    "goto": Signature((("url", str),), "Open a URL in the active tab."),
-    "go_back": Signature((), "Go back in the active tab's history."),
-    "go_forward": Signature((), "Go forward in the active tab's history."),
-    "tab_focus": Signature((("index", int),), "Make another tab active; the first has index 0."),
-}
+_TYPES: Final = {"str": str, "int": int, "float": float}
+
+
+def _signatures(part: str) -> dict[str, Signature]:
+    return {
+        name: Signature(
+            tuple((parameter, _TYPES[kind]) for parameter, kind in told.get("parameters", {}).items()),
+            told["meaning"],
+            tuple(told.get("defaults", ())),
+        )
+        for name, told in read_data(__file__, "actions.yaml")[part].items()
+    }
+
+
+ACTIONS: Final = _signatures("reading")
 """The actions of an agent that reads pages."""
 
 ON_MARKS: Final = frozenset({"click", "fill", "select_option"})
 """The actions that name an element by its mark."""
 
-_AT: Final = (("x", float), ("y", float))
-_MODIFIERS: Final = ("modifiers", str)
-
-POINTER: Final[dict[str, Signature]] = {
-    "mouse_click": Signature(
-        (*_AT, ("button", str), ("count", int), _MODIFIERS),
-        "Click at a point; button: left, middle, right, back, forward; modifiers such as 'Shift+Control'.",
-        ("left", 1, ""),
-    ),
-    "mouse_move": Signature(_AT, "Move the pointer to a point."),
-    "mouse_down": Signature((("button", str),), "Press a button of the mouse and hold it.", ("left",)),
-    "mouse_up": Signature((("button", str),), "Release a button of the mouse.", ("left",)),
-    "mouse_drag": Signature(
-        (("points", str), ("button", str), _MODIFIERS),
-        "Drag along points such as '10,20 300,40'.",
-        ("left", ""),
-    ),
-    "scroll_at": Signature(
-        (*_AT, ("dx", float), ("dy", float), _MODIFIERS),
-        "Scroll what lies at a point by pixels; positive is right and down.",
-        ("",),
-    ),
-    "zoom": Signature(
-        (("x0", float), ("y0", float), ("x1", float), ("y1", float)),
-        "Look at the part of the picture between two corners, enlarged; points stay those of all of it.",
-    ),
-    "keyboard_type": Signature((("text", str),), "Type a text where the cursor is."),
-    "wait": Signature((("ms", float),), "Wait for so many milliseconds, at most 5000."),
-    "give_up": Signature((("reason", str),), "End without a choice.", ("",)),
-}
+POINTER: Final = _signatures("pointer")
 """The further actions of an agent that sees pictures: points are pixels, from the picture's upper left."""
 
-TOOLS: Final[dict[str, Signature]] = {
-    "keyboard_hold": Signature((("key", str), ("ms", float)), "Hold a key for so long, at most 5000 ms."),
-    "reload": Signature((), "Load the active tab's page anew."),
-    "new_tab": Signature((), "Open an empty tab and make it active."),
-    "close_tab": Signature((("index", int),), "Close a tab; the first has index 0."),
-}
+TOOLS: Final = _signatures("tools")
 """The further actions that providers' own tools have; no other agent is offered them."""
 
 EVERY: Final = ACTIONS | POINTER | TOOLS
