@@ -10,6 +10,7 @@ from typing import Final
 
 from dotenv import dotenv_values
 
+from interventions.data_file import read_data
 from interventions.errors import UserError
 
 DOTENV: Final = Path(".env")
@@ -84,42 +85,12 @@ class Service:
         return ""
 
 
-SERVICES: Final = {
-    "openai": Service("OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-4.1-mini", "https://api.openai.com/v1"),
-    "openai-responses": Service(
-        "OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-5-mini", "https://api.openai.com/v1"
-    ),
-    "anthropic": Service(
-        "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude-haiku-4-5", "https://api.anthropic.com"
-    ),
-    "ollama": Service(
-        "OLLAMA_API_KEY",
-        "OLLAMA_HOST",
-        "llama3.2",
-        "http://127.0.0.1:11434",
-        needs_key=False,
-        needs_scheme=False,
-    ),
-    "gemini": Service(
-        "GEMINI_API_KEY",
-        "GEMINI_BASE_URL",
-        "gemini-2.5-flash",
-        "https://generativelanguage.googleapis.com",
-        package="google.genai",
-    ),
-    "compatible": Service("COMPATIBLE_API_KEY", "COMPATIBLE_BASE_URL", "my-model", needs_key=False),
-}
+_DATA: Final = read_data(__file__, "services.yaml")
+
+SERVICES: Final = {name: Service(**told) for name, told in _DATA["services"].items()}
 """The providers that are reached by network."""
 
-COMPUTERS: Final = {
-    "openai-computer": SERVICES["openai"],
-    "anthropic-computer": SERVICES["anthropic"],
-    "anthropic-browser": SERVICES["anthropic"],
-    "gemini-computer": SERVICES["gemini"],
-    "ui-tars-computer": SERVICES["compatible"],
-    "qwen-computer": SERVICES["compatible"],
-    "fara-computer": SERVICES["compatible"],
-}
+COMPUTERS: Final = {name: SERVICES[service] for name, service in _DATA["computers"].items()}
 """Those whose models look at pictures and act at points of them, by their providers' tools or in text."""
 
 
