@@ -1,5 +1,7 @@
 """Let a model act by its provider's own tool: several actions at a time, each a step of its own."""
 
+import base64
+import re
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
@@ -10,8 +12,9 @@ from agents.base import ActError, AgentError, Call, Decision, SafetyCheck, Usage
 from agents.computer.options import DEFAULT, ComputerOptions
 from agents.providers.model import Request
 from agents.providers.network import NetworkModel
-from environments.protocol.actions import Action
+from environments.protocol.actions import EVERY, Action, ActionError, parse_action
 from environments.protocol.observation import Observation
+from interventions.data_file import read_data
 from interventions.errors import UserError
 
 ANSWER_RETRIES: Final = 3
@@ -188,26 +191,32 @@ def tabs_text(observation: Observation) -> str:
     return "\n".join(["Open tabs:", *lines, *error])
 
 
+def first_text(observation: Observation) -> str:
+    """Return the goal and the open tabs, with which a conversation begins."""
+    return f"{observation.goal}\n\n{tabs_text(observation)}"
+
+
+def in_base64(png: bytes) -> str:
+    """Return a picture as text."""
+    return base64.b64encode(png).decode()
+
+
 def size_of(png: bytes) -> tuple[int, int]:
     """Return the width and height of a PNG, in pixels; they stand at the same place in each."""
     return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
 
 
-FUNCTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
-    "tab_focus": (
-        "Make another tab active; the first has index 0.",
-        {"index": {"type": "integer"}},
-    ),
-    "goto": ("Open a URL in the active tab.", {"url": {"type": "string"}}),
-    "go_back": ("Go back in the active tab's history.", {}),
-    "give_up": ("End the task without having done it.", {"reason": {"type": "string"}}),
-}
+_DATA: Final = read_data(__file__, "tools.yaml")
+FUNCTIONS: Final[dict[str, dict[str, Any]]] = _DATA["functions"]
 """What a browser's own controls do, which are in no picture: name -> meaning, properties of its arguments."""
+CLICKS: Final = {name: tuple(click) for name, click in _DATA["clicks"].items()}
+"""What several families call their clicks: the button, and how often it is pressed."""
+_KEYS: Final = {name: key for key, names in _DATA["keys"].items() for name in names.split()}
 
 
 def schema_of(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a function's arguments."""
-    properties = FUNCTIONS[name][1]
+    properties = FUNCTIONS[name]["properties"]
     return {
         "type": "object",
         "properties": properties,
@@ -216,18 +225,33 @@ def schema_of(name: str) -> dict[str, Any]:
     }
 
 
-def function_action(name: str, given: object) -> Action | str:
+def function_action(name: str, given: object) -> list[Action] | str:
     """Return the action of one of `FUNCTIONS`, or why it is none."""
     if name not in FUNCTIONS:
         return f"there is no tool {name[:40]!r}; the tools are computer, {', '.join(FUNCTIONS)}"
     kinds = {"integer": int, "string": str}
     args: list[str | int | float] = []
-    for key, kind in FUNCTIONS[name][1].items():
+    for key, kind in FUNCTIONS[name]["properties"].items():
         value = given.get(key) if isinstance(given, dict) else None
         if type(value) is not kinds[kind["type"]]:
             return f"{name}: {key} must be of type {kind['type']}"
         args.append(value[:2_000] if isinstance(value, str) else int(str(value)))
-    return Action(name, tuple(args))
+    return [Action(name, tuple(args))]
+
+
+def asked_of(call: str, name: str, found: Sequence[Action] | str) -> list[Asked]:
+    """Return actions as those of one call, or why they cannot be taken."""
+    try:
+        if not isinstance(found, str):
+            return [Asked(call, name, parse_action(str(action), EVERY)) for action in found]
+    except ActionError as error:
+        found = str(error)
+    return [Asked(call, name, None, found)]
+
+
+def drag(start: tuple[float, float], end: tuple[float, float], held: str = "") -> Action:
+    """Return the action that drags from one point to another."""
+    return Action("mouse_drag", (f"{start[0]:g},{start[1]:g} {end[0]:g},{end[1]:g}", "left", held))
 
 
 def number(value: object) -> float | None:
@@ -271,34 +295,12 @@ def typing(
     return actions
 
 
-CLICKS: Final = {
-    "left_click": ("left", 1),
-    "right_click": ("right", 1),
-    "middle_click": ("middle", 1),
-    "double_click": ("left", 2),
-    "triple_click": ("left", 3),
-}
-"""What several families call their clicks: the button, and how often it is pressed."""
-
-_KEYS: Final = {
-    "alt": "Alt", "option": "Alt", "ctrl": "Control", "control": "Control", "shift": "Shift", "cmd": "Meta",
-    "command": "Meta", "super": "Meta", "win": "Meta", "meta": "Meta", "enter": "Enter", "return": "Enter",
-    "kp_enter": "Enter", "esc": "Escape", "escape": "Escape", "tab": "Tab", "space": "Space",
-    "backspace": "Backspace", "delete": "Delete", "del": "Delete", "insert": "Insert", "home": "Home",
-    "end": "End", "pageup": "PageUp", "page_up": "PageUp", "prior": "PageUp", "pagedown": "PageDown",
-    "page_down": "PageDown", "next": "PageDown", "capslock": "CapsLock", "caps_lock": "CapsLock",
-    "up": "ArrowUp", "arrowup": "ArrowUp", "down": "ArrowDown", "arrowdown": "ArrowDown", "left": "ArrowLeft",
-    "arrowleft": "ArrowLeft", "right": "ArrowRight", "arrowright": "ArrowRight", "plus": "+", "minus": "-",
-    "printscreen": "PrintScreen", "prtscr": "PrintScreen",
-    **{f"f{number}": f"F{number}" for number in range(1, 13)},
-}  # fmt: skip
-
-
 def key_name(name: str) -> str | None:
     """Return a key by the name that browsers have for it; None where there is none."""
     if len(name) == 1 and name.isprintable():
         return name.lower() if name.isascii() else name
-    return _KEYS.get(name.lower())
+    is_function = re.fullmatch("f([1-9]|1[0-2])", name.lower())
+    return name.upper() if is_function else _KEYS.get(name.lower())
 
 
 def chord(names: Sequence[str]) -> str | None:

@@ -1,13 +1,10 @@
 """Anthropic's tools for computers, through the messages API: the toolset, and the tool of earlier models."""
 
-import base64
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-import anthropic
 from anthropic import AsyncAnthropic
-from pydantic import BaseModel
 
 from agents.computer.agent import (
     CLICKS,
@@ -17,8 +14,12 @@ from agents.computer.agent import (
     Asked,
     ComputerModel,
     ModelTurn,
+    asked_of,
     chord,
+    drag,
+    first_text,
     function_action,
+    in_base64,
     is_typed,
     modifiers,
     number,
@@ -28,10 +29,9 @@ from agents.computer.agent import (
     size_of,
     tabs_text,
 )
-from agents.providers.anthropic_messages import CACHE, MessageUsage, connect
-from agents.providers.model import THINKING, Named, Request, TextAnswer, ended
+from agents.providers.anthropic_messages import CACHE, connect, image_block, send
+from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
-from agents.providers.sdk import receive
 from environments.protocol.actions import Action, points_at
 from environments.protocol.observation import Observation
 
@@ -77,10 +77,8 @@ class AnthropicComputer(ComputerModel):
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
         self._size = size_of(observation.screenshot)
-        text = f"{observation.goal}\n\n{tabs_text(observation)}"
-        self._messages = [
-            {"role": "user", "content": [{"type": "text", "text": text}, _image(observation.screenshot)]}
-        ]
+        text = {"type": "text", "text": first_text(observation)}
+        self._messages = [{"role": "user", "content": [text, _image(observation.screenshot)]}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a result for each call, the last with the picture."""
@@ -136,7 +134,7 @@ class AnthropicComputer(ComputerModel):
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
         functions = [
-            {"name": name, "description": FUNCTIONS[name][0], "input_schema": schema_of(name)}
+            {"name": name, "description": FUNCTIONS[name]["meaning"], "input_schema": schema_of(name)}
             for name in self.functions
         ]
         return {
@@ -149,19 +147,7 @@ class AnthropicComputer(ComputerModel):
 
     async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        required = {name: request[name] for name in ("model", "messages", "max_tokens")}
-        # Models with the header and without it share the client.
-        sent = client.messages.with_raw_response.create(
-            **required,
-            extra_body={name: request[name] for name in ("tools", "cache_control")},
-            extra_headers={"anthropic-beta": self._beta} if self._beta else None,
-        )
-        body = await receive(anthropic, sent, _Reply)
-        if isinstance(body, Failure):
-            return body
-        tokens = body.usage.tokens if body.usage else None
-        ending, parts = ended(body.stop_reason), tuple(body.content)
-        return TextAnswer("", ending, tokens=tokens, parts=parts, model=body.model)
+        return await send(client, request, self._beta)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`."""
@@ -180,16 +166,13 @@ class AnthropicComputer(ComputerModel):
         given = part.get("input")
         given = given if isinstance(given, dict) else {}
         if name in self.functions and not part.get("toolset_name"):
-            found = function_action(name, given)
-            actions = found if isinstance(found, str) else [found]
+            actions = function_action(name, given)
         else:
             name = str(given.get("action", "")) if self._beta else name
             actions = self.actions(name, given)
             if name == "cursor_position":
                 self._positions[call] = self._pointer
-        if isinstance(actions, str):
-            return [Asked(call, name, None, actions)]
-        return [Asked(call, name, action) for action in actions]
+        return asked_of(call, name, actions)
 
     def actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
         """Return the actions of a member of the tool, or why it is none; keys may be repeated."""
@@ -240,9 +223,7 @@ class AnthropicComputer(ComputerModel):
             case "left_mouse_up":
                 return Action("mouse_up", ("left",))
             case "left_click_drag" if start := point_of(given.get("start_coordinate")):
-                return Action(
-                    "mouse_drag", (f"{start[0]:g},{start[1]:g} {at[0]:g},{at[1]:g}", "left", held or "")
-                )
+                return drag(start, at, held or "")
             case "scroll" if (way := WAYS.get(str(given.get("scroll_direction")))) and (
                 amount := number(given.get("scroll_amount"))
             ) is not None:
@@ -255,14 +236,4 @@ class AnthropicComputer(ComputerModel):
 
 
 def _image(png: bytes) -> dict[str, Any]:
-    data = base64.b64encode(png).decode()
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
-
-
-class _Reply(BaseModel):
-    """What is used of a message; its blocks go back as they came."""
-
-    content: list[dict[str, Any]]
-    stop_reason: str | None = None
-    usage: MessageUsage | None = None
-    model: Named = ""
+    return image_block(in_base64(png))

@@ -1,6 +1,5 @@
 """What open models share that act at points of pictures, at any server that speaks chat completions."""
 
-import base64
 import json
 import math
 from abc import abstractmethod
@@ -11,12 +10,20 @@ from typing import Any, ClassVar, Final
 import openai
 from openai import AsyncOpenAI
 
-from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn, number, size_of, tabs_text
+from agents.computer.agent import (
+    ActionResult,
+    Asked,
+    ComputerModel,
+    ModelTurn,
+    in_base64,
+    number,
+    size_of,
+    tabs_text,
+)
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import Completion, connect, data_url
 from agents.providers.sdk import receive
-from environments.protocol.actions import EVERY, Action, ActionError, parse_action
 from environments.protocol.observation import Observation
 
 GRID: Final = (1_000, 1_000)
@@ -131,7 +138,7 @@ class ChatComputer(ComputerModel):
                 self._units = self.units(self._size)
 
     def _show(self, observation: Observation, text: str) -> None:
-        url = data_url(base64.b64encode(observation.screenshot).decode())
+        url = data_url(in_base64(observation.screenshot))
         content = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
         self._messages.append({"role": "user", "content": content})
 
@@ -151,16 +158,6 @@ def resized(size: tuple[int, int], *, fewest: int = 4, most: int = 16_384) -> tu
         enlarge = math.sqrt(fewest / (width * height))
         across, down = (math.ceil(side * enlarge) for side in size)
     return across * _PATCH, down * _PATCH
-
-
-def asked_of(name: str, found: list[Action] | str) -> list[Asked]:
-    """Return actions of a model's as those of one call, or why they cannot be taken."""
-    try:
-        if not isinstance(found, str):
-            return [Asked("", name, parse_action(str(action), EVERY)) for action in found]
-    except ActionError as error:
-        found = str(error)
-    return [Asked("", name, None, found)]
 
 
 def _text(part: dict[str, Any]) -> str:

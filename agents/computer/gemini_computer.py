@@ -1,6 +1,5 @@
 """Google's tool for computers, through the Gemini API: functions with points on a grid of 1,000 by 1,000."""
 
-import base64
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -14,8 +13,12 @@ from agents.computer.agent import (
     Asked,
     ComputerModel,
     ModelTurn,
+    asked_of,
     chord,
+    drag,
+    first_text,
     function_action,
+    in_base64,
     number,
     schema_of,
     size_of,
@@ -69,8 +72,8 @@ class GeminiComputer(ComputerModel):
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
         self._size = size_of(observation.screenshot)
-        text = f"{observation.goal}\n\n{tabs_text(observation)}"
-        self._contents = [{"role": "user", "parts": [{"text": text}, _image(observation)]}]
+        parts = [{"text": first_text(observation)}, _image(observation)]
+        self._contents = [{"role": "user", "parts": parts}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a response for each call, with the address and the picture."""
@@ -89,7 +92,7 @@ class GeminiComputer(ComputerModel):
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
         functions = [
-            {"name": name, "description": FUNCTIONS[name][0], "parametersJsonSchema": schema_of(name)}
+            {"name": name, "description": FUNCTIONS[name]["meaning"], "parametersJsonSchema": schema_of(name)}
             for name in _OWN
         ]
         tool: dict[str, Any] = {
@@ -116,9 +119,7 @@ class GeminiComputer(ComputerModel):
             return body
         if body.candidates and body.candidates[0].finish_reason == "MALFORMED_FUNCTION_CALL":
             return Failure("the model's answer was malformed")
-        tokens = body.usage_metadata.tokens if body.usage_metadata else None
-        parts = tuple(part for each in body.candidates[:1] for part in each.parts)
-        return TextAnswer("", body.ending, tokens=tokens, parts=parts, model=body.model_version)
+        return body.answer
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. Parts go back as they came, as their signatures need it."""
@@ -146,13 +147,9 @@ class GeminiComputer(ComputerModel):
 
     def _asked(self, call: str, name: str, given: dict[str, Any]) -> list[Asked]:
         if name in _OWN:
-            found = function_action(name, given)
-            return [Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)]
-        actions = self._actions(name, given)
-        if not actions:
-            wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
-            return [Asked(call, name, None, wrong)]
-        return [Asked(call, name, action) for action in actions]
+            return asked_of(call, name, function_action(name, given))
+        wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
+        return asked_of(call, name, self._actions(name, given) or wrong)
 
     def _actions(self, name: str, given: dict[str, Any]) -> list[Action]:
         """The actions that a function stands for; none where it is unknown, or its arguments are wrong."""
@@ -194,8 +191,7 @@ class GeminiComputer(ComputerModel):
             case "drag_and_drop" if end := self._point(
                 given.get("destination_x", given.get("end_x")), given.get("destination_y", given.get("end_y"))
             ):
-                path = f"{at[0]:g},{at[1]:g} {end[0]:g},{end[1]:g}"
-                return [Action("mouse_drag", (path, "left", ""))]
+                return [drag(at, end)]
         return [Action("mouse_click", (*at, *_CLICKS[name], ""))] if name in _CLICKS else []
 
     def _scroll(self, at: tuple[float, float], given: dict[str, Any], *, in_grid: bool) -> list[Action]:
@@ -215,4 +211,4 @@ class GeminiComputer(ComputerModel):
 
 
 def _image(observation: Observation) -> dict[str, Any]:
-    return image_part(base64.b64encode(observation.screenshot).decode())
+    return image_part(in_base64(observation.screenshot))

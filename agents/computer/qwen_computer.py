@@ -9,17 +9,20 @@ from agents.computer.agent import (
     FUNCTIONS,
     LONGEST_TEXT,
     Asked,
+    asked_of,
     chord,
+    drag,
     function_action,
     number,
     point_of,
     schema_of,
     typing,
 )
-from agents.computer.chat_computer import GRID, ChatComputer, asked_of, resized
+from agents.computer.chat_computer import GRID, ChatComputer, resized
 from environments.protocol.actions import Action
-from interventions.data_file import read_source
+from interventions.data_file import read_data, read_source
 
+_TOOLS: Final = read_data(__file__, "tools.yaml")
 _FUNCTION: Final = "computer_use"
 _CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|(?=<tool_call>)|\Z)", re.S)
 _RESIZED: Final = re.compile(r"qwen-?2[.-]?5", re.I)
@@ -32,32 +35,8 @@ class QwenComputer(ChatComputer):
 
     provider = "qwen-computer"
     form = 'write <tool_call>{"name": ..., "arguments": {...}}</tool_call>'
-    actions: ClassVar[dict[str, str]] = {
-        "key": "press the keys in keys together",
-        "type": "type text where the cursor is",
-        "mouse_move": "move the pointer to coordinate",
-        "left_click": "click at coordinate",
-        "left_click_drag": "drag from where the pointer is to coordinate",
-        "right_click": "click at coordinate with the right button",
-        "middle_click": "click at coordinate with the middle button",
-        "double_click": "click twice at coordinate",
-        "triple_click": "click three times at coordinate",
-        "scroll": "scroll by pixels; positive is up",
-        "hscroll": "scroll by pixels to the side; positive is right",
-        "wait": "wait for time seconds",
-        "answer": "end the task with an answer in text",
-        "terminate": "end the task with a status",
-    }
-    properties: ClassVar[dict[str, Any]] = {
-        "keys": {"type": "array", "items": {"type": "string"}},
-        "text": {"type": "string"},
-        "coordinate": {"type": "array", "items": {"type": "number"}, "description": "x and y"},
-        "pixels": {"type": "number"},
-        "time": {"type": "number"},
-        "status": {"type": "string", "enum": ["success", "failure"]},
-    }
-    functions: ClassVar[tuple[str, ...]] = ("tab_focus", "goto", "go_back")
-    """What its function lacks of `FUNCTIONS`."""
+    tool: ClassVar[dict[str, Any]] = _TOOLS["qwen"]
+    """The actions of its function, the other arguments, and what it lacks of `FUNCTIONS`."""
 
     def units(self, size: tuple[int, int]) -> tuple[int, int]:
         """See `ChatComputer.units`."""
@@ -70,14 +49,14 @@ class QwenComputer(ChatComputer):
             f"Acts with mouse and keyboard on the page in the picture, whose size is {width}x{height}; "
             "points are x and y from its upper left corner. Click in the middle of what you click."
         )
-        meant = "; ".join(f"{name}: {meaning}" for name, meaning in self.actions.items())
-        action = {"type": "string", "enum": list(self.actions), "description": meant}
+        meant = "; ".join(f"{name}: {meaning}" for name, meaning in self.tool["actions"].items())
+        action = {"type": "string", "enum": list(self.tool["actions"]), "description": meant}
         parameters = {
             "type": "object",
-            "properties": {"action": action} | self.properties,
+            "properties": {"action": action} | self.tool["properties"],
             "required": ["action"],
         }
-        own = [(name, FUNCTIONS[name][0], schema_of(name)) for name in self.functions]
+        own = [(name, FUNCTIONS[name]["meaning"], schema_of(name)) for name in self.tool["functions"]]
         tools = [
             {"type": "function", "function": {"name": name, "description": told, "parameters": schema}}
             for name, told, schema in [(_FUNCTION, about, parameters), *own]
@@ -96,19 +75,18 @@ class QwenComputer(ChatComputer):
             call = None
         name, given = (call.get("name"), call.get("arguments")) if isinstance(call, dict) else ("", {})
         if not isinstance(given, dict) or not isinstance(name, str) or not name:
-            return asked_of("call", "it is no JSON object with a name and arguments")
-        if name in self.functions:
-            found = function_action(name, given)
-            return asked_of(name, found if isinstance(found, str) else [found])
+            return asked_of("", "call", "it is no JSON object with a name and arguments")
+        if name in self.tool["functions"]:
+            return asked_of("", name, function_action(name, given))
         if name != _FUNCTION:
-            known = ", ".join((_FUNCTION, *self.functions))
-            return asked_of("call", f"there is no function {name[:40]!r}; the functions are {known}")
+            known = ", ".join((_FUNCTION, *self.tool["functions"]))
+            return asked_of("", "call", f"there is no function {name[:40]!r}; the functions are {known}")
         action = given.get("action")
         action = action if isinstance(action, str) else ""
-        if action not in self.actions:
-            known = ", ".join(self.actions)
-            return asked_of(_FUNCTION, f"there is no action {action[:40]!r}; the actions are {known}")
-        return asked_of(action, self._actions(action, given))
+        if action not in self.tool["actions"]:
+            known = ", ".join(self.tool["actions"])
+            return asked_of("", _FUNCTION, f"there is no action {action[:40]!r}; the actions are {known}")
+        return asked_of("", action, self._actions(action, given))
 
     def _actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
         """The actions that a call stands for, or why it is none."""
@@ -134,8 +112,7 @@ class QwenComputer(ChatComputer):
             case "mouse_move" if at:
                 return [Action("mouse_move", at)]
             case "left_click_drag" if at:
-                path = f"{before[0]:g},{before[1]:g} {at[0]:g},{at[1]:g}"
-                return [Action("mouse_drag", (path, "left", ""))]
+                return [drag(before, at)]
             case "scroll" if pixels is not None:
                 return [Action("scroll_at", (*self._pointer, 0.0, -pixels, ""))]
             case "hscroll" if pixels is not None:
@@ -156,3 +133,16 @@ class QwenComputer(ChatComputer):
         if name in CLICKS and at:
             return [Action("mouse_click", (*at, *CLICKS[name], ""))]
         return wrong
+
+
+class FaraComputer(QwenComputer):
+    """A model of the family Fara. There is no web to search, so `web_search` is not offered."""
+
+    provider = "fara-computer"
+    tool: ClassVar[dict[str, Any]] = _TOOLS["fara"] | {
+        "properties": _TOOLS["qwen"]["properties"] | _TOOLS["fara"]["properties"]
+    }
+
+    def units(self, size: tuple[int, int]) -> tuple[int, int]:
+        """See `ChatComputer.units`."""
+        return resized(size)

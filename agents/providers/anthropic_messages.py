@@ -82,12 +82,7 @@ class AnthropicMessages(NetworkModel, LanguageModel):
 
     async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        required = {name: request[name] for name in ("model", "messages", "max_tokens")}
-        # Which other parameters `create` knows depends on the SDK's version.
-        others = {name: value for name, value in request.items() if name not in required}
-        sent = client.messages.with_raw_response.create(**required, extra_body=others)
-        body = await receive(anthropic, sent, _Reply)
-        return body if isinstance(body, Failure) else body.answer
+        return await send(client, request)
 
     def batches(self, client: AsyncAnthropic) -> AnthropicBatches:
         """See `agents.providers.batches.Batchable`."""
@@ -96,6 +91,22 @@ class AnthropicMessages(NetworkModel, LanguageModel):
     def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
         return read(body, _Reply)
+
+
+async def send(client: AsyncAnthropic, request: Request, beta: str = "") -> TextAnswer | Failure:
+    """Try a request once; `beta`: the header that allows a tool, if one does."""
+    required = {name: request[name] for name in ("model", "messages", "max_tokens")}
+    # Which other parameters `create` knows depends on the SDK's version.
+    others = {name: value for name, value in request.items() if name not in required}
+    headers = {"anthropic-beta": beta} if beta else None
+    sent = client.messages.with_raw_response.create(**required, extra_body=others, extra_headers=headers)
+    body = await receive(anthropic, sent, _Reply)
+    return body if isinstance(body, Failure) else body.answer
+
+
+def image_block(image: str) -> dict[str, Any]:
+    """Return a PNG in base64 as a part of a message."""
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": image}}
 
 
 def _to_cache(text: str) -> list[dict[str, Any]]:
@@ -107,10 +118,7 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
     images = message.get("images", [])
     if not images:
         return {"role": message["role"], "content": message["content"]}
-    parts = [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": image}}
-        for image in images
-    ]
+    parts = map(image_block, images)
     return {"role": message["role"], "content": [*parts, {"type": "text", "text": message["content"]}]}
 
 
@@ -121,7 +129,7 @@ class _Block(BaseModel):
     text: str | None = None
 
 
-class MessageUsage(BaseModel):
+class _Usage(BaseModel):
     """The tokens of a message; those of the cache are not part of `input_tokens`."""
 
     input_tokens: Count
@@ -131,7 +139,6 @@ class MessageUsage(BaseModel):
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens as they are priced."""
         cached, stored = self.cache_read_input_tokens or 0, self.cache_creation_input_tokens or 0
         return Tokens(self.input_tokens + cached + stored, self.output_tokens, cached, stored)
 
@@ -141,15 +148,16 @@ class _Reply(BaseModel):
 
     content: list[_Block]
     stop_reason: str | None = None
-    usage: MessageUsage | None = None
+    usage: _Usage | None = None
     model: Named = ""
 
     @property
     def answer(self) -> TextAnswer:
-        calls = [block.model_dump() for block in self.content if block.type.endswith("tool_use")]
+        parts = tuple(block.model_dump(exclude_unset=True) for block in self.content)
         return TextAnswer(
             "".join(block.text or "" for block in self.content if block.type == "text"),
-            ended(self.stop_reason, calls),
+            ended(self.stop_reason, [part for part in parts if part["type"].endswith("tool_use")]),
             tokens=self.usage.tokens if self.usage else None,
             model=self.model,
+            parts=parts,
         )

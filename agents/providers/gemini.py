@@ -126,11 +126,12 @@ class GeminiReply(BaseModel):
 
     @property
     def answer(self) -> TextAnswer:
-        """The text, without thoughts."""
+        """The text, without thoughts, and all parts."""
         parts = [part for candidate in self.candidates[:1] for part in candidate.parts]
         return TextAnswer(
             "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
             self.ending,
             tokens=self.usage_metadata.tokens if self.usage_metadata else None,
             model=self.model_version,
+            parts=tuple(parts),
         )

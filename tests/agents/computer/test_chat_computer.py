@@ -14,9 +14,8 @@ from starlette.responses import JSONResponse
 
 from agents.base import AgentError
 from agents.computer.chat_computer import ChatComputer, resized
-from agents.computer.fara_computer import FaraComputer
 from agents.computer.options import ComputerOptions, Coordinates
-from agents.computer.qwen_computer import QwenComputer
+from agents.computer.qwen_computer import FaraComputer, QwenComputer
 from agents.computer.ui_tars_computer import UITarsComputer
 from agents.registry import check_agent, check_name, known_agents, make_agent, make_respondent
 from environments.protocol.actions import EVERY, Action, parse_action
