@@ -417,7 +417,7 @@ def test_any_text_is_actions_or_a_problem(text: str, kind: tuple[Callable[[str],
             assert parse_action(str(asked.action), EVERY) == asked.action
 
 
-@given(json_data, st.sampled_from(sorted(QwenComputer.actions | FaraComputer.actions)))
+@given(json_data, st.sampled_from(sorted(QwenComputer.tool["actions"] | FaraComputer.tool["actions"])))
 def test_any_arguments_are_actions_or_a_problem(data: Any, action: str) -> None:
     given = {"action": action, **data} if isinstance(data, dict) else data
     told = "<tool_call>" + json.dumps({"name": "computer_use", "arguments": given}) + "</tool_call>"
