@@ -13,10 +13,8 @@ from agents.simulated.picture_shopper import PictureShopper
 from agents.simulated.readers.listing_page import read_cards
 from agents.simulated.readers.tree_page import as_html
 from agents.simulated.respondent import SimulatedRespondent
-from agents.simulated.tab_shopper import ShopperProfile, SimulatedShopper, taste_for
+from agents.simulated.tab_shopper import Shopper, ShopperProfile, SimulatedShopper, taste_for
 from environments.protocol.observation import Observation
-
-Shopper = SimulatedShopper | ListingShopper | PictureShopper | PictureListingShopper
 
 
 class SimulatedAgent:

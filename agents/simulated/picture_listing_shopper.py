@@ -1,23 +1,21 @@
 """Simulate shopping from one tab that is shown as pictures: search, look at the cards, weigh, buy."""
 
-import random
 from collections.abc import Sequence
 from itertools import count
 
-from agents.base import Decision
 from agents.simulated.listing_shopper import words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.picture_shopper import DOWN, MOST_SCROLLS, UP, PicturePurchase, give_up
 from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.picture_page import read_cards_in_picture, search_field_in
-from agents.simulated.tab_shopper import Eyesight, PageReader
-from agents.simulated.utility import Taste, choose, source_for
+from agents.simulated.tab_shopper import Eyesight, Shopper
+from agents.simulated.utility import Taste
 from environments.protocol.actions import Action
 from environments.protocol.drawn import Drawn
 from environments.protocol.observation import Observation
 
 
-class PictureListingShopper:
+class PictureListingShopper(Shopper):
     """A shopper of a known taste who looks at a listing, or at a page to search from, by pictures.
 
     It chooses as `ListingShopper` does among the cards that it has seen: those above the fold of the listing,
@@ -25,8 +23,8 @@ class PictureListingShopper:
     """
 
     def __init__(self, taste: Taste, sight: Eyesight, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
-        self._taste, self._sight, self._reader = taste, sight, PageReader(nudges)
-        self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
+        super().__init__(taste, seed=seed, nudges=nudges)
+        self._sight = sight
         self._clicked = self._typed = self._searched = self._opened = False
         self._views: list[list[Drawn]] = []
         self._read_further = 0
@@ -34,15 +32,11 @@ class PictureListingShopper:
         self._scrolls = count(1)
         self._purchase = PicturePurchase()
 
-    async def act(self, observation: Observation) -> Decision:
-        """Look at the picture, then take the next action."""
-        thought, action = self._decide(observation.drawn, words_to_search(observation.goal))
-        if observation.error:
-            thought = f"My last action failed: {observation.error} {thought}"
-        memory = " ".join(map(self._reader.describe, read_cards_in_picture(self._views)))
-        return Decision(thought, memory, action)
+    def _memory(self) -> str:
+        return self._describe_all(read_cards_in_picture(self._views))
 
-    def _decide(self, drawn: Sequence[Drawn], words: str) -> tuple[str, Action]:
+    def _decide(self, observation: Observation) -> tuple[str, Action]:
+        drawn, words = observation.drawn, words_to_search(observation.goal)
         if self._choice and self._opened:
             return self._purchase.go_on(drawn, self._choice.title)
         if self._choice:
@@ -71,12 +65,7 @@ class PictureListingShopper:
         if self._read_further < self._sight.scrolls:
             self._read_further += 1
             return "I look whether there is more to choose from.", DOWN
-        alternatives = [
-            self._reader.alternative(card, self._taste, viewed_first=index == 0)
-            for index, card in enumerate(cards)
-        ]
-        shown = " ".join(map(self._reader.describe, cards))
-        self._choice = cards[choose(self._taste, alternatives, source_for(self._taste, shown, self._random))]
+        self._choice = self._choose_card(cards)
         return self._open(drawn, self._choice)
 
     def _open(self, drawn: Sequence[Drawn], choice: ListedProduct) -> tuple[str, Action]:
