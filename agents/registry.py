@@ -18,7 +18,7 @@ from agents.computer import make_computer_agent
 from agents.computer.options import DEFAULT, ComputerOptions
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
-from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
+from agents.providers import PROVIDERS, make_model, problem_of, takes_temperature
 from agents.providers.network import RequestWay
 from agents.providers.pricing import price_tables
 from agents.providers.settings import COMPUTERS, SERVICES
@@ -184,11 +184,6 @@ def known_agents() -> list[KnownAgent]:
 def agent_names() -> list[str]:
     """Return the known names of agents; capitals stand for the user's choice."""
     return [agent.name for agent in known_agents()]
-
-
-async def close_agents() -> None:
-    """Close what the agents of this process share; call this before the event loop ends."""
-    await close_models()
 
 
 def _simulated(argument: str, *, seed: int) -> SimulatedAgent:

@@ -101,7 +101,6 @@ def test_numbers_stay_in_range() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{about: '(', treatment: x, letter: A, control: 0.1, treated: 0.2}", "about: no regular expression"),
         ("{about: x, treatment: x, letter: A, control: 1.1, treated: 0.2}", "control: "),
         ("{about: x, treatment: x, letter: C, control: 0.1, treated: 0.2}", "letter: "),
     ],
