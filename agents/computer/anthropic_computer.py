@@ -6,29 +6,8 @@ from typing import Any, ClassVar, Final
 
 from anthropic import AsyncAnthropic
 
-from agents.computer.agent import (
-    CLICKS,
-    FUNCTIONS,
-    WAYS,
-    ActionResult,
-    Asked,
-    ComputerModel,
-    ModelTurn,
-    asked_of,
-    chord,
-    drag,
-    first_text,
-    function_action,
-    in_base64,
-    is_typed,
-    modifiers,
-    number,
-    numbers,
-    point_of,
-    schema_of,
-    size_of,
-    tabs_text,
-)
+from agents.computer import tools
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
 from agents.providers.anthropic_messages import CACHE, connect, image_block, send
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
@@ -55,7 +34,7 @@ class AnthropicComputer(ComputerModel):
     """A model of Anthropic that looks at pictures."""
 
     provider = "anthropic-computer"
-    functions: ClassVar[tuple[str, ...]] = tuple(FUNCTIONS)
+    functions: ClassVar[tuple[str, ...]] = tuple(tools.FUNCTIONS)
     """What its tool lacks of `FUNCTIONS`."""
 
     def __init__(self, name: str) -> None:
@@ -76,8 +55,8 @@ class AnthropicComputer(ComputerModel):
 
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
-        self._size = size_of(observation.screenshot)
-        text = {"type": "text", "text": first_text(observation)}
+        self._size = tools.size_of(observation.screenshot)
+        text = {"type": "text", "text": tools.first_text(observation)}
         self._messages = [{"role": "user", "content": [text, _image(observation.screenshot)]}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
@@ -101,7 +80,7 @@ class AnthropicComputer(ComputerModel):
             if toolset := self._toolsets.get(call):
                 result["toolset_name"] = toolset
             results.append(result)
-        content = [*results, {"type": "text", "text": tabs_text(observation)}]
+        content = [*results, {"type": "text", "text": tools.tabs_text(observation)}]
         last = results[-1]["content"] if results else content
         if last[-1]["type"] not in ("text", "image"):  # what must stand alone
             last = content
@@ -133,15 +112,11 @@ class AnthropicComputer(ComputerModel):
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
-        functions = [
-            {"name": name, "description": FUNCTIONS[name]["meaning"], "input_schema": schema_of(name)}
-            for name in self.functions
-        ]
         return {
             "model": self.name,
             "max_tokens": _LONGEST + (0 if self._beta else THINKING),
             "messages": list(self._messages),
-            "tools": [self.tool(), *functions],
+            "tools": [self.tool(), *tools.declared(self.functions, "input_schema")],
             "cache_control": CACHE,  # the next request begins with all of this one
         }
 
@@ -166,20 +141,20 @@ class AnthropicComputer(ComputerModel):
         given = part.get("input")
         given = given if isinstance(given, dict) else {}
         if name in self.functions and not part.get("toolset_name"):
-            actions = function_action(name, given)
+            actions = tools.function_action(name, given)
         else:
             name = str(given.get("action", "")) if self._beta else name
             actions = self.actions(name, given)
             if name == "cursor_position":
                 self._positions[call] = self._pointer
-        return asked_of(call, name, actions)
+        return tools.asked_of(call, name, actions)
 
     def actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
         """Return the actions of a member of the tool, or why it is none; keys may be repeated."""
         found = self._action(name, given)
         if isinstance(found, str):
             return found
-        times = number(given.get("repeat", 1)) if name == "key" else 1
+        times = tools.number(given.get("repeat", 1)) if name == "key" else 1
         return [found] * int(min(max(times or 1, 1), 100))
 
     def _move(self, at: tuple[float, float]) -> None:
@@ -191,28 +166,28 @@ class AnthropicComputer(ComputerModel):
         """The action of a member of the tool, or why it is none."""
         text = given.get("text") if isinstance(given.get("text"), str) else ""
         words = text or str(given.get("key") or "")
-        at = point_of(given.get("coordinate")) if given.get("coordinate") is not None else self._pointer
+        at = tools.point_of(given.get("coordinate")) if given.get("coordinate") is not None else self._pointer
         wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
         if at is None:
             return wrong
-        held = modifiers([each for each in words.split("+") if each])
-        if name in CLICKS or name in ("scroll", "left_click_drag"):
+        held = tools.modifiers([each for each in words.split("+") if each])
+        if name in tools.CLICKS or name in ("scroll", "left_click_drag"):
             if held is None:
                 return f"{name}: text must be modifiers such as shift or ctrl+alt"
             self._move(at)
         match name:
             case "screenshot" | "cursor_position":
                 return Action("wait", (0.0,))
-            case "zoom" if part := numbers(given.get("region"), 4):
+            case "zoom" if part := tools.numbers(given.get("region"), 4):
                 return Action("zoom", part)
-            case "wait" if (seconds := number(given.get("duration"))) is not None:
+            case "wait" if (seconds := tools.number(given.get("duration"))) is not None:
                 return Action("wait", (min(seconds, 300.0) * 1000,))
-            case "type" if is_typed(text):
+            case "type" if tools.is_typed(text):
                 return Action("keyboard_type", (text,))
-            case "key" if pressed := chord([each for each in words.split("+") if each]):
+            case "key" if pressed := tools.chord([each for each in words.split("+") if each]):
                 return Action("keyboard_press", (pressed,))
-            case "hold_key" if (pressed := chord([each for each in words.split("+") if each])) and (
-                seconds := number(given.get("duration"))
+            case "hold_key" if (pressed := tools.chord([each for each in words.split("+") if each])) and (
+                seconds := tools.number(given.get("duration"))
             ) is not None:
                 return Action("keyboard_hold", (pressed, seconds * 1_000))
             case "mouse_move" if given.get("coordinate") is not None:
@@ -222,18 +197,18 @@ class AnthropicComputer(ComputerModel):
                 return Action("mouse_down", ("left",))
             case "left_mouse_up":
                 return Action("mouse_up", ("left",))
-            case "left_click_drag" if start := point_of(given.get("start_coordinate")):
-                return drag(start, at, held or "")
-            case "scroll" if (way := WAYS.get(str(given.get("scroll_direction")))) and (
-                amount := number(given.get("scroll_amount"))
+            case "left_click_drag" if start := tools.point_of(given.get("start_coordinate")):
+                return tools.drag(start, at, held or "")
+            case "scroll" if (way := tools.WAYS.get(str(given.get("scroll_direction")))) and (
+                amount := tools.number(given.get("scroll_amount"))
             ) is not None:
                 dx, dy = (each * amount * _NOTCH for each in way)
                 return Action("scroll_at", (*at, dx, dy, held or ""))
-        if name in CLICKS:
-            button, count = CLICKS[name]
+        if name in tools.CLICKS:
+            button, count = tools.CLICKS[name]
             return Action("mouse_click", (*at, button, count, held or ""))
         return wrong
 
 
 def _image(png: bytes) -> dict[str, Any]:
-    return image_block(in_base64(png))
+    return image_block(tools.in_base64(png))

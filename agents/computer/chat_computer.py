@@ -10,16 +10,8 @@ from typing import Any, ClassVar, Final
 import openai
 from openai import AsyncOpenAI
 
-from agents.computer.agent import (
-    ActionResult,
-    Asked,
-    ComputerModel,
-    ModelTurn,
-    in_base64,
-    number,
-    size_of,
-    tabs_text,
-)
+from agents.computer import tools
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import Completion, connect, data_url
@@ -77,13 +69,13 @@ class ChatComputer(ComputerModel):
         self._pointer = self._size[0] / 2, self._size[1] / 2
         system, text = self.prompt(observation.goal)
         self._messages = [{"role": "system", "content": system}] if system else []
-        self._show(observation, f"{text}\n\n{tabs_text(observation)}")
+        self._show(observation, f"{text}\n\n{tools.tabs_text(observation)}")
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`."""
         self._see(observation)
         problems = dict.fromkeys(f"{each.asked.name}: {each.error}" for each in done if each.error)
-        self._show(observation, "\n".join([tabs_text(observation), *problems]))
+        self._show(observation, "\n".join([tools.tabs_text(observation), *problems]))
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`: older pictures are left out, their texts are not."""
@@ -117,7 +109,7 @@ class ChatComputer(ComputerModel):
 
     def point(self, x: object, y: object) -> tuple[float, float] | None:
         """Return a point of the model's in pixels of the picture that was sent; None where it is none."""
-        across, down = number(x), number(y)
+        across, down = tools.number(x), tools.number(y)
         if across is None or down is None:
             return None
         return (
@@ -126,7 +118,7 @@ class ChatComputer(ComputerModel):
         )
 
     def _see(self, observation: Observation) -> None:
-        self._size = size_of(observation.screenshot)
+        self._size = tools.size_of(observation.screenshot)
         match self.options.coordinates:
             case "pixels":
                 self._units = self._size
@@ -138,7 +130,7 @@ class ChatComputer(ComputerModel):
                 self._units = self.units(self._size)
 
     def _show(self, observation: Observation, text: str) -> None:
-        url = data_url(in_base64(observation.screenshot))
+        url = data_url(tools.in_base64(observation.screenshot))
         content = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
         self._messages.append({"role": "user", "content": content})
 

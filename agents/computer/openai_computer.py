@@ -8,24 +8,8 @@ from typing import Any, Final
 from openai import AsyncOpenAI
 
 from agents.base import SafetyCheck
-from agents.computer.agent import (
-    FUNCTIONS,
-    ActionResult,
-    Asked,
-    ComputerModel,
-    ModelTurn,
-    asked_of,
-    chord,
-    first_text,
-    function_action,
-    in_base64,
-    is_typed,
-    modifiers,
-    number,
-    schema_of,
-    size_of,
-    tabs_text,
-)
+from agents.computer import tools
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
 from agents.providers.model import THINKING, Request, TextAnswer, ended
 from agents.providers.network import Failure
 from agents.providers.openai_chat import connect, data_url
@@ -64,14 +48,14 @@ class OpenAIComputer(ComputerModel):
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
         if self._is_preview:
-            width, height = size_of(observation.screenshot)
+            width, height = tools.size_of(observation.screenshot)
             self._tool = {
                 "type": "computer_use_preview",
                 "display_width": width,
                 "display_height": height,
                 "environment": "browser",
             }
-        text = {"type": "input_text", "text": first_text(observation)}
+        text = {"type": "input_text", "text": tools.first_text(observation)}
         self._items = [{"role": "user", "content": [text, self._picture(observation)]}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
@@ -91,7 +75,7 @@ class OpenAIComputer(ComputerModel):
             else:
                 said = next((each.error for each in mine if each.error), "") or "done"
                 self._items.append({"type": "function_call_output", "call_id": call, "output": said})
-        text = "\n".join([tabs_text(observation), *problems])
+        text = "\n".join([tools.tabs_text(observation), *problems])
         content: list[dict[str, Any]] = [{"type": "input_text", "text": text}]
         if not any(each.asked.call in self._checks for each in done):
             content.append(self._picture(observation))
@@ -103,16 +87,8 @@ class OpenAIComputer(ComputerModel):
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
-        functions = [
-            {
-                "type": "function",
-                "name": name,
-                "description": told["meaning"],
-                "parameters": schema_of(name),
-                "strict": True,
-            }
-            for name, told in FUNCTIONS.items()
-        ]
+        declared = tools.declared(tools.FUNCTIONS, "parameters")
+        functions = [{"type": "function", "strict": True} | each for each in declared]
         return {
             "model": self.name,
             "input": list(self._items),
@@ -156,7 +132,7 @@ class OpenAIComputer(ComputerModel):
 
 
 def _image(observation: Observation) -> str:
-    return data_url(in_base64(observation.screenshot))
+    return data_url(tools.in_base64(observation.screenshot))
 
 
 def _texts(part: dict[str, Any]) -> list[str]:
@@ -177,29 +153,29 @@ def _of_function(call: str, part: dict[str, Any]) -> list[Asked]:
     try:
         given = json.loads(part.get("arguments") or "{}")
     except (TypeError, ValueError):
-        return asked_of(call, name, f"{name}: its arguments are no JSON")
-    return asked_of(call, name, function_action(name, given))
+        return tools.asked_of(call, name, f"{name}: its arguments are no JSON")
+    return tools.asked_of(call, name, tools.function_action(name, given))
 
 
 def _actions(call: str, part: dict[str, Any]) -> list[Asked]:
     found = part.get("actions") or ([part["action"]] if part.get("action") else [])
     if not isinstance(found, list) or not found:
-        return asked_of(call, "computer", "the call has no actions")
+        return tools.asked_of(call, "computer", "the call has no actions")
     asked: list[Asked] = []
     for each in found:
         given = each if isinstance(each, dict) else {}
         name = str(given.get("type", "computer"))
         action = _action(name, given)
-        asked += asked_of(call, name, action if isinstance(action, str) else [action])
+        asked += tools.asked_of(call, name, action if isinstance(action, str) else [action])
     return asked
 
 
 def _action(name: str, given: dict[str, Any]) -> Action | str:
     """The action that the tool names so, or why it is none."""
-    x, y = number(given.get("x")), number(given.get("y"))
+    x, y = tools.number(given.get("x")), tools.number(given.get("y"))
     keys = given.get("keys")
     names = [str(key) for key in keys] if isinstance(keys, list) else []
-    held = "" if name == "keypress" else modifiers(names)
+    held = "" if name == "keypress" else tools.modifiers(names)
     if held is None:
         return f"{name}: keys must be modifiers"
     match name:
@@ -207,10 +183,10 @@ def _action(name: str, given: dict[str, Any]) -> Action | str:
             return Action("wait", (0.0,))
         case "wait":
             return Action("wait", (1_000.0,))
-        case "type" if is_typed(given.get("text")):
+        case "type" if tools.is_typed(given.get("text")):
             return Action("keyboard_type", (given["text"],))
         case "keypress":
-            pressed = chord(names)
+            pressed = tools.chord(names)
             return (
                 Action("keyboard_press", (pressed,)) if pressed else f"keypress: unknown keys {names!r:.100}"
             )
@@ -225,7 +201,7 @@ def _action(name: str, given: dict[str, Any]) -> Action | str:
             case "move":
                 return Action("mouse_move", (x, y))
             case "scroll":
-                dx, dy = number(given.get("scroll_x") or 0), number(given.get("scroll_y") or 0)
+                dx, dy = tools.number(given.get("scroll_x") or 0), tools.number(given.get("scroll_y") or 0)
                 if dx is not None and dy is not None:
                     return Action("scroll_at", (x, y, dx, dy, held))
     return f"{name[:40]}: there is no such action, or its arguments are wrong"
@@ -233,7 +209,7 @@ def _action(name: str, given: dict[str, Any]) -> Action | str:
 
 def _points(path: object) -> str:
     points = [
-        (number(each.get("x")), number(each.get("y")))
+        (tools.number(each.get("x")), tools.number(each.get("y")))
         for each in (path if isinstance(path, list) else [])
         if isinstance(each, dict)
     ]

@@ -4,20 +4,8 @@ import json
 import re
 from typing import Any, ClassVar, Final
 
-from agents.computer.agent import (
-    CLICKS,
-    FUNCTIONS,
-    LONGEST_TEXT,
-    Asked,
-    asked_of,
-    chord,
-    drag,
-    function_action,
-    number,
-    point_of,
-    schema_of,
-    typing,
-)
+from agents.computer import tools
+from agents.computer.agent import Asked
 from agents.computer.chat_computer import GRID, ChatComputer, resized
 from environments.protocol.actions import Action
 from interventions.data_file import read_data, read_source
@@ -56,12 +44,10 @@ class QwenComputer(ChatComputer):
             "properties": {"action": action} | self.tool["properties"],
             "required": ["action"],
         }
-        own = [(name, FUNCTIONS[name]["meaning"], schema_of(name)) for name in self.tool["functions"]]
-        tools = [
-            {"type": "function", "function": {"name": name, "description": told, "parameters": schema}}
-            for name, told, schema in [(_FUNCTION, about, parameters), *own]
-        ]
-        return _PROMPT.format(tools="\n".join(map(json.dumps, tools))), goal
+        own = {"name": _FUNCTION, "description": about, "parameters": parameters}
+        functions = [own, *tools.declared(self.tool["functions"], "parameters")]
+        lines = [json.dumps({"type": "function", "function": each}) for each in functions]
+        return _PROMPT.format(tools="\n".join(lines)), goal
 
     def parse(self, text: str) -> tuple[str, list[Asked]]:
         """See `ChatComputer.parse`."""
@@ -75,49 +61,53 @@ class QwenComputer(ChatComputer):
             call = None
         name, given = (call.get("name"), call.get("arguments")) if isinstance(call, dict) else ("", {})
         if not isinstance(given, dict) or not isinstance(name, str) or not name:
-            return asked_of("", "call", "it is no JSON object with a name and arguments")
+            return tools.asked_of("", "call", "it is no JSON object with a name and arguments")
         if name in self.tool["functions"]:
-            return asked_of("", name, function_action(name, given))
+            return tools.asked_of("", name, tools.function_action(name, given))
         if name != _FUNCTION:
             known = ", ".join((_FUNCTION, *self.tool["functions"]))
-            return asked_of("", "call", f"there is no function {name[:40]!r}; the functions are {known}")
+            return tools.asked_of(
+                "", "call", f"there is no function {name[:40]!r}; the functions are {known}"
+            )
         action = given.get("action")
         action = action if isinstance(action, str) else ""
         if action not in self.tool["actions"]:
             known = ", ".join(self.tool["actions"])
-            return asked_of("", _FUNCTION, f"there is no action {action[:40]!r}; the actions are {known}")
-        return asked_of("", action, self._actions(action, given))
+            return tools.asked_of(
+                "", _FUNCTION, f"there is no action {action[:40]!r}; the actions are {known}"
+            )
+        return tools.asked_of("", action, self._actions(action, given))
 
     def _actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
         """The actions that a call stands for, or why it is none."""
         wrong = f"{name}: its arguments are wrong"
         at: tuple[float, float] | None = None
         if given.get("coordinate") is not None:
-            at = self.point(*(point_of(given["coordinate"]) or (None, None)))
+            at = self.point(*(tools.point_of(given["coordinate"]) or (None, None)))
             if at is None:
                 return f"{name}: coordinate must be a list of two numbers"
         before = self._pointer
         if at and 0 <= at[0] < self._size[0] and 0 <= at[1] < self._size[1]:
             self._pointer = at
         text, keys = given.get("text"), given.get("keys")
-        pixels = number(given.get("pixels"))
+        pixels = tools.number(given.get("pixels"))
         match name:
             case "key" if isinstance(keys, list | str):
                 names = keys.split("+") if isinstance(keys, str) else keys
-                pressed = chord([key if isinstance(key, str) else "" for key in names])
+                pressed = tools.chord([key if isinstance(key, str) else "" for key in names])
                 return [Action("keyboard_press", (pressed,))] if pressed else wrong
-            case "type" if isinstance(text, str) and len(text) <= LONGEST_TEXT:
+            case "type" if isinstance(text, str) and len(text) <= tools.LONGEST_TEXT:
                 clears, enters = bool(given.get("delete_existing_text")), bool(given.get("press_enter"))
-                return typing(text, at, clears=clears, enters=enters) or wrong
+                return tools.typing(text, at, clears=clears, enters=enters) or wrong
             case "mouse_move" if at:
                 return [Action("mouse_move", at)]
             case "left_click_drag" if at:
-                return [drag(before, at)]
+                return [tools.drag(before, at)]
             case "scroll" if pixels is not None:
                 return [Action("scroll_at", (*self._pointer, 0.0, -pixels, ""))]
             case "hscroll" if pixels is not None:
                 return [Action("scroll_at", (*self._pointer, pixels, 0.0, ""))]
-            case "wait" if (seconds := number(given.get("time", 1))) is not None:
+            case "wait" if (seconds := tools.number(given.get("time", 1))) is not None:
                 return [Action("wait", (seconds * 1_000,))]
             case "answer" if isinstance(text, str):
                 return [Action("give_up", (text[:500],))]
@@ -130,8 +120,8 @@ class QwenComputer(ChatComputer):
                 return [Action("go_back", ())]
             case "pause_and_memorize_fact":  # the conversation holds it
                 return [Action("wait", (0.0,))]
-        if name in CLICKS and at:
-            return [Action("mouse_click", (*at, *CLICKS[name], ""))]
+        if name in tools.CLICKS and at:
+            return [Action("mouse_click", (*at, *tools.CLICKS[name], ""))]
         return wrong
 
 
