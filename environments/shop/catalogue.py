@@ -20,15 +20,7 @@ LONGEST_KEY: Final = 200
 _TWO_OPTIONS: Final = 0.3
 _SEED_STEP: Final = 1_000_003
 _SKU_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_NAME_LENGTHS: Final = (
-    (0.0, 30.0),
-    (0.05, 37.0),
-    (0.25, 64.0),
-    (0.5, 98.0),
-    (0.75, 155.0),
-    (0.95, 190.0),
-    (1.0, 196.0),
-)
+_NAME_LENGTHS: Final = ((0, 30), (0.05, 37), (0.25, 64), (0.5, 98), (0.75, 155), (0.95, 190), (1, 196))
 """Quantile function of the length of names, in characters."""
 
 
