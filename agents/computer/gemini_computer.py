@@ -8,8 +8,7 @@ from agents.base import SafetyCheck
 from agents.computer import tools
 from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
 from agents.computer.options import DEFAULT
-from agents.providers.gemini import generate, image_part
-from agents.providers.gemini_sdk import GeminiClient
+from agents.providers.gemini import GeminiClient, generate, image_part
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from environments.protocol.actions import Action

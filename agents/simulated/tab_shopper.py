@@ -15,8 +15,7 @@ from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_product_page
 from agents.simulated.utility import DisplayedOption, Taste, choose, source_for
 from environments.protocol.actions import Action
-from environments.protocol.drawn import Drawn
-from environments.protocol.observation import Observation
+from environments.protocol.observation import Drawn, Observation
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean, load_model
 

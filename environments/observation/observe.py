@@ -25,8 +25,7 @@ from environments.observation.picture import (
 from environments.observation.stops import Stop
 from environments.observation.views import View
 from environments.observation.zoom import ViewportPart, in_part, take_part
-from environments.protocol.drawn import Box, Drawn
-from environments.protocol.observation import storable
+from environments.protocol.observation import Box, Drawn, storable
 from interventions.data_file import read_source
 from interventions.edits.in_browser import (
     CardSpots,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_facts
-from environments.protocol.drawn import Drawn
+from environments.protocol.observation import Drawn
 from interventions.proposal.phrases import fills_cart
 
 _SAME_LINE = 8
