@@ -12,7 +12,7 @@ from agents.providers.anthropic_messages import CACHE, connect, image_block, sen
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from environments.protocol.actions import Action, points_at
-from environments.protocol.observation import Observation
+from environments.protocol.observation import Observation, Tab
 
 _LONGEST: Final = 4_096
 _TOOLSET: Final = "computer_toolset_20260801"
@@ -44,6 +44,7 @@ class AnthropicComputer(ComputerModel):
         self._reached = self._pointer
         self._positions: dict[str, tuple[float, float]] = {}
         self._size = (0, 0)
+        self._tabs: tuple[Tab, ...] = ()
         self._toolsets: dict[str, str] = {}
         self._tool, self._beta = next(
             ((tool, beta) for models, tool, beta in _EARLIER if models.match(name)), (_TOOLSET, "")
@@ -55,12 +56,13 @@ class AnthropicComputer(ComputerModel):
 
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
-        self._size = tools.size_of(observation.screenshot)
+        self._size, self._tabs = tools.size_of(observation.screenshot), observation.tabs
         text = {"type": "text", "text": tools.first_text(observation)}
         self._messages = [{"role": "user", "content": [text, _image(observation.screenshot)]}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a result for each call, the last with the picture."""
+        self._tabs = observation.tabs
         results: list[dict[str, Any]] = []
         by_call = {each.asked.call: each for each in reversed(done)}
         failed = {each.asked.call: each.error for each in reversed(done) if each.error}
