@@ -7,10 +7,9 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, ConfigDict
 
 from agents.base import ChatMessage
-from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
-from agents.providers.network import Failure, NetworkModel
-from agents.providers.openai_batches import OpenAIBatches
-from agents.providers.openai_chat import Cached, cache_key, connect, counted, data_url, reasons
+from agents.providers.model import THINKING, Count, Named, Request, Schema, TextAnswer, ended
+from agents.providers.network import Failure
+from agents.providers.openai_chat import Cached, OpenAIChat, cache_key, counted, data_url, reasons
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
 from agents.providers.settings import Service
@@ -18,15 +17,11 @@ from agents.providers.settings import Service
 _SMALLEST_LIMIT: Final = 16  # the API refuses less
 
 
-class OpenAIResponses(NetworkModel, LanguageModel):
+class OpenAIResponses(OpenAIChat):
     """A model of OpenAI, through its responses API; OpenAI is asked to store nothing."""
 
     provider = "openai-responses"
     path = "/v1/responses"
-
-    def connect(self, base_url: str, key: str) -> AsyncOpenAI:
-        """See `NetworkModel.connect`."""
-        return connect(base_url, key)
 
     def request(
         self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
@@ -52,10 +47,6 @@ class OpenAIResponses(NetworkModel, LanguageModel):
         """See `NetworkModel.send`."""
         body = await respond(client, self._service, request)
         return body if isinstance(body, Failure) else body.answer
-
-    def batches(self, client: AsyncOpenAI) -> OpenAIBatches:
-        """See `agents.providers.batches.Batchable`."""
-        return OpenAIBatches(client, self.path)
 
     def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
