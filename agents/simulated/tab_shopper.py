@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.base import Decision
 from agents.simulated.nudges import DeclaredNudges, Nudge
 from agents.simulated.readers.listing_page import ListedProduct
-from agents.simulated.readers.product_page import ProductPage, read_product_page
+from agents.simulated.readers.product_page import ProductPage, ReadFacts, read_product_page
 from agents.simulated.utility import DisplayedOption, Taste, choose, source_for
 from environments.protocol.actions import Action
 from environments.protocol.observation import Drawn, Observation
@@ -117,9 +117,7 @@ class PageReader:
     def __init__(self, nudges: Sequence[Nudge] = ()) -> None:
         self._nudges = DeclaredNudges(nudges)
 
-    def alternative(
-        self, item: ProductPage | ListedProduct, taste: Taste, *, viewed_first: bool
-    ) -> DisplayedOption:
+    def alternative(self, item: ReadFacts, taste: Taste, *, viewed_first: bool) -> DisplayedOption:
         """Return a page or a card as an alternative to choose."""
         title = item.title.lower()
         return DisplayedOption(
@@ -131,7 +129,7 @@ class PageReader:
             brand=next((brand for brand in taste.brand if brand in title), None),
         )
 
-    def describe(self, item: ProductPage | ListedProduct) -> str:
+    def describe(self, item: ReadFacts) -> str:
         """Describe in words what a page or a card says."""
         price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
         rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
@@ -179,7 +177,7 @@ class Shopper(ABC):
     def _memory(self) -> str:
         """Return what is remembered of all that was read."""
 
-    def _choose(self, items: Sequence[ProductPage | ListedProduct], first: int, shown: str) -> int:
+    def _choose(self, items: Sequence[ReadFacts], first: int, shown: str) -> int:
         """Return the index of the item that is taken; `first`: of the one that was viewed first."""
         alternatives = [
             self._reader.alternative(item, self._taste, viewed_first=index == first)
