@@ -60,10 +60,9 @@ async def document(shop: Storefront, visit: ShopVisit) -> Response:
     category = shop.categories.get(path)
     if category is not None:
         return _category(shop, visit, category)
-    try:
-        product = shop.catalogue.by_key(path.removesuffix(".html"))
-    except KeyError:
-        raise HTTPException(404) from None
+    product = shop.catalogue.by_key.get(path.removesuffix(".html"))
+    if product is None:
+        raise HTTPException(404)
     return _product(shop, visit, product)
 
 

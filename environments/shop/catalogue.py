@@ -94,12 +94,9 @@ class Catalogue:
         return tuple(node for department in self.departments for node in department.walk())
 
     @cached_property
-    def _by_key(self) -> dict[str, Product]:
+    def by_key(self) -> dict[str, Product]:
+        """All products that have a page, by their url keys."""
         return {product.key: product for product in self.everything}
-
-    def by_key(self, key: str) -> Product:
-        """Return the product with this url key. Raises KeyError when there is none."""
-        return self._by_key[key]
 
 
 def generate(seed: int = 0) -> Catalogue:

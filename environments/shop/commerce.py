@@ -71,10 +71,9 @@ async def ask_for_options(shop: Storefront, visit: ShopVisit, form: FormData) ->
 
     The button of a card whose product has options leads here.
     """
-    try:
-        product = shop.catalogue.by_key(visit.request.path_params["path"])
-    except KeyError:
-        raise HTTPException(404) from None
+    product = shop.catalogue.by_key.get(visit.request.path_params["path"])
+    if product is None:
+        raise HTTPException(404)
     return _ask_for_options(visit, visit.open_session(), product)
 
 
