@@ -18,7 +18,7 @@ from agents.computer import make_computer_agent
 from agents.computer.options import DEFAULT, ComputerOptions
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
-from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
+from agents.providers import PROVIDERS, make_model, problem_of, takes_temperature
 from agents.providers.network import RequestWay
 from agents.providers.pricing import price_tables
 from agents.providers.settings import COMPUTERS, SERVICES
@@ -106,7 +106,9 @@ def make_respondent(name: str, *, seed: int, way: RequestWay | None = None) -> R
     if family in PROVIDERS:
         return LanguageModelShopper(make_model(name, nominal=True, way=way))
     respondent: Agent | Respondent
-    if family in COMPUTERS:
+    if family == SIMULATED:
+        respondent = SimulatedAgent(profile_of(name), seed=seed)
+    elif family in COMPUTERS:
         respondent = make_computer_agent(name)
     else:
         respondent = _factory(family, name)(argument, seed=seed)
@@ -186,22 +188,11 @@ def agent_names() -> list[str]:
     return [agent.name for agent in known_agents()]
 
 
-async def close_agents() -> None:
-    """Close what the agents of this process share; call this before the event loop ends."""
-    await close_models()
-
-
-def _simulated(argument: str, *, seed: int) -> SimulatedAgent:
-    return SimulatedAgent(profile_of(f"{SIMULATED}:{argument}"), seed=seed)
-
-
 def _installed() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
 def _factory(family: str, name: str) -> AgentFactory:
-    if family == "simulated":
-        return _simulated
     if is_command(name):
         raise UserError(f'agents: "{name}" is a program, which visits shops; name another agent for cards')
     entry = _installed().get(family)

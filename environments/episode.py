@@ -309,12 +309,8 @@ class Episode:
         if action.name in POINTER or action.name == "keyboard_hold":
             return await self._point(action)
         match action.name, action.args:
-            case "click", (str(bid),):
-                return await self._on_element(bid, "click")
-            case "fill", (str(bid), str(text)):
-                return await self._on_element(bid, "fill", text)
-            case "select_option", (str(bid), str(option)):
-                return await self._on_element(bid, "select_option", option)
+            case (("click" | "fill" | "select_option"), (str(bid), *arguments)):
+                return await self._on_element(bid, action.name, *map(str, arguments))
             case "scroll", (float(dx), float(dy)):
                 with suppress(TimeoutError):
                     async with time_limit(SETTLE_SECONDS, self.silent):
@@ -327,27 +323,20 @@ class Episode:
                     return "goto: only http:// and https:// addresses can be opened"
                 with self._watch.asking():
                     await page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
-            case "go_back", ():
+            case (("go_back" | "go_forward" | "reload"), ()):
                 with self._watch.asking():
-                    await page.go_back(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
-            case "go_forward", ():
-                with self._watch.asking():
-                    await page.go_forward(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+                    go = getattr(page, action.name)
+                    await go(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case (("tab_focus" | "close_tab"), (int(index),)) if not 0 <= index < len(self._pages):
+                return f"{action.name}: there is no tab {index}; tabs are 0 to {len(self._pages) - 1}"
             case "tab_focus", (int(index),):
-                if not 0 <= index < len(self._pages):
-                    return f"tab_focus: there is no tab {index}; tabs are 0 to {len(self._pages) - 1}"
                 await self._focus(self._pages[index])
-            case "reload", ():
-                with self._watch.asking():
-                    await page.reload(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
             case "new_tab", ():
                 if len(self._pages) >= MAX_TABS:
                     return f"new_tab: {MAX_TABS} tabs are open, which is the most"
                 with self._watch.asking():
                     await self._context.new_page()
             case "close_tab", (int(index),):
-                if not 0 <= index < len(self._pages):
-                    return f"close_tab: there is no tab {index}; tabs are 0 to {len(self._pages) - 1}"
                 if len(self._pages) == 1:
                     return "close_tab: it is the only tab"
                 with self._watch.asking():

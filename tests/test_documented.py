@@ -203,7 +203,7 @@ def test_columns_stand_in_the_row_of_their_table(table: sql.Table) -> None:
 
 
 def variables() -> Iterator[str]:
-    """The environment variables that the program asks for: constants that are written as such.
+    """The environment variables that the program asks for: those of services, and constants written as such.
 
     By SOUK_READY the program tells a process that it starts itself how to answer.
     """
@@ -212,6 +212,8 @@ def variables() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and ours.fullmatch(node.value):
                 yield node.value
+    for service in SERVICES.values():
+        yield from (service.key_variable, service.url_variable)
 
 
 def section(page: str, title: str) -> set[str]:

@@ -17,7 +17,7 @@ _CLASSES: Final = {
     "gemini-computer": ("gemini_computer", "GeminiComputer"),
     "ui-tars-computer": ("ui_tars_computer", "UITarsComputer"),
     "qwen-computer": ("qwen_computer", "QwenComputer"),
-    "fara-computer": ("fara_computer", "FaraComputer"),
+    "fara-computer": ("qwen_computer", "FaraComputer"),
 }
 
 

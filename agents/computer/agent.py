@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from agents.base import ActError, AgentError, Call, Decision, SafetyCheck, Usage, as_kept
 from agents.computer.options import DEFAULT, ComputerOptions
@@ -20,8 +20,6 @@ MOST_AT_ONCE: Final = 100
 """The most actions of one answer; no batch is so long."""
 NAVIGATED: Final = "Not executed: an earlier action has led to another page. Look at the new picture."
 FAILED: Final = "Not executed: an earlier computer action in this turn failed."
-WAYS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
-"""Direction of a scroll -> to the right, and down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,140 +174,3 @@ class ComputerAgent:
         if self._acted.action is None:
             raise AssertionError("what cannot be taken does not wait")
         return Decision(self._said if looked else "", "", self._acted.action, looked=looked)
-
-
-def tabs_text(observation: Observation) -> str:
-    """Return the open tabs and the last error as text: a picture of a viewport has no bar of tabs."""
-    lines = [
-        f"Tab {number}{' (active)' if tab.active else ''}: {tab.title[:200]} {tab.url[:500]}"
-        for number, tab in enumerate(observation.tabs)
-    ]
-    error = [f"Error of the last action: {observation.error}"] if observation.error else []
-    return "\n".join(["Open tabs:", *lines, *error])
-
-
-def size_of(png: bytes) -> tuple[int, int]:
-    """Return the width and height of a PNG, in pixels; they stand at the same place in each."""
-    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
-
-
-FUNCTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
-    "tab_focus": (
-        "Make another tab active; the first has index 0.",
-        {"index": {"type": "integer"}},
-    ),
-    "goto": ("Open a URL in the active tab.", {"url": {"type": "string"}}),
-    "go_back": ("Go back in the active tab's history.", {}),
-    "give_up": ("End the task without having done it.", {"reason": {"type": "string"}}),
-}
-"""What a browser's own controls do, which are in no picture: name -> meaning, properties of its arguments."""
-
-
-def schema_of(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a function's arguments."""
-    properties = FUNCTIONS[name][1]
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def function_action(name: str, given: object) -> Action | str:
-    """Return the action of one of `FUNCTIONS`, or why it is none."""
-    if name not in FUNCTIONS:
-        return f"there is no tool {name[:40]!r}; the tools are computer, {', '.join(FUNCTIONS)}"
-    kinds = {"integer": int, "string": str}
-    args: list[str | int | float] = []
-    for key, kind in FUNCTIONS[name][1].items():
-        value = given.get(key) if isinstance(given, dict) else None
-        if type(value) is not kinds[kind["type"]]:
-            return f"{name}: {key} must be of type {kind['type']}"
-        args.append(value[:2_000] if isinstance(value, str) else int(str(value)))
-    return Action(name, tuple(args))
-
-
-def number(value: object) -> float | None:
-    """Return a number that a model gives; None where it is none."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) < 1e6 else None  # type: ignore[arg-type]
-
-
-def numbers(value: object, many: int) -> tuple[float, ...] | None:
-    """Return so many numbers that a model gives as a list; None where it is none."""
-    found = [each for each in map(number, value) if each is not None] if isinstance(value, list) else []
-    return tuple(found) if isinstance(value, list) and len(found) == len(value) == many else None
-
-
-def point_of(value: object) -> tuple[float, float] | None:
-    """Return a point that a model gives as a list of two numbers; None where it is none."""
-    found = numbers(value, 2)
-    return (found[0], found[1]) if found else None
-
-
-LONGEST_TEXT: Final = 3_000
-"""The most characters that are typed at once: an action that is recorded may be no longer."""
-
-
-def is_typed(text: object) -> TypeGuard[str]:
-    """Return whether a text can be typed at once."""
-    return isinstance(text, str) and 0 < len(text) <= LONGEST_TEXT
-
-
-def typing(
-    text: str, at: tuple[float, float] | None = None, *, clears: bool = False, enters: bool = False
-) -> list[Action]:
-    """Return the actions that type a text, at a point if one is given, in place of what stood there."""
-    actions = [Action("mouse_click", (*at, "left", 1, ""))] if at else []
-    if clears:
-        actions += [Action("keyboard_press", ("Control+a",)), Action("keyboard_press", ("Backspace",))]
-    if text:
-        actions.append(Action("keyboard_type", (text,)))
-    if enters:
-        actions.append(Action("keyboard_press", ("Enter",)))
-    return actions
-
-
-CLICKS: Final = {
-    "left_click": ("left", 1),
-    "right_click": ("right", 1),
-    "middle_click": ("middle", 1),
-    "double_click": ("left", 2),
-    "triple_click": ("left", 3),
-}
-"""What several families call their clicks: the button, and how often it is pressed."""
-
-_KEYS: Final = {
-    "alt": "Alt", "option": "Alt", "ctrl": "Control", "control": "Control", "shift": "Shift", "cmd": "Meta",
-    "command": "Meta", "super": "Meta", "win": "Meta", "meta": "Meta", "enter": "Enter", "return": "Enter",
-    "kp_enter": "Enter", "esc": "Escape", "escape": "Escape", "tab": "Tab", "space": "Space",
-    "backspace": "Backspace", "delete": "Delete", "del": "Delete", "insert": "Insert", "home": "Home",
-    "end": "End", "pageup": "PageUp", "page_up": "PageUp", "prior": "PageUp", "pagedown": "PageDown",
-    "page_down": "PageDown", "next": "PageDown", "capslock": "CapsLock", "caps_lock": "CapsLock",
-    "up": "ArrowUp", "arrowup": "ArrowUp", "down": "ArrowDown", "arrowdown": "ArrowDown", "left": "ArrowLeft",
-    "arrowleft": "ArrowLeft", "right": "ArrowRight", "arrowright": "ArrowRight", "plus": "+", "minus": "-",
-    "printscreen": "PrintScreen", "prtscr": "PrintScreen",
-    **{f"f{number}": f"F{number}" for number in range(1, 13)},
-}  # fmt: skip
-
-
-def key_name(name: str) -> str | None:
-    """Return a key by the name that browsers have for it; None where there is none."""
-    if len(name) == 1 and name.isprintable():
-        return name.lower() if name.isascii() else name
-    return _KEYS.get(name.lower())
-
-
-def chord(names: Sequence[str]) -> str | None:
-    """Return keys that are pressed together, such as `Control+a`; None where one is unknown."""
-    found = [key_name(name) for name in names]
-    return "+".join(each for each in found if each) if found and all(found) else None
-
-
-def modifiers(names: Sequence[str]) -> str | None:
-    """Return keys that are held meanwhile, such as `Shift+Control`; None where one is no such key."""
-    found = [key_name(name) for name in names]
-    if any(each not in ("Shift", "Control", "Alt", "Meta") for each in found):
-        return None
-    return "+".join(each for each in found if each)

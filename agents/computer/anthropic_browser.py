@@ -1,12 +1,11 @@
 """Anthropic's toolset for browsers, which has tabs and addresses besides the mouse and the keyboard."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from agents.computer.agent import FAILED, ActionResult
 from agents.computer.anthropic_computer import AnthropicComputer
 from environments.protocol.actions import Action
-from environments.protocol.observation import Observation, Tab
+from environments.protocol.observation import Observation
 
 _TOOLSET: Final = "browser_toolset_20260801"
 _OFF: Final = ("read_page", "get_page_text", "find", "form_input", "scroll_to")
@@ -35,17 +34,6 @@ class AnthropicBrowser(AnthropicComputer):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._tool, self._beta = _TOOLSET, ""
-        self._tabs: tuple[Tab, ...] = ()
-
-    def begin(self, observation: Observation) -> None:
-        """See `ComputerModel.begin`."""
-        self._tabs = observation.tabs
-        super().begin(observation)
-
-    def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
-        """See `ComputerModel.report`."""
-        self._tabs = observation.tabs
-        super().report(done, observation, acknowledged=acknowledged)
 
     def tool(self) -> dict[str, Any]:
         """See `AnthropicComputer.tool`."""

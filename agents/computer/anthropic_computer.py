@@ -1,39 +1,18 @@
 """Anthropic's tools for computers, through the messages API: the toolset, and the tool of earlier models."""
 
-import base64
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-import anthropic
 from anthropic import AsyncAnthropic
-from pydantic import BaseModel
 
-from agents.computer.agent import (
-    CLICKS,
-    FUNCTIONS,
-    WAYS,
-    ActionResult,
-    Asked,
-    ComputerModel,
-    ModelTurn,
-    chord,
-    function_action,
-    is_typed,
-    modifiers,
-    number,
-    numbers,
-    point_of,
-    schema_of,
-    size_of,
-    tabs_text,
-)
-from agents.providers.anthropic_messages import CACHE, MessageUsage, connect
-from agents.providers.model import THINKING, Named, Request, TextAnswer, ended
+from agents.computer import tools
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
+from agents.providers.anthropic_messages import CACHE, connect, image_block, send
+from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
-from agents.providers.sdk import receive
 from environments.protocol.actions import Action, points_at
-from environments.protocol.observation import Observation
+from environments.protocol.observation import Observation, Tab
 
 _LONGEST: Final = 4_096
 _TOOLSET: Final = "computer_toolset_20260801"
@@ -55,7 +34,7 @@ class AnthropicComputer(ComputerModel):
     """A model of Anthropic that looks at pictures."""
 
     provider = "anthropic-computer"
-    functions: ClassVar[tuple[str, ...]] = tuple(FUNCTIONS)
+    functions: ClassVar[tuple[str, ...]] = tuple(tools.FUNCTIONS)
     """What its tool lacks of `FUNCTIONS`."""
 
     def __init__(self, name: str) -> None:
@@ -65,6 +44,7 @@ class AnthropicComputer(ComputerModel):
         self._reached = self._pointer
         self._positions: dict[str, tuple[float, float]] = {}
         self._size = (0, 0)
+        self._tabs: tuple[Tab, ...] = ()
         self._toolsets: dict[str, str] = {}
         self._tool, self._beta = next(
             ((tool, beta) for models, tool, beta in _EARLIER if models.match(name)), (_TOOLSET, "")
@@ -76,14 +56,13 @@ class AnthropicComputer(ComputerModel):
 
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
-        self._size = size_of(observation.screenshot)
-        text = f"{observation.goal}\n\n{tabs_text(observation)}"
-        self._messages = [
-            {"role": "user", "content": [{"type": "text", "text": text}, _image(observation.screenshot)]}
-        ]
+        self._size, self._tabs = tools.size_of(observation.screenshot), observation.tabs
+        text = {"type": "text", "text": tools.first_text(observation)}
+        self._messages = [{"role": "user", "content": [text, _image(observation.screenshot)]}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a result for each call, the last with the picture."""
+        self._tabs = observation.tabs
         results: list[dict[str, Any]] = []
         by_call = {each.asked.call: each for each in reversed(done)}
         failed = {each.asked.call: each.error for each in reversed(done) if each.error}
@@ -103,7 +82,7 @@ class AnthropicComputer(ComputerModel):
             if toolset := self._toolsets.get(call):
                 result["toolset_name"] = toolset
             results.append(result)
-        content = [*results, {"type": "text", "text": tabs_text(observation)}]
+        content = [*results, {"type": "text", "text": tools.tabs_text(observation)}]
         last = results[-1]["content"] if results else content
         if last[-1]["type"] not in ("text", "image"):  # what must stand alone
             last = content
@@ -135,33 +114,17 @@ class AnthropicComputer(ComputerModel):
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
-        functions = [
-            {"name": name, "description": FUNCTIONS[name][0], "input_schema": schema_of(name)}
-            for name in self.functions
-        ]
         return {
             "model": self.name,
             "max_tokens": _LONGEST + (0 if self._beta else THINKING),
             "messages": list(self._messages),
-            "tools": [self.tool(), *functions],
+            "tools": [self.tool(), *tools.declared(self.functions, "input_schema")],
             "cache_control": CACHE,  # the next request begins with all of this one
         }
 
     async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        required = {name: request[name] for name in ("model", "messages", "max_tokens")}
-        # Models with the header and without it share the client.
-        sent = client.messages.with_raw_response.create(
-            **required,
-            extra_body={name: request[name] for name in ("tools", "cache_control")},
-            extra_headers={"anthropic-beta": self._beta} if self._beta else None,
-        )
-        body = await receive(anthropic, sent, _Reply)
-        if isinstance(body, Failure):
-            return body
-        tokens = body.usage.tokens if body.usage else None
-        ending, parts = ended(body.stop_reason), tuple(body.content)
-        return TextAnswer("", ending, tokens=tokens, parts=parts, model=body.model)
+        return await send(client, request, self._beta)
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`."""
@@ -180,23 +143,20 @@ class AnthropicComputer(ComputerModel):
         given = part.get("input")
         given = given if isinstance(given, dict) else {}
         if name in self.functions and not part.get("toolset_name"):
-            found = function_action(name, given)
-            actions = found if isinstance(found, str) else [found]
+            actions = tools.function_action(name, given)
         else:
             name = str(given.get("action", "")) if self._beta else name
             actions = self.actions(name, given)
             if name == "cursor_position":
                 self._positions[call] = self._pointer
-        if isinstance(actions, str):
-            return [Asked(call, name, None, actions)]
-        return [Asked(call, name, action) for action in actions]
+        return tools.asked_of(call, name, actions)
 
     def actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
         """Return the actions of a member of the tool, or why it is none; keys may be repeated."""
         found = self._action(name, given)
         if isinstance(found, str):
             return found
-        times = number(given.get("repeat", 1)) if name == "key" else 1
+        times = tools.number(given.get("repeat", 1)) if name == "key" else 1
         return [found] * int(min(max(times or 1, 1), 100))
 
     def _move(self, at: tuple[float, float]) -> None:
@@ -208,28 +168,28 @@ class AnthropicComputer(ComputerModel):
         """The action of a member of the tool, or why it is none."""
         text = given.get("text") if isinstance(given.get("text"), str) else ""
         words = text or str(given.get("key") or "")
-        at = point_of(given.get("coordinate")) if given.get("coordinate") is not None else self._pointer
+        at = tools.point_of(given.get("coordinate")) if given.get("coordinate") is not None else self._pointer
         wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
         if at is None:
             return wrong
-        held = modifiers([each for each in words.split("+") if each])
-        if name in CLICKS or name in ("scroll", "left_click_drag"):
+        held = tools.modifiers([each for each in words.split("+") if each])
+        if name in tools.CLICKS or name in ("scroll", "left_click_drag"):
             if held is None:
                 return f"{name}: text must be modifiers such as shift or ctrl+alt"
             self._move(at)
         match name:
             case "screenshot" | "cursor_position":
                 return Action("wait", (0.0,))
-            case "zoom" if part := numbers(given.get("region"), 4):
+            case "zoom" if part := tools.numbers(given.get("region"), 4):
                 return Action("zoom", part)
-            case "wait" if (seconds := number(given.get("duration"))) is not None:
+            case "wait" if (seconds := tools.number(given.get("duration"))) is not None:
                 return Action("wait", (min(seconds, 300.0) * 1000,))
-            case "type" if is_typed(text):
+            case "type" if tools.is_typed(text):
                 return Action("keyboard_type", (text,))
-            case "key" if pressed := chord([each for each in words.split("+") if each]):
+            case "key" if pressed := tools.chord([each for each in words.split("+") if each]):
                 return Action("keyboard_press", (pressed,))
-            case "hold_key" if (pressed := chord([each for each in words.split("+") if each])) and (
-                seconds := number(given.get("duration"))
+            case "hold_key" if (pressed := tools.chord([each for each in words.split("+") if each])) and (
+                seconds := tools.number(given.get("duration"))
             ) is not None:
                 return Action("keyboard_hold", (pressed, seconds * 1_000))
             case "mouse_move" if given.get("coordinate") is not None:
@@ -239,30 +199,18 @@ class AnthropicComputer(ComputerModel):
                 return Action("mouse_down", ("left",))
             case "left_mouse_up":
                 return Action("mouse_up", ("left",))
-            case "left_click_drag" if start := point_of(given.get("start_coordinate")):
-                return Action(
-                    "mouse_drag", (f"{start[0]:g},{start[1]:g} {at[0]:g},{at[1]:g}", "left", held or "")
-                )
-            case "scroll" if (way := WAYS.get(str(given.get("scroll_direction")))) and (
-                amount := number(given.get("scroll_amount"))
+            case "left_click_drag" if start := tools.point_of(given.get("start_coordinate")):
+                return tools.drag(start, at, held or "")
+            case "scroll" if (way := tools.WAYS.get(str(given.get("scroll_direction")))) and (
+                amount := tools.number(given.get("scroll_amount"))
             ) is not None:
                 dx, dy = (each * amount * _NOTCH for each in way)
                 return Action("scroll_at", (*at, dx, dy, held or ""))
-        if name in CLICKS:
-            button, count = CLICKS[name]
+        if name in tools.CLICKS:
+            button, count = tools.CLICKS[name]
             return Action("mouse_click", (*at, button, count, held or ""))
         return wrong
 
 
 def _image(png: bytes) -> dict[str, Any]:
-    data = base64.b64encode(png).decode()
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
-
-
-class _Reply(BaseModel):
-    """What is used of a message; its blocks go back as they came."""
-
-    content: list[dict[str, Any]]
-    stop_reason: str | None = None
-    usage: MessageUsage | None = None
-    model: Named = ""
+    return image_block(tools.in_base64(png))

@@ -1,6 +1,5 @@
 """What open models share that act at points of pictures, at any server that speaks chat completions."""
 
-import base64
 import json
 import math
 from abc import abstractmethod
@@ -11,12 +10,12 @@ from typing import Any, ClassVar, Final
 import openai
 from openai import AsyncOpenAI
 
-from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn, number, size_of, tabs_text
+from agents.computer import tools
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import Completion, connect, data_url
 from agents.providers.sdk import receive
-from environments.protocol.actions import EVERY, Action, ActionError, parse_action
 from environments.protocol.observation import Observation
 
 GRID: Final = (1_000, 1_000)
@@ -70,13 +69,13 @@ class ChatComputer(ComputerModel):
         self._pointer = self._size[0] / 2, self._size[1] / 2
         system, text = self.prompt(observation.goal)
         self._messages = [{"role": "system", "content": system}] if system else []
-        self._show(observation, f"{text}\n\n{tabs_text(observation)}")
+        self._show(observation, f"{text}\n\n{tools.tabs_text(observation)}")
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`."""
         self._see(observation)
         problems = dict.fromkeys(f"{each.asked.name}: {each.error}" for each in done if each.error)
-        self._show(observation, "\n".join([tabs_text(observation), *problems]))
+        self._show(observation, "\n".join([tools.tabs_text(observation), *problems]))
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`: older pictures are left out, their texts are not."""
@@ -110,7 +109,7 @@ class ChatComputer(ComputerModel):
 
     def point(self, x: object, y: object) -> tuple[float, float] | None:
         """Return a point of the model's in pixels of the picture that was sent; None where it is none."""
-        across, down = number(x), number(y)
+        across, down = tools.number(x), tools.number(y)
         if across is None or down is None:
             return None
         return (
@@ -119,7 +118,7 @@ class ChatComputer(ComputerModel):
         )
 
     def _see(self, observation: Observation) -> None:
-        self._size = size_of(observation.screenshot)
+        self._size = tools.size_of(observation.screenshot)
         match self.options.coordinates:
             case "pixels":
                 self._units = self._size
@@ -131,7 +130,7 @@ class ChatComputer(ComputerModel):
                 self._units = self.units(self._size)
 
     def _show(self, observation: Observation, text: str) -> None:
-        url = data_url(base64.b64encode(observation.screenshot).decode())
+        url = data_url(tools.in_base64(observation.screenshot))
         content = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
         self._messages.append({"role": "user", "content": content})
 
@@ -151,16 +150,6 @@ def resized(size: tuple[int, int], *, fewest: int = 4, most: int = 16_384) -> tu
         enlarge = math.sqrt(fewest / (width * height))
         across, down = (math.ceil(side * enlarge) for side in size)
     return across * _PATCH, down * _PATCH
-
-
-def asked_of(name: str, found: list[Action] | str) -> list[Asked]:
-    """Return actions of a model's as those of one call, or why they cannot be taken."""
-    try:
-        if not isinstance(found, str):
-            return [Asked("", name, parse_action(str(action), EVERY)) for action in found]
-    except ActionError as error:
-        found = str(error)
-    return [Asked("", name, None, found)]
 
 
 def _text(part: dict[str, Any]) -> str:

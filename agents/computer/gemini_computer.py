@@ -1,30 +1,14 @@
 """Google's tool for computers, through the Gemini API: functions with points on a grid of 1,000 by 1,000."""
 
-import base64
 import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from agents.base import SafetyCheck
-from agents.computer.agent import (
-    FUNCTIONS,
-    LONGEST_TEXT,
-    WAYS,
-    ActionResult,
-    Asked,
-    ComputerModel,
-    ModelTurn,
-    chord,
-    function_action,
-    number,
-    schema_of,
-    size_of,
-    tabs_text,
-    typing,
-)
+from agents.computer import tools
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
 from agents.computer.options import DEFAULT
-from agents.providers.gemini import generate, image_part
-from agents.providers.gemini_sdk import GeminiClient
+from agents.providers.gemini import GeminiClient, generate, image_part
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from environments.protocol.actions import Action
@@ -68,9 +52,9 @@ class GeminiComputer(ComputerModel):
 
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
-        self._size = size_of(observation.screenshot)
-        text = f"{observation.goal}\n\n{tabs_text(observation)}"
-        self._contents = [{"role": "user", "parts": [{"text": text}, _image(observation)]}]
+        self._size = tools.size_of(observation.screenshot)
+        parts = [{"text": tools.first_text(observation)}, _image(observation)]
+        self._contents = [{"role": "user", "parts": parts}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: a response for each call, with the address and the picture."""
@@ -84,14 +68,12 @@ class GeminiComputer(ComputerModel):
             told = self._calls[call] | {"response": response}
             parts.append({"functionResponse": told | {"parts": [_image(observation)]}})
         picture = [] if parts else [_image(observation)]
-        self._contents.append({"role": "user", "parts": [*parts, {"text": tabs_text(observation)}, *picture]})
+        parts += [{"text": tools.tabs_text(observation)}, *picture]
+        self._contents.append({"role": "user", "parts": parts})
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
-        functions = [
-            {"name": name, "description": FUNCTIONS[name][0], "parametersJsonSchema": schema_of(name)}
-            for name in _OWN
-        ]
+        functions = tools.declared(_OWN, "parametersJsonSchema")
         tool: dict[str, Any] = {
             "environment": "ENVIRONMENT_BROWSER",
             "excludedPredefinedFunctions": list(self._excluded),
@@ -102,11 +84,11 @@ class GeminiComputer(ComputerModel):
             "enablePromptInjectionDetection": self.options.prompt_injection_detection,
         }
         tool |= {name: value for name, value in switches.items() if value is not None}
-        tools = [{"computerUse": tool}, {"functionDeclarations": functions}]
+        both = [{"computerUse": tool}, {"functionDeclarations": functions}]
         if self.options == DEFAULT:
-            config["tools"] = tools
+            config["tools"] = both
         else:  # older versions of the SDK take no switches, but send what they are given here
-            config["httpOptions"] = {"extraBody": {"tools": tools}}
+            config["httpOptions"] = {"extraBody": {"tools": both}}
         return {"model": self.name, "contents": list(self._contents), "config": config}
 
     async def send(self, client: GeminiClient, request: Request) -> TextAnswer | Failure:
@@ -116,9 +98,7 @@ class GeminiComputer(ComputerModel):
             return body
         if body.candidates and body.candidates[0].finish_reason == "MALFORMED_FUNCTION_CALL":
             return Failure("the model's answer was malformed")
-        tokens = body.usage_metadata.tokens if body.usage_metadata else None
-        parts = tuple(part for each in body.candidates[:1] for part in each.parts)
-        return TextAnswer("", body.ending, tokens=tokens, parts=parts, model=body.model_version)
+        return body.answer
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. Parts go back as they came, as their signatures need it."""
@@ -146,13 +126,9 @@ class GeminiComputer(ComputerModel):
 
     def _asked(self, call: str, name: str, given: dict[str, Any]) -> list[Asked]:
         if name in _OWN:
-            found = function_action(name, given)
-            return [Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)]
-        actions = self._actions(name, given)
-        if not actions:
-            wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
-            return [Asked(call, name, None, wrong)]
-        return [Asked(call, name, action) for action in actions]
+            return tools.asked_of(call, name, tools.function_action(name, given))
+        wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
+        return tools.asked_of(call, name, self._actions(name, given) or wrong)
 
     def _actions(self, name: str, given: dict[str, Any]) -> list[Action]:
         """The actions that a function stands for; none where it is unknown, or its arguments are wrong."""
@@ -161,7 +137,7 @@ class GeminiComputer(ComputerModel):
             case "take_screenshot" | "open_web_browser":
                 return [Action("wait", (0.0,))]
             case "wait" | "wait_5_seconds":
-                seconds = number(given.get("seconds", 5 if name != "wait" else 1))
+                seconds = tools.number(given.get("seconds", 5 if name != "wait" else 1))
                 return [] if seconds is None else [Action("wait", (min(seconds, 300.0) * 1_000,))]
             case "go_back" | "go_forward":
                 return [Action(name, ())]
@@ -170,16 +146,16 @@ class GeminiComputer(ComputerModel):
             case "press_key" | "hotkey" | "key_combination":
                 keys = given.get("key", given.get("keys"))
                 names = keys if isinstance(keys, list) else str(keys or "").split("+")
-                pressed = chord([str(each) for each in names])
+                pressed = tools.chord([str(each) for each in names])
                 return [Action("keyboard_press", (pressed,))] if pressed else []
-            case "type" | "type_text_at" if len(str(given.get("text", ""))) > LONGEST_TEXT:
+            case "type" | "type_text_at" if len(str(given.get("text", ""))) > tools.LONGEST_TEXT:
                 return []
             case "type" | "type_text_at" if isinstance(given.get("text"), str):
                 if at is None and name != "type":
                     return []
                 clears = at is not None and bool(given.get("clear_before_typing", True))
                 enters = bool(given.get("press_enter", at is not None))
-                return typing(given["text"], at, clears=clears, enters=enters)
+                return tools.typing(given["text"], at, clears=clears, enters=enters)
             case "scroll_document":
                 return self._scroll((self._size[0] / 2, self._size[1] / 2), given, in_grid=True)
         if at is None:
@@ -194,13 +170,13 @@ class GeminiComputer(ComputerModel):
             case "drag_and_drop" if end := self._point(
                 given.get("destination_x", given.get("end_x")), given.get("destination_y", given.get("end_y"))
             ):
-                path = f"{at[0]:g},{at[1]:g} {end[0]:g},{end[1]:g}"
-                return [Action("mouse_drag", (path, "left", ""))]
+                return [tools.drag(at, end)]
         return [Action("mouse_click", (*at, *_CLICKS[name], ""))] if name in _CLICKS else []
 
     def _scroll(self, at: tuple[float, float], given: dict[str, Any], *, in_grid: bool) -> list[Action]:
-        way = WAYS.get(str(given.get("direction")))
-        far = number(given.get("magnitude", _SHARE) if in_grid else given.get("magnitude_in_pixels", _PIXELS))
+        way = tools.WAYS.get(str(given.get("direction")))
+        told = given.get("magnitude", _SHARE) if in_grid else given.get("magnitude_in_pixels", _PIXELS)
+        far = tools.number(told)
         if way is None or far is None:
             return []
         width, height = self._size if in_grid else (_GRID, _GRID)
@@ -208,11 +184,11 @@ class GeminiComputer(ComputerModel):
 
     def _point(self, x: object, y: object) -> tuple[float, float] | None:
         """A point of the grid in pixels; both numbers are there."""
-        across, down = number(x), number(y)
+        across, down = tools.number(x), tools.number(y)
         if across is None or down is None:
             return None
         return across * self._size[0] / _GRID, down * self._size[1] / _GRID
 
 
 def _image(observation: Observation) -> dict[str, Any]:
-    return image_part(base64.b64encode(observation.screenshot).decode())
+    return image_part(tools.in_base64(observation.screenshot))

@@ -1,35 +1,19 @@
 """OpenAI's tool `computer`, through the responses API."""
 
-import base64
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-import openai
 from openai import AsyncOpenAI
-from pydantic import BaseModel
 
 from agents.base import SafetyCheck
-from agents.computer.agent import (
-    FUNCTIONS,
-    ActionResult,
-    Asked,
-    ComputerModel,
-    ModelTurn,
-    chord,
-    function_action,
-    is_typed,
-    modifiers,
-    number,
-    schema_of,
-    size_of,
-    tabs_text,
-)
-from agents.providers.model import THINKING, Named, Request, TextAnswer, ended
+from agents.computer import tools
+from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
+from agents.providers.model import THINKING, Request, TextAnswer, ended
 from agents.providers.network import Failure
-from agents.providers.openai_chat import cache_key, connect, data_url
-from agents.providers.openai_responses import ResponseUsage
-from agents.providers.sdk import receive
+from agents.providers.openai_chat import connect, data_url
+from agents.providers.openai_responses import respond
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
 
@@ -64,22 +48,15 @@ class OpenAIComputer(ComputerModel):
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
         if self._is_preview:
-            width, height = size_of(observation.screenshot)
+            width, height = tools.size_of(observation.screenshot)
             self._tool = {
                 "type": "computer_use_preview",
                 "display_width": width,
                 "display_height": height,
                 "environment": "browser",
             }
-        self._items = [
-            {
-                "role": "user",
-                "content": [
-                    {"type": "input_text", "text": f"{observation.goal}\n\n{tabs_text(observation)}"},
-                    self._picture(observation),
-                ],
-            }
-        ]
+        text = {"type": "input_text", "text": tools.first_text(observation)}
+        self._items = [{"role": "user", "content": [text, self._picture(observation)]}]
 
     def report(self, done: Sequence[ActionResult], observation: Observation, *, acknowledged: bool) -> None:
         """See `ComputerModel.report`: one picture for each call of the tool, after all of its actions."""
@@ -98,7 +75,7 @@ class OpenAIComputer(ComputerModel):
             else:
                 said = next((each.error for each in mine if each.error), "") or "done"
                 self._items.append({"type": "function_call_output", "call_id": call, "output": said})
-        text = "\n".join([tabs_text(observation), *problems])
+        text = "\n".join([tools.tabs_text(observation), *problems])
         content: list[dict[str, Any]] = [{"type": "input_text", "text": text}]
         if not any(each.asked.call in self._checks for each in done):
             content.append(self._picture(observation))
@@ -110,16 +87,8 @@ class OpenAIComputer(ComputerModel):
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
-        functions = [
-            {
-                "type": "function",
-                "name": name,
-                "description": meaning,
-                "parameters": schema_of(name),
-                "strict": True,
-            }
-            for name, (meaning, _) in FUNCTIONS.items()
-        ]
+        declared = tools.declared(tools.FUNCTIONS, "parameters")
+        functions = [{"type": "function", "strict": True} | each for each in declared]
         return {
             "model": self.name,
             "input": list(self._items),
@@ -132,15 +101,11 @@ class OpenAIComputer(ComputerModel):
 
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        key = cache_key(self._service, request["input"][0])  # of this conversation: it begins with a picture
-        body = await receive(openai, client.responses.with_raw_response.create(**request, **key), _Response)
+        body = await respond(client, self._service, request)
         if isinstance(body, Failure):
             return body
-        if body.status not in ("completed", "incomplete"):
-            return Failure(f"the provider's answer is {body.status}")
-        tokens = body.usage.tokens if body.usage else None
-        ending, parts = ended(body.status), tuple(body.output)
-        return TextAnswer("", ending, tokens=tokens, parts=parts, model=body.model)
+        answer = body.answer
+        return answer if isinstance(answer, Failure) else replace(answer, ending=ended(body.status))
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. What was cut off is not sent again, but for words."""
@@ -155,7 +120,7 @@ class OpenAIComputer(ComputerModel):
             if kind == "message":
                 said += _texts(part)
             elif kind == _OF_FUNCTION:
-                asked.append(_of_function(call, part))
+                asked += _of_function(call, part)
             elif kind == _OF_COMPUTER:
                 self._checks[call] = _safety_checks(part)
                 checks += [
@@ -167,7 +132,7 @@ class OpenAIComputer(ComputerModel):
 
 
 def _image(observation: Observation) -> str:
-    return data_url(base64.b64encode(observation.screenshot).decode())
+    return data_url(tools.in_base64(observation.screenshot))
 
 
 def _texts(part: dict[str, Any]) -> list[str]:
@@ -183,77 +148,71 @@ def _safety_checks(part: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _of_function(call: str, part: dict[str, Any]) -> Asked:
+def _of_function(call: str, part: dict[str, Any]) -> list[Asked]:
     name = str(part.get("name", ""))
     try:
         given = json.loads(part.get("arguments") or "{}")
     except (TypeError, ValueError):
-        return Asked(call, name, None, f"{name}: its arguments are no JSON")
-    found = function_action(name, given)
-    return Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)
+        return tools.asked_of(call, name, f"{name}: its arguments are no JSON")
+    return tools.asked_of(call, name, tools.function_action(name, given))
 
 
 def _actions(call: str, part: dict[str, Any]) -> list[Asked]:
     found = part.get("actions") or ([part["action"]] if part.get("action") else [])
     if not isinstance(found, list) or not found:
-        return [Asked(call, "computer", None, "the call has no actions")]
-    return [_action(call, each) for each in found]
+        return tools.asked_of(call, "computer", "the call has no actions")
+    asked: list[Asked] = []
+    for each in found:
+        given = each if isinstance(each, dict) else {}
+        name = str(given.get("type", "computer"))
+        action = _action(name, given)
+        asked += tools.asked_of(call, name, action if isinstance(action, str) else [action])
+    return asked
 
 
-def _action(call: str, given: object) -> Asked:
-    if not isinstance(given, dict):
-        return Asked(call, "computer", None, "an action is no object")
-    name = str(given.get("type", ""))
-    x, y = number(given.get("x")), number(given.get("y"))
+def _action(name: str, given: dict[str, Any]) -> Action | str:
+    """The action that the tool names so, or why it is none."""
+    x, y = tools.number(given.get("x")), tools.number(given.get("y"))
     keys = given.get("keys")
     names = [str(key) for key in keys] if isinstance(keys, list) else []
-    held = "" if name == "keypress" else modifiers(names)
-    action: Action | None = None
+    held = "" if name == "keypress" else tools.modifiers(names)
     if held is None:
-        return Asked(call, name, None, f"{name}: keys must be modifiers")
-    if name == "screenshot":
-        action = Action("wait", (0.0,))
-    elif name == "wait":
-        action = Action("wait", (1_000.0,))
-    elif name == "type" and is_typed(given.get("text")):
-        action = Action("keyboard_type", (given["text"],))
-    elif name == "keypress":
-        if not (pressed := chord(names)):
-            return Asked(call, name, None, f"keypress: unknown keys {names!r:.100}")
-        action = Action("keyboard_press", (pressed,))
-    elif name == "drag" and (points := _points(given.get("path"))):
-        action = Action("mouse_drag", (points, "left", held))
-    elif x is None or y is None:
-        return Asked(call, name, None, f"{name[:40]}: there is no such action, or its arguments are wrong")
-    elif name == "click" and (button := _BUTTONS.get(str(given.get("button") or "left"))):
-        action = Action("mouse_click", (x, y, button, 1, held))
-    elif name == "double_click":
-        action = Action("mouse_click", (x, y, "left", 2, held))
-    elif name == "move":
-        action = Action("mouse_move", (x, y))
-    elif name == "scroll":
-        dx, dy = number(given.get("scroll_x") or 0), number(given.get("scroll_y") or 0)
-        if dx is not None and dy is not None:
-            action = Action("scroll_at", (x, y, dx, dy, held))
-    problem = "" if action else f"{name[:40]}: there is no such action, or its arguments are wrong"
-    return Asked(call, name, action, problem)
+        return f"{name}: keys must be modifiers"
+    match name:
+        case "screenshot":
+            return Action("wait", (0.0,))
+        case "wait":
+            return Action("wait", (1_000.0,))
+        case "type" if tools.is_typed(given.get("text")):
+            return Action("keyboard_type", (given["text"],))
+        case "keypress":
+            pressed = tools.chord(names)
+            return (
+                Action("keyboard_press", (pressed,)) if pressed else f"keypress: unknown keys {names!r:.100}"
+            )
+        case "drag" if points := _points(given.get("path")):
+            return Action("mouse_drag", (points, "left", held))
+    if x is not None and y is not None:
+        match name:
+            case "click" if button := _BUTTONS.get(str(given.get("button") or "left")):
+                return Action("mouse_click", (x, y, button, 1, held))
+            case "double_click":
+                return Action("mouse_click", (x, y, "left", 2, held))
+            case "move":
+                return Action("mouse_move", (x, y))
+            case "scroll":
+                dx, dy = tools.number(given.get("scroll_x") or 0), tools.number(given.get("scroll_y") or 0)
+                if dx is not None and dy is not None:
+                    return Action("scroll_at", (x, y, dx, dy, held))
+    return f"{name[:40]}: there is no such action, or its arguments are wrong"
 
 
 def _points(path: object) -> str:
     points = [
-        (number(each.get("x")), number(each.get("y")))
+        (tools.number(each.get("x")), tools.number(each.get("y")))
         for each in (path if isinstance(path, list) else [])
         if isinstance(each, dict)
     ]
     if len(points) < 2 or any(x is None or y is None for x, y in points):
         return ""
     return text if len(text := " ".join(f"{x:g},{y:g}" for x, y in points)) <= _LONGEST_PATH else ""
-
-
-class _Response(BaseModel):
-    """What is used of a response; its items go back as they came."""
-
-    status: str
-    output: list[dict[str, Any]]
-    usage: ResponseUsage | None = None
-    model: Named = ""

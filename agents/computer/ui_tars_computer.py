@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from agents.computer.agent import WAYS, Asked, chord, function_action, is_typed, typing
-from agents.computer.chat_computer import GRID, ChatComputer, asked_of, resized
+from agents.computer import tools
+from agents.computer.agent import Asked
+from agents.computer.chat_computer import GRID, ChatComputer, resized
 from environments.protocol.actions import MAX_LENGTH, Action
 from interventions.data_file import read_source
 
@@ -87,8 +88,10 @@ class UITarsComputer(ChatComputer):
     def _asked(self, text: str) -> list[Asked]:
         call = _call(text)
         if call is None:
-            return asked_of("action", f"{text[:60]!r} is no call of an action with values by their names")
-        return asked_of(call[0][:40], self._actions(*call))
+            return tools.asked_of(
+                "", "action", f"{text[:60]!r} is no call of an action with values by their names"
+            )
+        return tools.asked_of("", call[0][:40], self._actions(*call))
 
     def _actions(self, name: str, given: Mapping[str, str]) -> list[Action] | str:
         """The actions that a call stands for, or why it is none."""
@@ -103,22 +106,21 @@ class UITarsComputer(ChatComputer):
             case "right_single" if at:
                 return [Action("mouse_click", (*at, "right", 1, ""))]
             case "drag" if at and end:
-                return [Action("mouse_drag", (f"{at[0]:g},{at[1]:g} {end[0]:g},{end[1]:g}", "left", ""))]
-            case "scroll" if way := WAYS.get(given.get("direction", "")):
+                return [tools.drag(at, end)]
+            case "scroll" if way := tools.WAYS.get(given.get("direction", "")):
                 dx, dy = (each * _SCROLL for each in way)
                 return [Action("scroll_at", (*(at or self._pointer), dx, dy, ""))]
-            case "hotkey" if pressed := chord(re.split(r"[\s+]+", given.get("key", "").strip())):
+            case "hotkey" if pressed := tools.chord(re.split(r"[\s+]+", given.get("key", "").strip())):
                 return [Action("keyboard_press", (pressed,))]
-            case "type" if is_typed(content):
-                return typing(content.removesuffix("\n"), enters=content.endswith("\n"))
+            case "type" if tools.is_typed(content):
+                return tools.typing(content.removesuffix("\n"), enters=content.endswith("\n"))
             case "wait":
                 return [Action("wait", (_WAIT,))]
             case "finished":
                 return [Action("give_up", (content[:500] or "finished",))]
         if name in _FUNCTIONS:
             index = re.fullmatch(r"[0-9]{1,4}", given.get("index", ""))
-            found = function_action(name, {**given, "index": int(index[0]) if index else None})
-            return found if isinstance(found, str) else [found]
+            return tools.function_action(name, {**given, "index": int(index[0]) if index else None})
         return f"{name[:40]}: there is no such action here, or its arguments are wrong"
 
     def _at(self, given: Mapping[str, str], *names: str) -> tuple[float, float] | None:

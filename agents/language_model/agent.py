@@ -9,8 +9,7 @@ from agents.base import ActError, AgentError, Call, ChatMessage, Decision, Reply
 from agents.language_model.answer import SCHEMA, AnswerError, parse_answer
 from agents.language_model.prompt import PastStep, PromptTemplates, default_prompt
 from agents.language_model.step_prompt import actions_of, build_prompt
-from agents.providers import ChatModel
-from agents.providers.tokens import CountsTokens, estimate_tokens
+from agents.providers.model import LanguageModel
 from environments.protocol.observation import Observation
 from interventions.cards.reply import REASONS, why_unusable
 
@@ -23,11 +22,10 @@ _QUOTED: Final = 4_000  # characters of an unusable answer that the model is sho
 class LanguageModelShopper:
     """A model in one episode or one conversation; `prompt` None: the templates that come with Souk."""
 
-    def __init__(self, model: ChatModel, prompt: PromptTemplates | None = None) -> None:
+    def __init__(self, model: LanguageModel, prompt: PromptTemplates | None = None) -> None:
         self._model = model
         self._templates = prompt or default_prompt()
         self._schema = SCHEMA if self._templates.structured else None
-        self._count_tokens = model.count_tokens if isinstance(model, CountsTokens) else estimate_tokens
         self._history: list[PastStep] = []
 
     async def act(self, observation: Observation) -> Decision:
@@ -79,7 +77,9 @@ class LanguageModelShopper:
         return await self._model.ask(messages, temperature=temperature, max_tokens=max_tokens, schema=schema)
 
     def _messages(self, observation: Observation) -> list[ChatMessage]:
-        prompt = build_prompt(observation, self._history, self._templates, count_tokens=self._count_tokens)
+        prompt = build_prompt(
+            observation, self._history, self._templates, count_tokens=self._model.count_tokens
+        )
         shown: ChatMessage = {"role": "user", "content": prompt.user}
         if observation.screenshot:
             shown["images"] = [base64.b64encode(observation.screenshot).decode()]

@@ -16,30 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from environments.browser.system_packages import SYSTEM_BROWSERS
+from interventions.data_file import read_data
 from proxy.authority import KEY
 
-SYSTEM: Final = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/snap", "/nix",
-    "/run/current-system", "/var/cache/fontconfig", "/sys",
-)  # fmt: skip
-ETC: Final = (
-    *SYSTEM_BROWSERS, "alternatives", "ca-certificates", "chromium.d", "crypto-policies", "debian_version",
-    "default/locale", "fonts", "gai.conf", "group", "host.conf", "hosts", "ld.so.cache", "ld.so.conf",
-    "ld.so.conf.d", "ld.so.preload", "locale.alias", "localtime", "lsb-release", "machine-id", "mime.types",
-    "nsswitch.conf", "opt", "os-release", "passwd", "pki/ca-trust", "pki/tls/cert.pem", "pki/tls/certs",
-    "pki/tls/openssl.cnf", "protocols", "resolv.conf", "services", "ssl/cert.pem", "ssl/certs",
-    "ssl/openssl.cnf", "static", "timezone",
-)  # fmt: skip
-"""What programs need of /etc, which also holds passwords and keys of the machine's."""
-CACHES: Final = (
-    "~/.cache/ms-playwright", "~/.cache/puppeteer", "~/.npm/_npx", "~/.local/lib", "~/.local/share/uv",
-)  # fmt: skip
-"""Where browsers of Playwright and Puppeteer, and packages of npx, pip and uv are installed."""
-VARIABLES: Final = (
-    "PLAYWRIGHT_BROWSERS_PATH", "PUPPETEER_CACHE_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
-)  # fmt: skip
-"""Variables that name other folders of browsers, and the authorities that programs trust."""
+_FILES: Final = read_data(__file__, "bubblewrap.yaml")
 KEEPER: Final = Path(__file__).with_name("program_keeper.py")
 _NAMESPACES: Final = (
     "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--as-pid-1",
@@ -101,7 +81,7 @@ def files_of(command: Sequence[str], *, told: Iterable[Path], shared: Iterable[P
     # A folder of programs is full of links to elsewhere.
     leading = [each for folder in installed if folder in folders for each in _entries(folder)]
     leading = [each for each in leading if each.is_symlink() and not each.name.startswith(".")]
-    variables = [path for variable in VARIABLES for path in _folders_in(variable)]
+    variables = [path for variable in _FILES["variables"] for path in _folders_in(variable)]
     mounts: dict[Path, tuple[str, str]] = {}
     for path in (*folders, *leading, *_system(), *programs, *named, *variables, KEEPER):
         mounts |= _mounts_of(path, _SHOW)
@@ -160,8 +140,9 @@ def _mounts_of(path: Path, kind: str) -> dict[Path, tuple[str, str]]:
 
 
 def _system() -> list[Path]:
-    etc, caches = (Path("/etc", name) for name in ETC), (Path(name).expanduser() for name in CACHES)
-    return [*map(Path, SYSTEM), *etc, *caches]
+    etc = (Path("/etc", name) for name in (*SYSTEM_BROWSERS, *_FILES["etc"]))
+    caches = (Path(name).expanduser() for name in _FILES["caches"])
+    return [*map(Path, _FILES["system"]), *etc, *caches]
 
 
 def _is_hidden(entry: Path) -> bool:
@@ -217,7 +198,7 @@ def _links(path: Path) -> Iterator[Path]:
 
 
 def _is_systems(folder: Path) -> bool:
-    return any(folder.is_relative_to(name) for name in SYSTEM)
+    return any(folder.is_relative_to(name) for name in _FILES["system"])
 
 
 def _is_shown_whole(folder: Path) -> bool:

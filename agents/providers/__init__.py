@@ -2,12 +2,10 @@
 
 import importlib
 import json
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Final
 
-from agents.base import ChatMessage, Reply
 from agents.providers.model import LanguageModel
-from agents.providers.network import NetworkModel, RequestWay, close_connections
+from agents.providers.network import NetworkModel, RequestWay
 from agents.providers.pricing import price_of
 from agents.providers.settings import SERVICES, missing_packages
 from interventions.errors import UserError
@@ -18,38 +16,12 @@ BATCHED: Final = ("openai", "openai-responses", "anthropic", "gemini")
 """The providers that answer requests in batches."""
 
 # Imported when needed: the SDKs take seconds to load.
-_CLASSES: Final = {
-    "openai": ("openai_chat", "OpenAIChat"),
-    "openai-responses": ("openai_responses", "OpenAIResponses"),
-    "anthropic": ("anthropic_messages", "AnthropicMessages"),
-    "ollama": ("ollama_chat", "OllamaChat"),
-    "gemini": ("gemini", "Gemini"),
-    "compatible": ("openai_chat", "CompatibleChat"),
-    "hf": ("local", "LocalModel"),
+_CLASSES: Final = {name: service.made_by for name, service in SERVICES.items()} | {
+    "hf": ("local", "LocalModel")
 }
 
 
-class ChatModel(Protocol):
-    """A language model that can be asked.
-
-    A model that also has `count_tokens(text) -> int` counts its tokens itself.
-    """
-
-    name: str
-
-    async def ask(
-        self,
-        messages: list[ChatMessage],
-        *,
-        temperature: float | None = 0.1,
-        max_tokens: int = 2_000,
-        schema: Mapping[str, Any] | None = None,
-    ) -> Reply:
-        """See `agents.providers.model.LanguageModel.ask`."""
-        ...
-
-
-def make_model(name: str, *, nominal: bool = False, way: RequestWay | None = None) -> ChatModel:
+def make_model(name: str, *, nominal: bool = False, way: RequestWay | None = None) -> LanguageModel:
     """Make the model `PROVIDER:MODEL`, cheaply and without using the network.
 
     `nominal`: temperatures will be on a scale of 0 to 2; a provider whose own ends at 1 is sent half.
@@ -104,8 +76,3 @@ def _class_of(provider: str) -> type[LanguageModel]:
 def problem_of(provider: str) -> str:
     """Return what a provider lacks here, as `cause; fix`; empty when nothing is missing."""
     return SERVICES[provider].problem() if provider in SERVICES else missing_packages()
-
-
-async def close_models() -> None:
-    """Close what the models of this process share; call this before the event loop ends."""
-    await close_connections()

@@ -1,19 +1,20 @@
-"""Models of Anthropic, through its messages API."""
+"""Models of Anthropic, through its messages API, with their batches."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import anthropic
+import httpx
 from anthropic import AsyncAnthropic
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import ChatMessage
-from agents.providers.anthropic_batches import AnthropicBatches
 from agents.providers.bounded import client_options
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
-from agents.providers.network import Failure, NetworkModel
+from agents.providers.network import UNREADABLE, Failure, NetworkModel
 from agents.providers.pricing import Tokens
-from agents.providers.sdk import read, receive
+from agents.providers.sdk import read, receive, received
 from agents.providers.tokens import estimate_tokens
 
 _VERSION: Final = "2023-06-01"  # the version of the API that takes a temperature, whatever the SDK's own is
@@ -35,6 +36,18 @@ _NO_THINKING: Final = {
     "claude-haiku-5-5": "disabled",
     "claude-sonnet-5-5": "between_tools",
 }
+_NAME: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
+_STATUS: Final = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
+"""The status that an error has where it is no part of a batch; any other is the provider's own."""
 
 
 def connect(base_url: str, key: str) -> AsyncAnthropic:
@@ -82,20 +95,31 @@ class AnthropicMessages(NetworkModel, LanguageModel):
 
     async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        required = {name: request[name] for name in ("model", "messages", "max_tokens")}
-        # Which other parameters `create` knows depends on the SDK's version.
-        others = {name: value for name, value in request.items() if name not in required}
-        sent = client.messages.with_raw_response.create(**required, extra_body=others)
-        body = await receive(anthropic, sent, _Reply)
-        return body if isinstance(body, Failure) else body.answer
+        return await send(client, request)
 
-    def batches(self, client: AsyncAnthropic) -> AnthropicBatches:
+    def batches(self, client: AsyncAnthropic) -> "AnthropicBatches":
         """See `agents.providers.batches.Batchable`."""
         return AnthropicBatches(client)
 
     def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
         return read(body, _Reply)
+
+
+async def send(client: AsyncAnthropic, request: Request, beta: str = "") -> TextAnswer | Failure:
+    """Try a request once; `beta`: the header that allows a tool, if one does."""
+    required = {name: request[name] for name in ("model", "messages", "max_tokens")}
+    # Which other parameters `create` knows depends on the SDK's version.
+    others = {name: value for name, value in request.items() if name not in required}
+    headers = {"anthropic-beta": beta} if beta else None
+    sent = client.messages.with_raw_response.create(**required, extra_body=others, extra_headers=headers)
+    body = await receive(anthropic, sent, _Reply)
+    return body if isinstance(body, Failure) else body.answer
+
+
+def image_block(image: str) -> dict[str, Any]:
+    """Return a PNG in base64 as a part of a message."""
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": image}}
 
 
 def _to_cache(text: str) -> list[dict[str, Any]]:
@@ -107,10 +131,7 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
     images = message.get("images", [])
     if not images:
         return {"role": message["role"], "content": message["content"]}
-    parts = [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": image}}
-        for image in images
-    ]
+    parts = map(image_block, images)
     return {"role": message["role"], "content": [*parts, {"type": "text", "text": message["content"]}]}
 
 
@@ -121,7 +142,7 @@ class _Block(BaseModel):
     text: str | None = None
 
 
-class MessageUsage(BaseModel):
+class _Usage(BaseModel):
     """The tokens of a message; those of the cache are not part of `input_tokens`."""
 
     input_tokens: Count
@@ -131,7 +152,6 @@ class MessageUsage(BaseModel):
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens as they are priced."""
         cached, stored = self.cache_read_input_tokens or 0, self.cache_creation_input_tokens or 0
         return Tokens(self.input_tokens + cached + stored, self.output_tokens, cached, stored)
 
@@ -141,15 +161,70 @@ class _Reply(BaseModel):
 
     content: list[_Block]
     stop_reason: str | None = None
-    usage: MessageUsage | None = None
+    usage: _Usage | None = None
     model: Named = ""
 
     @property
     def answer(self) -> TextAnswer:
-        calls = [block.model_dump() for block in self.content if block.type.endswith("tool_use")]
+        parts = tuple(block.model_dump(exclude_unset=True) for block in self.content)
         return TextAnswer(
             "".join(block.text or "" for block in self.content if block.type == "text"),
-            ended(self.stop_reason, calls),
+            ended(self.stop_reason, [part for part in parts if part["type"].endswith("tool_use")]),
             tokens=self.usage.tokens if self.usage else None,
             model=self.model,
+            parts=parts,
         )
+
+
+class AnthropicBatches:
+    """The batches of a key."""
+
+    def __init__(self, client: AsyncAnthropic) -> None:
+        self._client = client
+
+    async def submit(self, requests: Mapping[str, Request]) -> str | Failure:
+        """See `BatchService.submit`."""
+        asked: list[Any] = [{"custom_id": name, "params": request} for name, request in requests.items()]
+        begun = self._client.messages.batches.with_raw_response.create(requests=asked)
+        batch = await receive(anthropic, begun, _Batch)
+        return batch if isinstance(batch, Failure) else batch.id if _NAME.fullmatch(batch.id) else UNREADABLE
+
+    async def results(self, batch: str) -> Mapping[str, object] | Failure | None:
+        """See `BatchService.results`. The address that the batch gives for them is not used: keys stay."""
+        retrieved = self._client.messages.batches.with_raw_response.retrieve(batch)
+        found = await receive(anthropic, retrieved, _Batch)
+        if isinstance(found, Failure):
+            return found
+        if found.processing_status != "ended":
+            return None
+        path = f"/v1/messages/batches/{batch}/results"
+        content = await received(anthropic, self._client.get(path, cast_to=httpx.Response))
+        if isinstance(content, Failure):
+            return content
+        return dict(filter(None, map(_result, content.splitlines())))
+
+
+def _result(line: bytes) -> tuple[str, object] | None:
+    """The name of a request with its message, or with its failure."""
+    try:
+        told = _Result.model_validate_json(line)
+    except ValidationError:
+        return None
+    match told.result:
+        case {"type": "succeeded", "message": message}:
+            return told.custom_id, message
+        case {"type": "errored", "error": {"error": {"type": str(kind), "message": str(said)}}}:
+            return told.custom_id, Failure(f"{kind}: {said}", _STATUS.get(kind, 500))
+    return told.custom_id, Failure(f"the request was not answered: {told.result.get('type')}")
+
+
+class _Batch(BaseModel):
+    """What is used of a batch."""
+
+    id: str
+    processing_status: str
+
+
+class _Result(BaseModel):
+    custom_id: str
+    result: dict[str, Any]

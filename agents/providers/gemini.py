@@ -1,23 +1,84 @@
-"""Models of Google, through the Gemini API and the package `google-genai`."""
+"""Models of Google, through the Gemini API and the package `google-genai`, with their batches."""
 
 import json
 import re
+from collections.abc import Awaitable, Mapping
 from typing import Any, Final, Self
 
+import httpx
+from google import genai
+from google.genai import errors, types
 from pydantic import BaseModel, Field, model_validator
 
 from agents.base import ChatMessage
-from agents.providers.gemini_batches import GeminiBatches
-from agents.providers.gemini_sdk import GeminiClient, as_sent, received
+from agents.providers.bounded import TooLong, client_options
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
-from agents.providers.network import Failure, NetworkModel
+from agents.providers.network import NO_CONNECTION, UNREAD, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
-from agents.providers.sdk import read
+from agents.providers.sdk import Body, read
 from interventions.cards.reply import Ending
 
 _THINKS_NOT: Final = re.compile(r"gemini-(?:1|2\.0)")
 _THINKS_IF_ASKED: Final = re.compile(r"gemini-2\.5-flash")
 """By the provider's documentation of 2026: which models do not think, and which may be told not to."""
+_DELAY: Final = re.compile(r'"retryDelay": ?"(\d{1,6}(?:\.\d{1,9})?)s"')
+_CLOSED: Final = ("API_KEY_INVALID", "API key not valid")
+_BATCH: Final = re.compile(r"batches/[\w.-]{1,200}", re.ASCII)
+_KEY: Final = "key"
+_FAILED: Final = "JOB_STATE_FAILED"
+_OVER: Final = (
+    "JOB_STATE_SUCCEEDED",
+    "JOB_STATE_PARTIALLY_SUCCEEDED",
+    "JOB_STATE_CANCELLED",
+    "JOB_STATE_EXPIRED",
+    _FAILED,
+)
+_STATUS: Final = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 14: 503, 16: 401}
+"""The status of HTTP that a code of gRPC has at Google (google/rpc/code.proto); any other is 500."""
+
+
+class GeminiClient:
+    """A client of the SDK, with a connection of its own that can be closed."""
+
+    def __init__(self, base_url: str, key: str) -> None:
+        self._client = httpx.AsyncClient(**client_options(), timeout=None)  # noqa: S113 (see `NetworkModel`)
+        options = types.HttpOptions(base_url=base_url, httpx_async_client=self._client)
+        asked = genai.Client(api_key=key, vertexai=False, http_options=options).aio
+        self.models, self.batches = asked.models, asked.batches
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def as_sent(request: Request) -> dict[str, Any]:
+    """Return a request as the SDK takes it: bytes are read from base64 in JSON only, as they came."""
+    contents = [types.Content.model_validate_json(json.dumps(each)) for each in request["contents"]]
+    return {**request, "contents": contents}
+
+
+async def received(asked: Awaitable[BaseModel], kind: type[Body]) -> Body | Failure:
+    """Return what is used of a response, validated, or the failure."""
+    try:
+        found = await asked
+        return kind.model_validate(found.model_dump(mode="json", exclude_none=True))
+    except errors.APIError as error:
+        return _failure(error)
+    except TooLong as error:
+        return Failure(str(error), status=200)
+    except (httpx.HTTPError, ConnectionError):
+        return NO_CONNECTION
+    except UNREAD:
+        return UNREADABLE
+
+
+def _failure(error: errors.APIError) -> Failure:
+    said = str(error.message or error.status or "")
+    if any(each in json.dumps(error.details, default=str) for each in _CLOSED):
+        return Failure(said, 401)
+    delay = _DELAY.search(json.dumps(error.details, default=str))
+    asked = float(delay[1]) if delay else retry_after(getattr(error.response, "headers", None) or {})
+    return Failure(said, error.code if isinstance(error.code, int) else 500, asked)
 
 
 class Gemini(NetworkModel, LanguageModel):
@@ -52,7 +113,7 @@ class Gemini(NetworkModel, LanguageModel):
         body = await generate(client, request)
         return body if isinstance(body, Failure) else body.answer
 
-    def batches(self, client: GeminiClient) -> GeminiBatches:
+    def batches(self, client: GeminiClient) -> "GeminiBatches":
         """See `agents.providers.batches.Batchable`."""
         return GeminiBatches(client)
 
@@ -126,11 +187,73 @@ class GeminiReply(BaseModel):
 
     @property
     def answer(self) -> TextAnswer:
-        """The text, without thoughts."""
+        """The text, without thoughts, and all parts."""
         parts = [part for candidate in self.candidates[:1] for part in candidate.parts]
         return TextAnswer(
             "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
             self.ending,
             tokens=self.usage_metadata.tokens if self.usage_metadata else None,
             model=self.model_version,
+            parts=tuple(parts),
         )
+
+
+class GeminiBatches:
+    """The batches of a key."""
+
+    def __init__(self, client: GeminiClient) -> None:
+        self._client = client
+
+    async def submit(self, requests: Mapping[str, Request]) -> str | Failure:
+        """See `BatchService.submit`."""
+        model = next(iter(requests.values()))["model"]
+        asked = [
+            types.InlinedRequest(**as_sent(request), metadata={_KEY: name})
+            for name, request in requests.items()
+        ]
+        job = await received(self._client.batches.create(model=model, src=asked), _Batch)
+        return job if isinstance(job, Failure) else job.name if _BATCH.fullmatch(job.name) else UNREADABLE
+
+    async def results(self, batch: str) -> Mapping[str, object] | Failure | None:
+        """See `BatchService.results`."""
+        job = await received(self._client.batches.get(name=batch), _Batch)
+        if isinstance(job, Failure):
+            return job
+        if job.state not in _OVER:
+            return None
+        told = [each.result for each in (job.dest.inlined_responses if job.dest else [])]
+        over = {"": Failure("the batch has failed", status=200)} if job.state == _FAILED else {}
+        return {**over, **{name: result for name, result in told if name}}
+
+
+class _BatchError(BaseModel):
+    code: int = 0
+    message: str = ""
+
+    @property
+    def failure(self) -> Failure:
+        return Failure(self.message, _STATUS.get(self.code, self.code if self.code >= 400 else 500))
+
+
+class _Inlined(BaseModel):
+    metadata: dict[str, str] = Field(default_factory=dict)
+    response: dict[str, Any] | None = None
+    error: _BatchError | None = None
+
+    @property
+    def result(self) -> tuple[str, object]:
+        """The name of a request with its response, or with its failure."""
+        failure = self.error.failure if self.error else Failure("the request was not answered")
+        return self.metadata.get(_KEY, ""), failure if self.response is None else self.response
+
+
+class _Inlineds(BaseModel):
+    inlined_responses: list[_Inlined] = Field(default_factory=list)
+
+
+class _Batch(BaseModel):
+    """What is used of a batch."""
+
+    name: str
+    state: str | None = None
+    dest: _Inlineds | None = None

@@ -71,6 +71,11 @@ class LoadedModel:
             torch.set_num_threads(1)  # on a busy machine threads wait for each other longer than they compute
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
+    @functools.cached_property
+    def sampling(self) -> Any:
+        """How the model samples by its own settings."""
+        return self.model.generation_config
+
     @property
     def longest(self) -> int | None:
         """The longest text that the model takes, in tokens; None where it states none."""

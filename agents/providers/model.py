@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from agents.base import ActError, Call, ChatMessage, Reply
 from agents.providers.pricing import Tokens, cost_of
+from agents.providers.tokens import estimate_tokens
 from environments.protocol.observation import storable
 from interventions.cards.reply import Ending
 from interventions.errors import UserError
@@ -134,6 +135,10 @@ def _pictures(request: object) -> int:
 
 class LanguageModel(Endpoint):
     """A language model that answers messages."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a text; few models tell it themselves."""
+        return estimate_tokens(text)
 
     async def ask(
         self,

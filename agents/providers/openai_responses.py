@@ -7,25 +7,21 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, ConfigDict
 
 from agents.base import ChatMessage
-from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
-from agents.providers.network import Failure, NetworkModel
-from agents.providers.openai_batches import OpenAIBatches
-from agents.providers.openai_chat import Cached, cache_key, connect, counted, data_url, reasons
+from agents.providers.model import THINKING, Count, Named, Request, Schema, TextAnswer, ended
+from agents.providers.network import Failure
+from agents.providers.openai_chat import Cached, OpenAIChat, cache_key, counted, data_url, reasons
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
+from agents.providers.settings import Service
 
 _SMALLEST_LIMIT: Final = 16  # the API refuses less
 
 
-class OpenAIResponses(NetworkModel, LanguageModel):
+class OpenAIResponses(OpenAIChat):
     """A model of OpenAI, through its responses API; OpenAI is asked to store nothing."""
 
     provider = "openai-responses"
     path = "/v1/responses"
-
-    def connect(self, base_url: str, key: str) -> AsyncOpenAI:
-        """See `NetworkModel.connect`."""
-        return connect(base_url, key)
 
     def request(
         self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
@@ -49,17 +45,18 @@ class OpenAIResponses(NetworkModel, LanguageModel):
 
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
-        key = cache_key(self._service, request["input"][0])
-        body = await receive(openai, client.responses.with_raw_response.create(**request, **key), _Response)
+        body = await respond(client, self._service, request)
         return body if isinstance(body, Failure) else body.answer
-
-    def batches(self, client: AsyncOpenAI) -> OpenAIBatches:
-        """See `agents.providers.batches.Batchable`."""
-        return OpenAIBatches(client, self.path)
 
     def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
-        return read(body, _Response)
+        return read(body, Response)
+
+
+async def respond(client: AsyncOpenAI, service: Service, request: Request) -> "Response | Failure":
+    """Return the validated response of a request, or the failure."""
+    key = cache_key(service, request["input"][0])
+    return await receive(openai, client.responses.with_raw_response.create(**request, **key), Response)
 
 
 def _to_wire(message: ChatMessage) -> dict[str, Any]:
@@ -71,6 +68,8 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
 
 
 class _Part(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
     type: str
     text: str | None = None
     refusal: str | None = None
@@ -83,16 +82,13 @@ class _Item(BaseModel):
     content: list[_Part] | None = None
 
 
-class ResponseUsage(BaseModel):
-    """The tokens of a response."""
-
+class _Usage(BaseModel):
     input_tokens: Count
     output_tokens: Count
     input_tokens_details: Cached | None = None
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens as they are priced."""
         return counted(self.input_tokens, self.output_tokens, self.input_tokens_details)
 
 
@@ -100,21 +96,23 @@ class _Unfinished(BaseModel):
     reason: str | None = None
 
 
-class _Response(BaseModel):
+class Response(BaseModel):
     """What is used of a response."""
 
     status: str
     incomplete_details: _Unfinished | None = None
     output: list[_Item]
-    usage: ResponseUsage | None = None
+    usage: _Usage | None = None
     model: Named = ""
 
     @property
     def answer(self) -> TextAnswer | Failure:
+        """The text, and all items as they came."""
         if self.status not in ("completed", "incomplete"):
             return Failure(f"the provider's answer is {self.status}")
         parts = [part for item in self.output if item.type == "message" for part in item.content or []]
-        calls = [item.model_dump() for item in self.output if item.type.endswith("_call")]
+        items = tuple(item.model_dump(exclude_unset=True) for item in self.output)
+        calls = [item for item in items if item["type"].endswith("_call")]
         refusal = "".join(part.refusal or "" for part in parts if part.type == "refusal")
         reason = self.incomplete_details.reason if self.incomplete_details else None
         return TextAnswer(
@@ -122,4 +120,5 @@ class _Response(BaseModel):
             ended(reason or self.status, calls, refusal),
             tokens=self.usage.tokens if self.usage else None,
             model=self.model,
+            parts=items,
         )

@@ -3,7 +3,7 @@
 import os
 import re
 import urllib.parse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ PER_MINUTE: Final = re.compile(r"[1-9][0-9]{0,11}")
 _OWN_SERVER: Final = "http://127.0.0.1:8000/v1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """A provider: the variables for its key and its server, and one of its models as an example.
 
@@ -33,6 +33,8 @@ class Service:
     needs_scheme: bool = True
     package: str = ""
     """The package that the provider needs besides those that Souk is installed with."""
+    made_by: tuple[str, str]
+    """The module in `agents/providers/`, and the class, that speaks with it."""
 
     @property
     def base_url(self) -> str:
@@ -84,30 +86,49 @@ class Service:
         return ""
 
 
+_OPENAI: Final = Service(
+    key_variable="OPENAI_API_KEY",
+    url_variable="OPENAI_BASE_URL",
+    example="gpt-4.1-mini",
+    url="https://api.openai.com/v1",
+    made_by=("openai_chat", "OpenAIChat"),
+)
 SERVICES: Final = {
-    "openai": Service("OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-4.1-mini", "https://api.openai.com/v1"),
-    "openai-responses": Service(
-        "OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-5-mini", "https://api.openai.com/v1"
+    "openai": _OPENAI,
+    "openai-responses": replace(
+        _OPENAI, example="gpt-5-mini", made_by=("openai_responses", "OpenAIResponses")
     ),
     "anthropic": Service(
-        "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude-haiku-4-5", "https://api.anthropic.com"
+        key_variable="ANTHROPIC_API_KEY",
+        url_variable="ANTHROPIC_BASE_URL",
+        example="claude-haiku-4-5",
+        url="https://api.anthropic.com",
+        made_by=("anthropic_messages", "AnthropicMessages"),
     ),
     "ollama": Service(
-        "OLLAMA_API_KEY",
-        "OLLAMA_HOST",
-        "llama3.2",
-        "http://127.0.0.1:11434",
+        key_variable="OLLAMA_API_KEY",
+        url_variable="OLLAMA_HOST",
+        example="llama3.2",
+        url="http://127.0.0.1:11434",
         needs_key=False,
         needs_scheme=False,
+        made_by=("ollama_chat", "OllamaChat"),
     ),
     "gemini": Service(
-        "GEMINI_API_KEY",
-        "GEMINI_BASE_URL",
-        "gemini-2.5-flash",
-        "https://generativelanguage.googleapis.com",
+        key_variable="GEMINI_API_KEY",
+        url_variable="GEMINI_BASE_URL",
+        example="gemini-2.5-flash",
+        url="https://generativelanguage.googleapis.com",
         package="google.genai",
+        made_by=("gemini", "Gemini"),
     ),
-    "compatible": Service("COMPATIBLE_API_KEY", "COMPATIBLE_BASE_URL", "my-model", needs_key=False),
+    "compatible": Service(
+        key_variable="COMPATIBLE_API_KEY",
+        url_variable="COMPATIBLE_BASE_URL",
+        example="my-model",
+        needs_key=False,
+        made_by=("openai_chat", "CompatibleChat"),
+    ),
 }
 """The providers that are reached by network."""
 

@@ -1,19 +1,10 @@
 """Estimate how many tokens a text is, without any model's vocabulary."""
 
 import re
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 # As tokenizers split: a space belongs to the word that follows it; the rest of white space comes in runs.
 _PIECE: Final = re.compile(r"[A-Za-z]{1,5}|[ \t\r\n]{2,8}|[^A-Za-z ]| (?![A-Za-z])")
-
-
-@runtime_checkable
-class CountsTokens(Protocol):
-    """A model that knows its own tokens."""
-
-    def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text."""
-        ...
 
 
 def estimate_tokens(text: str) -> int:

@@ -3,8 +3,7 @@
 from typing import Final
 
 from agents.providers import problem_of
-from agents.scoring.choices import score_choices
-from agents.scoring.score import Scorer, TargetScore
+from agents.scoring.score import Scorer, TargetScore, score_choices
 from interventions.errors import UserError
 
 __all__ = ["SCORERS", "Scorer", "TargetScore", "is_local", "make_scorer", "score_choices"]

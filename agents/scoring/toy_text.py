@@ -1,14 +1,11 @@
 """Write the text that a toy learns from: a number is shown, a question asked, the answer is near it."""
 
-import functools
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
-from interventions.yaml.yaml_source import load_model
+from interventions.data_file import read_data
 
 END: Final = "<end>"
 
@@ -17,20 +14,8 @@ _SPREAD: Final = 7.0
 _PRESENT: Final = 0.8  # how often each part of a prompt is there
 _INVENTED: Final = 0.3  # how often a word is an invented one, so that the toy learns to pass over words
 
-Words = Annotated[tuple[str, ...], Field(min_length=1)]
-
-
-class WordLists(BaseModel):
-    """The contents of `toy.yaml`; `{thing}` and `{group}` are filled in."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    scenes: Words
-    comparatives: Words
-    absolutes: Words
-    things: Words
-    groups: Words
-    syllables: Words
+_WORDS: Final[dict[str, list[str]]] = read_data(__file__, "toy.yaml")
+"""Parts of prompts, in which `{thing}` and `{group}` are filled in, and syllables of invented words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +37,18 @@ def draw_examples(rng: np.random.Generator, number: int) -> list[ToyExample]:
     A prompt has all parts or some: a scene with a number, the question whether the answer is more or less,
     and the question for the answer.
     """
-    words = _word_lists()
-    return [_draw(rng, words) for _ in range(number)]
+    return [_draw(rng) for _ in range(number)]
 
 
-@functools.cache
-def _word_lists() -> WordLists:
-    return load_model(Path(__file__).with_name("toy.yaml"), WordLists)
-
-
-def _draw(rng: np.random.Generator, words: WordLists) -> ToyExample:
-    def pick(options: tuple[str, ...]) -> str:
+def _draw(rng: np.random.Generator) -> ToyExample:
+    def pick(part: str) -> str:
+        options = _WORDS[part]
         return str(options[rng.integers(len(options))]) if rng.random() < _PRESENT else ""
 
-    thing, group = (_draw_word(rng, words, options) for options in (words.things, words.groups))
-    scene = pick(words.scenes)
-    comparative = pick(words.comparatives).format(thing=thing, group=group)
-    absolute = pick(words.absolutes).format(thing=thing, group=group)
+    thing, group = (_draw_word(rng, _WORDS[part]) for part in ("things", "groups"))
+    scene = pick("scenes")
+    comparative = pick("comparatives").format(thing=thing, group=group)
+    absolute = pick("absolutes").format(thing=thing, group=group)
     seen = int(rng.integers(101)) if rng.random() < _PRESENT else None
     shown = "" if seen is None else str(seen)
     prompt = f"{scene}{shown}.\n\n{comparative}{shown}?\n\n{absolute}".strip()
@@ -78,7 +58,7 @@ def _draw(rng: np.random.Generator, words: WordLists) -> ToyExample:
     return ToyExample(prompt, f"{min(max(round(answer), 0), 100)}%")
 
 
-def _draw_word(rng: np.random.Generator, words: WordLists, options: tuple[str, ...]) -> str:
+def _draw_word(rng: np.random.Generator, options: list[str]) -> str:
     if rng.random() >= _INVENTED:
         return str(options[rng.integers(len(options))])
-    return "".join(rng.choice(words.syllables, size=rng.integers(2, 6)))
+    return "".join(rng.choice(_WORDS["syllables"], size=rng.integers(2, 6)))

@@ -8,15 +8,12 @@ from agents.base import ChatMessage, Decision, Reply
 from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
-from agents.simulated.picture_listing_shopper import PictureListingShopper
-from agents.simulated.picture_shopper import PictureShopper
+from agents.simulated.picture_shopper import PictureListingShopper, PictureShopper
 from agents.simulated.readers.listing_page import read_cards
 from agents.simulated.readers.tree_page import as_html
 from agents.simulated.respondent import SimulatedRespondent
-from agents.simulated.tab_shopper import ShopperProfile, SimulatedShopper, taste_for
+from agents.simulated.tab_shopper import Shopper, ShopperProfile, SimulatedShopper, taste_for
 from environments.protocol.observation import Observation
-
-Shopper = SimulatedShopper | ListingShopper | PictureShopper | PictureListingShopper
 
 
 class SimulatedAgent:

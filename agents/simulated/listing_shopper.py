@@ -1,15 +1,13 @@
 """Simulate shopping from one tab: search where the goal says so, read the cards, weigh, buy."""
 
-import random
 import re
 from collections.abc import Sequence
 
-from agents.base import Decision
 from agents.simulated.nudges import Nudge
 from agents.simulated.readers.listing_page import ListedProduct, read_cards, search_field
 from agents.simulated.readers.product_page import read_product_page
-from agents.simulated.tab_shopper import PageReader, PurchaseSteps
-from agents.simulated.utility import Taste, choose, source_for
+from agents.simulated.tab_shopper import PurchaseSteps, Shopper
+from agents.simulated.utility import Taste
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
 
@@ -24,29 +22,24 @@ def words_to_search(goal: str) -> str:
     return match[1] if match else ""
 
 
-class ListingShopper:
+class ListingShopper(Shopper):
     """A shopper of a known taste that starts with one tab: a listing, or a page to search from.
 
     It scrolls until nothing more comes into sight. Its choice is as in `SimulatedShopper`, over the cards in
     the page's order, the first of which is the one viewed first; it opens the page of its choice and buys
-    there. For `nudges` see `PageReader`.
+    there.
     """
 
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
-        self._taste, self._reader = taste, PageReader(nudges)
-        self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
+        super().__init__(taste, seed=seed, nudges=nudges)
         self._filled = self._searched = False
         self._cards: dict[str, ListedProduct] = {}  # in the page's order
         self._last_sight: tuple[ListedProduct, ...] | None = None
         self._choice: ListedProduct | None = None
         self._purchase = PurchaseSteps()
 
-    async def act(self, observation: Observation) -> Decision:
-        """Read the page, then take the next action; never fails, whatever the page holds."""
-        thought, action = self._decide(observation)
-        if observation.error:
-            thought = f"My last action failed: {observation.error} {thought}"
-        return Decision(thought, " ".join(map(self._reader.describe, self._cards.values())), action)
+    def _memory(self) -> str:
+        return self._describe_all(self._cards.values())
 
     def _decide(self, observation: Observation) -> tuple[str, Action]:
         if self._choice:
@@ -74,14 +67,7 @@ class ListingShopper:
         if not self._cards or sight != self._last_sight:
             self._last_sight = sight
             return "I look whether there is more to choose from.", _SCROLL
-        cards = list(self._cards.values())
-        alternatives = [
-            self._reader.alternative(card, self._taste, viewed_first=index == 0)
-            for index, card in enumerate(cards)
-        ]
-        shown = " ".join(map(self._reader.describe, cards))
-        chosen = choose(self._taste, alternatives, source_for(self._taste, shown, self._random))
-        self._choice = cards[chosen]
+        self._choice = self._choose_card([*self._cards.values()])
         return f"Of all I saw I prefer {self._choice.title}; I open its page.", Action(
             "click", (self._choice.link,)
         )

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from interventions.yaml.yaml_source import load_model
 
@@ -29,16 +29,6 @@ class Normal(_Model):
 class _Question(_Model):
     about: re.Pattern[str]
     treatment: re.Pattern[str]
-
-    @field_validator("about", "treatment", mode="before")
-    @classmethod
-    def _in_any_case(cls, pattern: object) -> object:
-        if not isinstance(pattern, str):
-            return pattern
-        try:
-            return re.compile(pattern, re.IGNORECASE)
-        except re.error as error:
-            raise ValueError(f"no regular expression ({error}); mend it") from None
 
 
 class LetterQuestion(_Question):

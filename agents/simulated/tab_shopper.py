@@ -2,7 +2,8 @@
 
 import functools
 import random
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,11 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.base import Decision
 from agents.simulated.nudges import DeclaredNudges, Nudge
 from agents.simulated.readers.listing_page import ListedProduct
-from agents.simulated.readers.product_page import ProductPage, read_product_page
+from agents.simulated.readers.product_page import ProductPage, ReadFacts, read_product_page
 from agents.simulated.utility import DisplayedOption, Taste, choose, source_for
 from environments.protocol.actions import Action
-from environments.protocol.drawn import Drawn
-from environments.protocol.observation import Observation
+from environments.protocol.observation import Drawn, Observation
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean, load_model
 
@@ -117,9 +117,7 @@ class PageReader:
     def __init__(self, nudges: Sequence[Nudge] = ()) -> None:
         self._nudges = DeclaredNudges(nudges)
 
-    def alternative(
-        self, item: ProductPage | ListedProduct, taste: Taste, *, viewed_first: bool
-    ) -> DisplayedOption:
+    def alternative(self, item: ReadFacts, taste: Taste, *, viewed_first: bool) -> DisplayedOption:
         """Return a page or a card as an alternative to choose."""
         title = item.title.lower()
         return DisplayedOption(
@@ -131,7 +129,7 @@ class PageReader:
             brand=next((brand for brand in taste.brand if brand in title), None),
         )
 
-    def describe(self, item: ProductPage | ListedProduct) -> str:
+    def describe(self, item: ReadFacts) -> str:
         """Describe in words what a page or a card says."""
         price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
         rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
@@ -157,56 +155,93 @@ class PurchaseSteps:
         return f"I prefer {page.title} and add it to the cart.", Action("click", (page.add_to_cart or "",))
 
 
-class SimulatedShopper:
-    """A shopper of a known taste.
-
-    The tab that is active at its first step is the one viewed first; it then visits the others, the last one
-    first. Its choice is `choose(..., source_for(..., random.Random(seed)))` over the tabs that show something
-    to buy, in the order of the tabs. For `nudges` see `PageReader`.
-    """
+class Shopper(ABC):
+    """A shopper of a known taste, which draws by `seed`. For `nudges` see `PageReader`."""
 
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._reader = taste, PageReader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
+
+    async def act(self, observation: Observation) -> Decision:
+        """Read what is shown, then take the next action; never fails, whatever the page holds."""
+        thought, action = self._decide(observation)
+        if observation.error:
+            thought = f"My last action failed: {observation.error} {thought}"
+        return Decision(thought, self._memory(), action)
+
+    @abstractmethod
+    def _decide(self, observation: Observation) -> tuple[str, Action]:
+        """Return the thought and the action."""
+
+    @abstractmethod
+    def _memory(self) -> str:
+        """Return what is remembered of all that was read."""
+
+    def _choose(self, items: Sequence[ReadFacts], first: int, shown: str) -> int:
+        """Return the index of the item that is taken; `first`: of the one that was viewed first."""
+        alternatives = [
+            self._reader.alternative(item, self._taste, viewed_first=index == first)
+            for index, item in enumerate(items)
+        ]
+        return choose(self._taste, alternatives, source_for(self._taste, shown, self._random))
+
+    def _choose_card(self, cards: Sequence[ListedProduct]) -> ListedProduct:
+        return cards[self._choose(cards, 0, self._describe_all(cards))]
+
+    def _describe_all(self, items: Iterable[ListedProduct]) -> str:
+        return " ".join(map(self._reader.describe, items))
+
+
+class SimulatedShopper(Shopper):
+    """A shopper who visits tabs.
+
+    The tab that is active at its first step is the one viewed first; it then visits the others, the last one
+    first. Its choice is `choose(..., source_for(..., random.Random(seed)))` over the tabs that show something
+    to buy, in the order of the tabs.
+    """
+
+    def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
+        super().__init__(taste, seed=seed, nudges=nudges)
         self._pages: dict[int, ProductPage] = {}  # by tab; the first key is the tab viewed first
         self._choice: int | None = None
         self._purchase = PurchaseSteps()
 
-    async def act(self, observation: Observation) -> Decision:
-        """Read the active tab, then take the next action; never fails, whatever the page holds."""
+    def _decide(self, observation: Observation) -> tuple[str, Action]:
         tab = observation.active_tab
         self._pages[tab] = read_product_page(observation.html, observation.product)
-        thought, action = self._decide(observation, tab)
-        if observation.error:
-            thought = f"My last action failed: {observation.error} {thought}"
-        memory = " ".join(self._describe(index) for index in self._pages)
-        return Decision(thought, memory, action)
-
-    def _decide(self, observation: Observation, tab: int) -> tuple[str, Action]:
-        unread = set(range(len(observation.tabs))) - set(self._pages)
-        if unread:
-            following = max(unread)
-            return f"{self._describe(tab)} I go on to tab {following}.", Action("tab_focus", (following,))
+        if further := self._go_on(observation):
+            return further
         buyable = sorted(index for index, page in self._pages.items() if page.add_to_cart)
         if not buyable:
             return "No open tab shows a product that can be bought here. I scroll to look for one.", _SCROLL
         if self._choice not in buyable:
-            self._choice = self._choose(buyable)
+            self._choice = self._choose_tab(buyable)
             self._purchase = PurchaseSteps()
-        title = self._pages[self._choice].title
         if self._choice != tab:
-            return f"Of all I saw I prefer {title}; back to tab {self._choice}.", Action(
-                "tab_focus", (self._choice,)
-            )
+            return self._go_back(self._choice)
         return self._purchase.go_on(self._pages[tab])
 
-    def _choose(self, tabs: list[int]) -> int:
+    def _go_on(self, observation: Observation) -> tuple[str, Action] | None:
+        """Go to the last of the tabs that have not been read; None: all have been."""
+        unread = set(range(len(observation.tabs))) - set(self._pages)
+        if not unread:
+            return None
+        following = max(unread)
+        told = f"{self._describe(observation.active_tab)} I go on to tab {following}."
+        return told, Action("tab_focus", (following,))
+
+    def _go_back(self, tab: int) -> tuple[str, Action]:
+        told = f"Of all I saw I prefer {self._pages[tab].title}; back to tab {tab}."
+        return told, Action("tab_focus", (tab,))
+
+    def _choose_tab(self, tabs: list[int]) -> int:
         first = next(iter(self._pages))
-        alternatives = [
-            self._reader.alternative(self._pages[tab], self._taste, viewed_first=tab == first) for tab in tabs
-        ]
         shown = " ".join(f"{tab == first} {self._describe(tab)}" for tab in tabs)
-        return tabs[choose(self._taste, alternatives, source_for(self._taste, shown, self._random))]
+        viewed_first = tabs.index(first) if first in tabs else -1
+        return tabs[self._choose([self._pages[tab] for tab in tabs], viewed_first, shown)]
+
+    def _memory(self) -> str:
+        return " ".join(map(self._describe, self._pages))
 
     def _describe(self, tab: int) -> str:
         page = self._pages[tab]

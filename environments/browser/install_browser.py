@@ -14,14 +14,9 @@ from pathlib import Path
 from playwright.async_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
+from environments.browser import system_packages
 from environments.browser.pool import BROWSER_VARIABLE, INSTALL_LIBRARIES, run_browsers
-from environments.browser.system_packages import (
-    BROWSER_PACKAGES,
-    apt_install,
-    bring,
-    find_missing_for_browser,
-    say,
-)
+from environments.browser.system_packages import say
 from interventions.errors import UserError
 
 DOWNLOAD_SECONDS = 600
@@ -43,7 +38,7 @@ def install() -> bool:
     """Install the libraries of Playwright's own Chromium, else a browser; return whether that worked."""
     if has_own():
         return _playwright("install-deps", "chromium")
-    return any(map(apt_install, BROWSER_PACKAGES))
+    return any(map(system_packages.apt_install, system_packages.BROWSER_PACKAGES))
 
 
 async def launch() -> str:
@@ -74,7 +69,7 @@ def main() -> int:
 
     The status is 1, with one line that says what to do, when no browser can be had.
     """
-    if not bring(find_missing_for_browser()):
+    if not system_packages.bring(system_packages.find_missing_for_browser()):
         return 1
     named = BROWSER_VARIABLE in os.environ
     if not named and not has_own() and not download():

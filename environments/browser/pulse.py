@@ -5,13 +5,13 @@ Its network service, which knows the cookies, is asked too. Pages are asked by t
 
 import asyncio
 import os
-import signal
 import time
 from collections.abc import Coroutine
 from contextlib import suppress
-from pathlib import Path
+from itertools import takewhile
 from typing import Any, Final, Self
 
+import psutil
 from playwright.async_api import Browser, CDPSession
 from playwright.async_api import Error as PlaywrightError
 
@@ -28,7 +28,7 @@ START_SECONDS: Final = 60
 class Pulse:
     """The pulse of one browser and of Playwright's own process, through which it is asked."""
 
-    def __init__(self, session: CDPSession, processes: list[int]) -> None:
+    def __init__(self, session: CDPSession, processes: list[psutil.Process]) -> None:
         self._session = session
         self._processes = processes
         self._asked: float | None = None
@@ -40,7 +40,7 @@ class Pulse:
         session = await browser.new_browser_cdp_session()
         told = await session.send("SystemInfo.getProcessInfo")
         own = next(int(each["id"]) for each in told["processInfo"] if each["type"] == "browser")
-        return cls(session, between(own))
+        return cls(session, _between(own))
 
     def silent(self) -> float:
         """Return for how many seconds it has not answered."""
@@ -67,8 +67,7 @@ class Pulse:
 
     async def _kill(self, answering: asyncio.Future[None]) -> None:
         for process in self._processes:  # the browser first: Playwright's own may be well
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+            _kill(process)
             if await comes(answering, 2):
                 return
 
@@ -88,8 +87,7 @@ async def starts(starting: Coroutine[Any, Any, None]) -> None:
     try:
         if not await comes(task, START_SECONDS):
             for process in [each for each in _drivers() if each not in others]:
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+                _kill(process)
             if not await comes(task, 10):
                 raise PlaywrightError(f"the browser has not started for {START_SECONDS} seconds")
         await task
@@ -105,41 +103,27 @@ async def comes(answering: asyncio.Future[Any], seconds: int) -> bool:
     return False
 
 
-def between(process: int) -> list[int]:
-    """Return the number of a process and those that stand between it and this one, which started them.
+def _between(process: int) -> list[psutil.Process]:
+    """A process and those that stand between it and this one, which started them.
 
-    Playwright starts its own process, and that one the browser. Where the system has no `/proc` it is the
-    first alone.
+    Playwright starts its own process, and that one the browser.
     """
-    found = [process]
-    with suppress(OSError):
-        while (parent := _parent(found[-1])) not in (os.getpid(), 0, 1):
-            found.append(parent)
+    with suppress(psutil.Error):
+        found = psutil.Process(process)
+        return [found, *takewhile(lambda each: each.pid not in (os.getpid(), 0, 1), found.parents())]
+    return []
+
+
+def _drivers() -> list[psutil.Process]:
+    """Playwright's own processes that this one has started, each after those that it has started."""
+    found: list[psutil.Process] = []
+    for each in psutil.Process().children():
+        with suppress(psutil.Error):
+            if "run-driver" in each.cmdline():
+                found += [*reversed(each.children(recursive=True)), each]
     return found
 
 
-def _drivers() -> list[int]:
-    """Return Playwright's own processes that this one has started, each after those that it has started."""
-    children: dict[int, list[int]] = {}
-    with suppress(OSError):
-        for each in Path("/proc").iterdir():
-            with suppress(OSError, ValueError, IndexError):
-                children.setdefault(_parent(int(each.name)), []).append(int(each.name))
-
-    def tree(process: int) -> list[int]:
-        return [*(below for child in children.get(process, []) for below in tree(child)), process]
-
-    mine = [each for each in children.get(os.getpid(), []) if b"run-driver" in _command(each)]
-    return [below for each in mine for below in tree(each)]
-
-
-def _command(process: int) -> bytes:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def _parent(process: int) -> int:
-    status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    return int(status.rpartition(")")[2].split()[1])
+def _kill(process: psutil.Process) -> None:
+    with suppress(psutil.Error):
+        process.kill()

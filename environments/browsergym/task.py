@@ -24,37 +24,13 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError(f"{error.name} is not installed; install souk[browsergym]") from None
 
+from environments import episode
 from environments.action.ways import Ways
+from environments.browser import through_proxy
 from environments.browser.pool import VIEWPORT, environment, find_browser, flags
-from environments.browser.through_proxy import (
-    MARK,
-    MARK_URL,
-    NETWORK_DIED,
-    BrowserFailure,
-    is_proxy,
-    is_shown_document,
-    past_proxy,
-)
 from environments.browsergym.observe_around import observe_around
-from environments.episode import (
-    ACTION_TIMEOUT_MS,
-    LOAD_TIMEOUT_MS,
-    STAYING,
-    Look,
-    first_line,
-    is_departure,
-)
+from environments.observation import settling
 from environments.observation.observe import NOTHING, Wanted
-from environments.observation.settling import (
-    AWAITED,
-    DRAWN,
-    LASTING,
-    SETTLE_SECONDS,
-    STANDS,
-    STILL,
-    STILL_MS,
-    STIRRING_MS,
-)
 from environments.observation.stops import Stop
 from environments.observation.views import View
 from environments.protocol.actions import Action, ActionError, parse_action
@@ -96,7 +72,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         super().__init__(seed)
         self.viewport = dict(zip(("width", "height"), VIEWPORT, strict=True))
         self.slow_mo = 0
-        self.timeout = ACTION_TIMEOUT_MS
+        self.timeout = episode.ACTION_TIMEOUT_MS
         self.locale, self.timezone_id = "en-US", "UTC"
         self.goal, self.urls, self.stops, self.script, self.facts = goal, urls, stops, script, facts
         self.drawn, self.wanted, self.page = drawn, wanted, page
@@ -112,7 +88,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         """Open the start tabs; return the goal and the task's facts."""
         if self.script:
             page.context.add_init_script(self.script)
-        page.context.add_cookies([MARK])
+        page.context.add_cookies([through_proxy.MARK])
         page.context.on("response", self._came)
         page.context.on("request", self._began)
         page.context.on("requestfinished", self._ended)
@@ -121,32 +97,32 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
             if number:
                 page = page.context.new_page()
             self.started[page] = number
-            page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            page.goto(url, wait_until="domcontentloaded", timeout=episode.LOAD_TIMEOUT_MS)
         page.bring_to_front()
         self.settle(page)
         return self.goal, dict(self.facts)
 
     def settle(self, page: Page) -> None:
         """Wait until the tab is loaded, all requests are answered, and scripts have drawn what they draw."""
-        end = time.monotonic() + SETTLE_SECONDS
+        end = time.monotonic() + settling.SETTLE_SECONDS
         while time.monotonic() < end and not page.is_closed():
             try:
-                page.wait_for_load_state("domcontentloaded", timeout=1000 * SETTLE_SECONDS)
-                page.evaluate(STANDS, True)
+                page.wait_for_load_state("domcontentloaded", timeout=1000 * settling.SETTLE_SECONDS)
+                page.evaluate(settling.STANDS, True)
                 if not self._pending and (not self.drawn or self._is_drawn(page)):
                     return
                 page.wait_for_timeout(POLL_MS)
             except PlaywrightError:
                 continue  # the page navigated away under the call
-        self._pending = {request for request in self._pending if request.resource_type in LASTING}
+        self._pending = {request for request in self._pending if request.resource_type in settling.LASTING}
 
     def _is_drawn(self, page: Page) -> bool:
         """Whether scripts have drawn a page, and change it no more."""
-        if not page.evaluate(DRAWN, self.drawn):
+        if not page.evaluate(settling.DRAWN, self.drawn):
             return False
         stirred, self._stirred = self._stirred, False
         if stirred:
-            page.evaluate(STILL, [STILL_MS, STIRRING_MS])
+            page.evaluate(settling.STILL, [settling.STILL_MS, settling.STIRRING_MS])
         return not self._pending and not self._stirred
 
     def validate(
@@ -166,23 +142,23 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
 
         The check is that of `environments.browser.through_proxy.Passage.check`.
         """
-        if not page.context.cookies(MARK_URL):
-            raise BrowserFailure(NETWORK_DIED)
+        if not page.context.cookies(through_proxy.MARK_URL):
+            raise through_proxy.BrowserFailure(through_proxy.NETWORK_DIED)
         while self._documents:
             response = self._documents.pop()
             with suppress(PlaywrightError):  # its tab has been closed
-                if not is_proxy(response.server_addr(), proxy_url):
-                    raise BrowserFailure(past_proxy(response.url))
+                if not through_proxy.is_proxy(response.server_addr(), proxy_url):
+                    raise through_proxy.BrowserFailure(through_proxy.past_proxy(response.url))
 
     def _stop_on(self, page: Page) -> Stop | None:
         return next((stop for stop in self.stops if holds(stop, page)), None)
 
     def _came(self, response: Response) -> None:
-        if is_shown_document(response):
+        if through_proxy.is_shown_document(response):
             self._documents.append(response)
 
     def _began(self, request: Request) -> None:
-        if request.resource_type in AWAITED:
+        if request.resource_type in settling.AWAITED:
             self._pending.add(request)
             self._stirred = True
 
@@ -280,7 +256,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         try:
             self._perform(parse_action(action))
         except (ActionError, PlaywrightError, ValueError) as error:
-            self.last_action_error = f"{type(error).__name__}: {first_line(error)}"
+            self.last_action_error = f"{type(error).__name__}: {episode.first_line(error)}"
             self.is_unusable = isinstance(error, ActionError)
         return self.post_step(info)
 
@@ -315,7 +291,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         page.on("framenavigated", self._moved)
 
     def _asked(self, request: Request) -> None:
-        if is_departure(request, self.page):
+        if episode.is_departure(request, self.page):
             self._leave()
             self._ways.add(self.page, request.url)
 
@@ -336,12 +312,9 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
     def _perform(self, action: Action) -> None:
         page: Page = self.page
         match action.name, action.args:
-            case "click", (str(bid),):
-                get_elem_by_bid(page, bid).click(timeout=ACTION_TIMEOUT_MS)
-            case "fill", (str(bid), str(text)):
-                get_elem_by_bid(page, bid).fill(text, timeout=ACTION_TIMEOUT_MS)
-            case "select_option", (str(bid), str(option)):
-                get_elem_by_bid(page, bid).select_option(option, timeout=ACTION_TIMEOUT_MS)
+            case (("click" | "fill" | "select_option"), (str(bid), *arguments)):
+                element = get_elem_by_bid(page, bid)
+                getattr(element, action.name)(*arguments, timeout=episode.ACTION_TIMEOUT_MS)
             case "scroll", (float(dx), float(dy)):
                 page.evaluate("([left, top]) => window.scrollBy({left, top, behavior: 'instant'})", [dx, dy])
             case "keyboard_press", (str(key),):
@@ -349,11 +322,10 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             case "goto", (str(url),):
                 if not re.match(r"https?://", url, re.IGNORECASE):
                     raise ValueError("goto: only http:// and https:// addresses can be opened")
-                page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
-            case "go_back", ():
-                page.go_back(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
-            case "go_forward", ():
-                page.go_forward(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+                page.goto(url, wait_until="domcontentloaded", timeout=episode.LOAD_TIMEOUT_MS)
+            case (("go_back" | "go_forward"), ()):
+                go = getattr(page, action.name)
+                go(wait_until="domcontentloaded", timeout=episode.LOAD_TIMEOUT_MS)
             case "tab_focus", (int(index),):
                 tabs = page.context.pages
                 if not 0 <= index < len(tabs):
@@ -375,7 +347,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
 def may_leave(action: str) -> bool:
     """Return whether an agent may leave a page by what it has written, in whatever action space."""
     try:
-        return parse_action(action).name not in STAYING
+        return parse_action(action).name not in episode.STAYING
     except ActionError:
         return True
 
@@ -436,7 +408,7 @@ def look_of(
     tab: int | None = None,
     stood: tuple[Standing | None, Standing | None] = (None, None),
     way: tuple[str, ...] = (),
-) -> Look:
+) -> episode.Look:
     """Turn BrowserGym's observation into Souk's.
 
     The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`. `tab` and `way`
@@ -456,7 +428,7 @@ def look_of(
         )
     )
     error = storable(observation["last_action_error"])
-    return Look(
+    return episode.Look(
         Observation(observation["goal"], storable(html), tabs, error, step, page=page),
         observation["url"],
         stop,

@@ -139,7 +139,7 @@ class Compose:
             if status.state not in ("running", "created", "restarting"):
                 raise UserError(f"{target.name} has ended; `souk env status {target.name}` shows why")
             wait.pause(status.health or status.state)
-        for command in target.configure(status.url):
+        for command in target.commands(status.url):
             self._configure(target, command, wait)
         if status.url.startswith("http"):
             while not answers(status.url):

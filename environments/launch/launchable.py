@@ -1,14 +1,13 @@
 """Environments that can be launched: the profiles of docker/compose.yaml that have an address."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from interventions.data_file import read_data
 from interventions.errors import UserError
 
 PASSWORD_VARIABLE: Final = "POSTGRES_PASSWORD"  # noqa: S105 - the name of a variable
-
-Commands = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Launchable:
     """
 
     name: str
-    services: tuple[str, ...]
+    services: Sequence[str]
     port: int
     url: str
     patience: float
@@ -28,13 +27,17 @@ class Launchable:
     """The image that no registry has and that must be loaded first; empty: none."""
     needs_password: bool = False
     """Whether `POSTGRES_PASSWORD` must be set."""
-    configure: Callable[[str], Commands] = lambda _: ()
-    """From the URL to the commands that are run inside the first service once it is healthy."""
+    configure: Sequence[Sequence[str]] = ()
+    """The commands that are run inside the first service once it is healthy; `{root}` is its address."""
 
     @property
     def port_variable(self) -> str:
         """The variable of compose.yaml that holds the published port."""
         return f"SOUK_{self.name.upper()}_PORT"
+
+    def commands(self, url: str) -> list[list[str]]:
+        """Return the commands of `configure` for an address, which ends with a slash."""
+        return [[word.format(root=url.rstrip("/")) for word in command] for command in self.configure]
 
 
 def launchable(name: str) -> Launchable:
@@ -44,43 +47,6 @@ def launchable(name: str) -> Launchable:
     return LAUNCHABLE[name]
 
 
-def onestopmarket_commands(url: str) -> Commands:
-    """Return the commands that make OneStopMarket answer at `url`, which ends with a slash.
-
-    OneStopMarket redirects any other address to its own.
-    """
-    magento = "/var/www/magento2/bin/magento"
-    statement = f'UPDATE core_config_data SET value="{url}" WHERE path = "web/secure/base_url";'  # noqa: S608
-    return (
-        (magento, "setup:store-config:set", f"--base-url={url.rstrip('/')}"),
-        ("mysql", "-umagentouser", "-pMyPassword", "magentodb", f"--execute={statement}"),
-        # Otherwise saving anything reindexes at once, and categories and search come out empty meanwhile.
-        (magento, "indexer:set-mode", "schedule"),
-        (magento, "cache:flush"),
-    )
-
-
 LAUNCHABLE: Final = {
-    each.name: each
-    for each in (
-        Launchable("shop", ("shop",), port=7770, url="http://127.0.0.1:{port}/", patience=60),
-        Launchable(
-            "onestopmarket",
-            ("onestopmarket",),
-            port=7770,
-            url="http://127.0.0.1:{port}/",
-            patience=600,
-            image="shopping_final_0712",
-            configure=onestopmarket_commands,
-        ),
-        Launchable(
-            "postgres",
-            ("postgres",),
-            port=5432,
-            url=f"postgresql+psycopg://souk:${PASSWORD_VARIABLE}@127.0.0.1:{{port}}/souk",
-            patience=120,
-            needs_password=True,
-        ),
-        Launchable("ray", ("ray-head", "ray-worker"), port=10001, url="ray://127.0.0.1:{port}", patience=180),
-    )
+    name: Launchable(name, **told) for name, told in read_data(__file__, "launchable.yaml").items()
 }

@@ -25,8 +25,7 @@ from environments.observation.picture import (
 from environments.observation.stops import Stop
 from environments.observation.views import View
 from environments.observation.zoom import ViewportPart, in_part, take_part
-from environments.protocol.drawn import Box, Drawn
-from environments.protocol.observation import storable
+from environments.protocol.observation import Box, Drawn, storable
 from interventions.data_file import read_source
 from interventions.edits.in_browser import (
     CardSpots,
@@ -374,39 +373,35 @@ def _is_ink(each: Any) -> bool:
     return False
 
 
+def _are_elements(found: Any) -> bool:
+    return isinstance(found, list) and all(map(_is_element, found))
+
+
+def _is_element(each: Any) -> bool:
+    match each:
+        case {"text": str(), "given": given, "bid": str(), "list": int(), "beside": [*others]}:
+            is_given = given is None or _is_given(given)
+            return is_given and _is_on_screen(each) and all(map(_is_inserted, others))
+    return False
+
+
+def _is_inserted(other: Any) -> bool:
+    match other:
+        case {"where": str(), "text": str(), "given": given}:
+            return _is_given(given) and _is_on_screen(other)
+    return False
+
+
 def _is_given(given: Any) -> bool:
     """Whether it is a text, or the pieces of one with their numbers."""
-    return isinstance(given, str) or (
-        isinstance(given, list)
-        and all(
-            isinstance(each, list)
-            and len(each) == 2
-            and isinstance(each[0], str)
-            and isinstance(each[1], list)
-            and all(isinstance(number, int) for number in each[1])
-            for each in given
-        )
-    )
+    return isinstance(given, str) or (isinstance(given, list) and all(map(_is_piece, given)))
 
 
-def _are_elements(found: Any) -> bool:
-    return isinstance(found, list) and all(
-        isinstance(each, dict)
-        and isinstance(each.get("text"), str)
-        and (each.get("given", 0) is None or _is_given(each.get("given")))
-        and isinstance(each.get("bid"), str)
-        and isinstance(each.get("list"), int)
-        and _is_on_screen(each)
-        and isinstance(each.get("beside"), list)
-        and all(
-            isinstance(other, dict)
-            and all(isinstance(other.get(name), str) for name in ("where", "text"))
-            and _is_given(other.get("given"))
-            and _is_on_screen(other)
-            for other in each["beside"]
-        )
-        for each in found
-    )
+def _is_piece(piece: Any) -> bool:
+    match piece:
+        case [str(), [*numbers]]:
+            return all(isinstance(number, int) for number in numbers)
+    return False
 
 
 def _is_on_screen(found: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from playwright.async_api import Page
 
-from environments.protocol.drawn import Box, Drawn
+from environments.protocol.observation import Box, Drawn
 from interventions.data_file import read_source
 
 TIMEOUT_MS: Final = 10_000

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -60,10 +60,9 @@ async def document(shop: Storefront, visit: ShopVisit) -> Response:
     category = shop.categories.get(path)
     if category is not None:
         return _category(shop, visit, category)
-    try:
-        product = shop.catalogue.by_key(path.removesuffix(".html"))
-    except KeyError:
-        raise HTTPException(404) from None
+    product = shop.catalogue.by_key.get(path.removesuffix(".html"))
+    if product is None:
+        raise HTTPException(404)
     return _product(shop, visit, product)
 
 
@@ -74,12 +73,11 @@ async def search(shop: Storefront, visit: ShopVisit) -> Response:
     return _listing(
         shop,
         visit,
-        category=None,
+        _SEARCH_ORDERS,
+        f"{visit.base}catalogsearch/result/index/",
         text=text,
-        orders=_SEARCH_ORDERS,
-        address=f"{visit.base}catalogsearch/result/index/",
         title=title,
-        heading=title,
+        ancestors=(),
         body_class="page-products page-with-filter catalogsearch-result-index",
         search_text=text,
     )
@@ -124,10 +122,9 @@ def _category(shop: Storefront, visit: ShopVisit, category: Category) -> Respons
     return _listing(
         shop,
         visit,
+        _CATEGORY_ORDERS,
+        visit.base + category.url,
         category=category,
-        text=None,
-        orders=_CATEGORY_ORDERS,
-        address=visit.base + category.url,
         title=" - ".join(reversed(category.path)),
         heading=category.name,
         heading_id="page-title-heading",
@@ -144,19 +141,14 @@ def _category(shop: Storefront, visit: ShopVisit, category: Category) -> Respons
 def _listing(
     shop: Storefront,
     visit: ShopVisit,
-    *,
-    category: Category | None,
-    text: str | None,
     orders: Sequence[tuple[str, str]],
     address: str,
-    title: str,
-    body_class: str,
-    ancestors: Sequence[Category] = (),
-    heading: str,
-    heading_id: str = "",
-    search_text: str = "",
+    *,
+    category: Category | None = None,
+    text: str | None = None,
+    **page: Any,
 ) -> Response:
-    """A category page or search results: the two differ in little."""
+    """A category page or search results: the two differ in little. page: see `Storefront.page`."""
     parameters = visit.request.query_params
     kept = {name: parameters[name] for name in _LISTING_PARAMETERS if name in parameters}
 
@@ -194,11 +186,8 @@ def _listing(
     return shop.page(
         visit,
         "listing.html",
-        title=title,
-        body_class=body_class,
         layout="2columns-left",
         category=category,
-        ancestors=ancestors,
         listing=listing,
         products=listing.products,
         paging=listing.paging,
@@ -215,9 +204,7 @@ def _listing(
             *([] if chosen else _category_facet(children, listing, link_to)),
             *([] if price else _price_facet(listing, link_to)),
         ],
-        heading=heading,
-        heading_id=heading_id,
-        search_text=search_text,
+        **page,
     )
 
 

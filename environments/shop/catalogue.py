@@ -20,15 +20,7 @@ LONGEST_KEY: Final = 200
 _TWO_OPTIONS: Final = 0.3
 _SEED_STEP: Final = 1_000_003
 _SKU_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_NAME_LENGTHS: Final = (
-    (0.0, 30.0),
-    (0.05, 37.0),
-    (0.25, 64.0),
-    (0.5, 98.0),
-    (0.75, 155.0),
-    (0.95, 190.0),
-    (1.0, 196.0),
-)
+_NAME_LENGTHS: Final = ((0, 30), (0.05, 37), (0.25, 64), (0.5, 98), (0.75, 155), (0.95, 190), (1, 196))
 """Quantile function of the length of names, in characters."""
 
 
@@ -102,12 +94,9 @@ class Catalogue:
         return tuple(node for department in self.departments for node in department.walk())
 
     @cached_property
-    def _by_key(self) -> dict[str, Product]:
+    def by_key(self) -> dict[str, Product]:
+        """All products that have a page, by their url keys."""
         return {product.key: product for product in self.everything}
-
-    def by_key(self, key: str) -> Product:
-        """Return the product with this url key. Raises KeyError when there is none."""
-        return self._by_key[key]
 
 
 def generate(seed: int = 0) -> Catalogue:

@@ -13,19 +13,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from environments.shop.catalogue import Product
 from environments.shop.sessions import CartFull, CartLine, Choices, ShopSession
 from environments.shop.storefront import NO_STORE, ShopVisit, Storefront, money, product_url
+from interventions.data_file import read_data
 
 SHIPPING_CENTS: Final = 500
 """The shipping price of each item, in cents."""
 
-_FIELDS: Final = (
-    ("email", "Email Address", "email", "email"),
-    ("firstname", "First Name", "text", "given-name"),
-    ("lastname", "Last Name", "text", "family-name"),
-    ("street", "Street Address", "text", "street-address"),
-    ("city", "City", "text", "address-level2"),
-    ("postcode", "Zip/Postal Code", "text", "postal-code"),
-    ("telephone", "Phone Number", "tel", "tel"),
-)
+_FIELDS: Final = read_data(__file__, "pages.yaml")["address"]
 _OPTIONS_MISSING: Final = (
     "The product's required option(s) weren't entered. Make sure the options are entered and try again."
 )
@@ -78,10 +71,9 @@ async def ask_for_options(shop: Storefront, visit: ShopVisit, form: FormData) ->
 
     The button of a card whose product has options leads here.
     """
-    try:
-        product = shop.catalogue.by_key(visit.request.path_params["path"])
-    except KeyError:
-        raise HTTPException(404) from None
+    product = shop.catalogue.by_key.get(visit.request.path_params["path"])
+    if product is None:
+        raise HTTPException(404)
     return _ask_for_options(visit, visit.open_session(), product)
 
 

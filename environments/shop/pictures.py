@@ -22,57 +22,16 @@ from typing import Final
 from environments.shop.catalogue import Product
 from environments.shop.departments import slug
 from environments.shop.prose import details
+from interventions.data_file import read_data
 
 _ART: Final = Path(__file__).parent / "art"
 
-_NAMED: Final = (
-    ("black|midnight|graphite|charcoal|onyx", (220, 0.12, 0.24)),
-    ("white|ivory|coconut|pearl|unscented|cotton", (210, 0.16, 0.80)),
-    ("silver|gr[ae]y|steel|slate", (212, 0.08, 0.58)),
-    ("navy|blueberry", (222, 0.55, 0.33)),
-    ("blue|ocean|aqua", (203, 0.56, 0.46)),
-    ("teal|spearmint|wintergreen|peppermint|mint", (168, 0.44, 0.44)),
-    ("olive|green|matcha|cucumber|rosemary|tea tree|fennel|sage|basil", (96, 0.32, 0.42)),
-    ("lemon|citrus|yellow|banana|pineapple", (48, 0.82, 0.52)),
-    ("orange|mango|peach|apricot|pumpkin", (28, 0.82, 0.54)),
-    ("gold|honey|maple|caramel|sand|beige|bamboo|oat|vanilla", (38, 0.52, 0.56)),
-    ("chardonnay|riesling|sauvignon blanc|sparkling|gr[uü]ner veltliner", (46, 0.50, 0.50)),
-    ("chocolate|cocoa|espresso|coffee|walnut|brown|hazelnut|cinnamon|clove|leather", (24, 0.42, 0.34)),
-    ("ros[eé]|pink|blush|strawberry|raspberry", (342, 0.58, 0.62)),
-    (
-        "burgundy|cherry|cranberry|merlot|cabernet|syrah|tempranillo|malbec|pinot noir|zinfandel",
-        (345, 0.58, 0.34),
-    ),
-    ("red|tomato|chili", (6, 0.62, 0.48)),
-    ("lavender|lilac|purple|violet|grape|plum", (270, 0.36, 0.58)),
-)
-"""Words of names, and the colour that they tell: hue in degrees, saturation and lightness."""
-
-_SIZES: Final = {"oz": (0.5, 40), "lb": (1, 8), "in": (6, 60), '"': (3, 75), "ft": (2, 8), "mm": (16, 400)}
-"""The smallest and the largest usual size, by its unit; these are drawn as `_SCALES`."""
+_DATA: Final = read_data(__file__, "pictures.yaml")
 _SCALES: Final = (0.78, 1.04)
+"""How large the smallest and the largest usual size are drawn."""
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?: fl)? ?(oz|lb|in|ft|mm|\")(?![a-z])")
 _SEVERAL: Final = re.compile(
     r"(\d+) (?:tubes|cups|packs?|rolls|bottles|bars|boxes|sticks|cans)\b", re.IGNORECASE
-)
-
-_BACKDROPS: Final = (
-    "",
-    "",
-    '<circle cx="120" cy="142" r="104" fill="#fff" opacity=".75"/>',
-    '<path d="M34 262V142a86 86 0 0 1 172 0v120z" fill="#fff" opacity=".75"/>',
-    '<path d="M0 190C60 150 150 230 240 170v130H0z" fill="#fff" opacity=".8"/>',
-    '<rect x="28" y="28" width="184" height="244" rx="26" fill="#fff" opacity=".7"/>',
-    '<path d="M0 226h240v74H0z" fill="#fff" opacity=".6"/>',
-    '<path d="M0 0h240v300z" fill="#fff" opacity=".5"/>',
-)
-_LETTERS: Final = (
-    'font-family="Georgia,serif" font-weight="700"',
-    'font-family="Helvetica,Arial,sans-serif" font-weight="700"',
-    'font-family="Georgia,serif" font-style="italic"',
-    'font-family="Helvetica,Arial,sans-serif" font-style="italic" font-weight="700"',
-    'font-family="Courier,monospace" font-weight="700"',
-    'font-family="Palatino,serif" font-variant="small-caps" font-weight="700"',
 )
 _LABEL: Final = re.compile(r'data-width="(\d+)"')
 _LETTER_WIDTH: Final = 0.8
@@ -83,14 +42,14 @@ def picture(product: Product) -> str:
     """Return the picture of a product as SVG, 240 by 300 units; under 4 KB."""
     rng = random.Random(product.seed * 8)  # noqa: S311 - reproducible, not secret
     hue, saturation, lightness = _colour(product, rng)
-    backdrop = rng.choice(_BACKDROPS)
+    backdrop = rng.choice(_DATA["backdrops"])
 
     def font(match: re.Match[str]) -> str:
         size = min(15.0, int(match[1]) / (_LETTER_WIDTH * len(product.brand)))
         return f'font-size="{size:.1f}"'
 
     hand = random.Random(product.brand)  # noqa: S311 - reproducible, not secret
-    letters = hand.choice(_LETTERS)
+    letters = hand.choice(_DATA["letters"])
     motif = hand.choice(_motifs(product)).substitute(
         main=_hex(hue, saturation, lightness),
         dark=_hex(hue, saturation, lightness * 0.64),
@@ -111,7 +70,9 @@ def _colour(product: Product, rng: random.Random) -> tuple[float, float, float]:
     """The colour that the name tells, a little varied; any, where it tells none."""
     name = product.name.removeprefix(product.brand).lower()
     told = [
-        (found.start(), colour) for words, colour in _NAMED if (found := re.search(rf"\b(?:{words})\b", name))
+        (found.start(), colour)
+        for words, colour in _DATA["colours"].items()
+        if (found := re.search(rf"\b(?:{words})\b", name))
     ]
     hue, saturation, lightness = (
         min(told)[1] if told else (rng.uniform(0, 360), rng.uniform(0.25, 0.65), rng.uniform(0.36, 0.58))
@@ -134,7 +95,7 @@ def _scale(product: Product) -> float:
     least, most = _SCALES
     if not (found := _SIZE.search(product.name)):
         return (least + most) / 2
-    small, large = _SIZES[found[2]]
+    small, large = _DATA["sizes"][found[2]]
     share = log(max(float(found[1]), small) / small) / log(large / small)
     return least + (most - least) * min(1, share)
 

@@ -13,7 +13,7 @@ from interventions.errors import UserError
 
 if TYPE_CHECKING:
     from agents.base import Reply
-    from agents.providers import ChatModel
+    from agents.providers.model import LanguageModel
 
 LONGEST_WAIT: Final = 60.0
 """The longest wait for an answer, in seconds, retries included; a local model is loaded in this time, too."""
@@ -87,12 +87,13 @@ async def ask(name: str) -> str:
 
     Raises UserError when it did not answer: why, and what to do.
     """
-    from agents.providers import close_models, make_model
+    from agents.providers import make_model
+    from agents.providers.network import close_connections
 
     try:
         call = (await _answer(make_model(name), name)).call
     finally:
-        await close_models()
+        await close_connections()
     if call is None:
         return f"{name} answers"
     cost = "cost unknown" if call.cost is None else f"{call.cost:.6f} USD"
@@ -100,7 +101,7 @@ async def ask(name: str) -> str:
     return f"{name} answers: model {call.model}, {call.seconds:.1f} s, {tokens}, {cost}"
 
 
-async def _answer(model: "ChatModel", name: str) -> "Reply":
+async def _answer(model: "LanguageModel", name: str) -> "Reply":
     from agents.base import ActError, ChatMessage
 
     question: ChatMessage = {"role": "user", "content": "Answer with one word: ready"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, Generic, Protocol, TypeVar
 
 from agents.base import AgentError, Usage
-from agents.registry import close_agents
+from agents.providers.network import close_connections
 from agents.scoring import Scorer, TargetScore, is_local, make_scorer, score_choices
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
@@ -256,4 +256,4 @@ async def open_scoring(scoring: Scoring[T], agents: Iterable[str]) -> AsyncItera
     finally:
         for each in scorers.values():
             await each.close()
-        await close_agents()
+        await close_connections()

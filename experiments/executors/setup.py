@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agents.base import is_command
 from agents.providers.batches import BatchQueue
-from agents.registry import close_agents
+from agents.providers.network import close_connections
 from agents.simulated.own_profiles import take
 from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.design import Trial
@@ -170,4 +170,4 @@ async def open_executor(
             ) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:
-        await close_agents()
+        await close_connections()

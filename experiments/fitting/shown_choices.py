@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from agents.simulated.readers.card_text import bed_rank, shipped_chains
+from agents.simulated.readers.card_text import bed_rank, family_of
 from agents.simulated.tab_shopper import taste_for
 from agents.simulated.utility import ATTRIBUTES, DisplayedOption, Taste, attributes
 from analysis.tables.choice_table import TRIAL_ID, check_table
@@ -117,7 +117,7 @@ def _alternative(row: Mapping[str, Any], wordless: frozenset[str], *, hotels: bo
     stars = _number(row.get("attr_stars"))
     return replace(
         shown,
-        brand=shipped_chains().family(str(row.get("attr_name", ""))),
+        brand=family_of(str(row.get("attr_name", ""))),
         stars=None if stars is None else int(stars),
         cancellation=bool(_number(row.get("attr_cancellation"))),
         breakfast=bool(_number(row.get("attr_breakfast"))),

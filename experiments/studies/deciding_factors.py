@@ -12,7 +12,8 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import ActError, AgentError, ChatMessage
-from agents.registry import close_agents, make_respondent
+from agents.providers.network import close_connections
+from agents.registry import make_respondent
 from experiments.records.reading.judgements import add_factors, judgeable
 from experiments.records.reading.queries import steps_of
 from experiments.records.record import Row
@@ -105,7 +106,7 @@ class Judging:
         except BaseExceptionGroup as error:
             raise error.exceptions[0] from None
         finally:
-            await close_agents()
+            await close_connections()
         return failures
 
     async def _ask(self, trial: str) -> list[Row] | None:

@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agents.providers import close_models, rates
+from agents.providers import rates
+from agents.providers.network import close_connections
 from environments.protocol.observation import Observation, Tab
 
 KEY = "sk-proj-0123456789abcdef0123456789abcdef"
@@ -235,7 +236,7 @@ async def provider(
     monkeypatch.setenv(rates.VARIABLE, str(tmp_path / "rates"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     yield provider
-    await close_models()
+    await close_connections()
 
 
 @pytest.fixture

@@ -1,18 +1,12 @@
 """Read the alternatives of a choice card from its text, by labels and units."""
 
-import functools
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
-
 from agents.simulated.readers.facts import number_in, reviews_in
-from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities
-from interventions.yaml.yaml_source import load_model
+from agents.simulated.utility import DisplayedOption
+from interventions.data_file import read_data
 
 _OPTION: Final = re.compile(r"^Option ([A-Z]):\n((?:  [^\n]*(?:\n|$))+)", re.MULTILINE)
 _OUT_OF_TEN: Final = re.compile(r"([0-9]{1,2}(?:[.,][0-9]{1,2})?)\s*/\s*10\b")
@@ -25,23 +19,11 @@ Facts = list[tuple[str, str]]
 """Label and value of each fact, in order; the first is the name."""
 
 
-class Chains(BaseModel):
-    """The file `chains.yaml`: the chain families of hotels."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    chains: dict[str, tuple[str, ...]]
-
-    def family(self, name: str) -> str | None:
-        """Return the chain family of a hotel by its name; None: the hotel is independent."""
-        name = name.lower()
-        return next((chain for chain, words in self.chains.items() if any(w in name for w in words)), None)
-
-
-@functools.cache
-def shipped_chains() -> Chains:
-    """Return the chain families that come with Souk."""
-    return load_model(Path(__file__).with_name("chains.yaml"), Chains)
+def family_of(name: str) -> str | None:
+    """Return the chain family of a hotel by its name; None: the hotel is independent."""
+    chains = read_data(__file__, "chains.yaml")["chains"]
+    name = name.lower()
+    return next((chain for chain, words in chains.items() if any(word in name for word in words)), None)
 
 
 def read_options(text: str) -> dict[str, Facts]:
@@ -81,20 +63,12 @@ def to_alternative(facts: Facts, *, viewed_first: bool) -> DisplayedOption:
         rating=rating,
         reviews=reviews,
         viewed_first=viewed_first,
-        brand=shipped_chains().family(facts[0][1]),
+        brand=family_of(facts[0][1]),
         stars=stars,
         cancellation=cancellation,
         breakfast=breakfast,
         bed=bed,
     )
-
-
-def card_probabilities(taste: Taste, text: str) -> NDArray[np.float64]:
-    """Return the probability that each option of a card's text is chosen, in order of presentation.
-
-    Shape (number of options,), empty for a text without options.
-    """
-    return choice_probabilities(taste, to_alternatives(read_options(text)))
 
 
 def to_alternatives(options: Mapping[str, Facts]) -> list[DisplayedOption]:

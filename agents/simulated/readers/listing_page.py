@@ -5,28 +5,18 @@ from urllib.parse import urldefrag
 
 from selectolax.lexbor import LexborNode
 
-from agents.simulated.readers.product_page import add_to_cart_button, read_facts, text_of
+from agents.simulated.readers.product_page import ReadFacts, add_to_cart_button, read_facts, text_of
 from interventions.html.tree import parse, select
 
 _SEARCH_NAMES = ("q", "s", "search")
 
 
 @dataclass(frozen=True, slots=True)
-class ListedProduct:
-    """A product's card on a listing; what the card does not show is empty.
+class ListedProduct(ReadFacts):
+    """A product's card on a listing; `address` is where its link (a bid) leads, without its fragment."""
 
-    `text` is all that the card says, in lower case. `link` and `add_to_cart` are bids; `address` is where the
-    link leads, without its fragment.
-    """
-
-    title: str
-    price: float | None
-    rating: float | None
-    reviews: int
-    text: str
-    address: str
-    link: str
-    add_to_cart: str | None
+    address: str = ""
+    link: str = ""
 
 
 def read_cards(html: str) -> tuple[ListedProduct, ...]:
@@ -65,18 +55,9 @@ def _read_card(node: LexborNode) -> ListedProduct | None:
     link = next((link for link in select(node, "a[bid][href]") if text_of(link)), None)
     if link is None:
         return None
-    title = text_of(link)
-    text = text_of(node)
-    price, rating, reviews = read_facts(text.partition(title)[2])
-    if price is None:
+    title, text = text_of(link), text_of(node)
+    facts = read_facts(text.partition(title)[2])
+    if facts[0] is None:
         return None
-    return ListedProduct(
-        title=title,
-        price=price,
-        rating=rating,
-        reviews=reviews,
-        text=text.lower(),
-        address=urldefrag(link.attributes["href"] or "").url,
-        link=link.attributes["bid"] or "",
-        add_to_cart=add_to_cart_button(node),
-    )
+    address, bid = urldefrag(link.attributes["href"] or "").url, link.attributes["bid"] or ""
+    return ListedProduct(title, *facts, text.lower(), add_to_cart_button(node), address, bid)

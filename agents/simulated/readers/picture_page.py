@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_facts
-from environments.protocol.drawn import Drawn
+from environments.protocol.observation import Drawn
 from interventions.proposal.phrases import fills_cart
 
 _SAME_LINE = 8
@@ -45,16 +45,8 @@ def read_picture(views: Sequence[Sequence[Drawn]]) -> ProductPage:
     title = max(texts, key=lambda each: (each.size, -each.box[1])) if texts else None
     read = list(_read_on(views))
     below = [each for number, each in read if number or (title and each.box[1] > title.box[1])]
-    price, rating, reviews = read_facts(_text_of(below))
-    return ProductPage(
-        title=title.text if title else "",
-        price=price,
-        rating=rating,
-        reviews=reviews,
-        text=_text_of(each for _, each in read).lower(),
-        add_to_cart=None,
-        options=(),
-    )
+    text = _text_of(each for _, each in read).lower()
+    return ProductPage(title.text if title else "", *read_facts(_text_of(below)), text)
 
 
 def read_cards_in_picture(views: Sequence[Sequence[Drawn]]) -> tuple[ListedProduct, ...]:
@@ -74,19 +66,10 @@ def _card(number: int, read: list[Drawn]) -> ListedProduct | None:
     title = next((each for each in read if each.kind == "link"), None)
     if title is None:
         return None
-    price, rating, reviews = read_facts(_text_of(read[read.index(title) + 1 :]))
-    if price is None:
+    facts = read_facts(_text_of(read[read.index(title) + 1 :]))
+    if facts[0] is None:
         return None
-    return ListedProduct(
-        title=title.text,
-        price=price,
-        rating=rating,
-        reviews=reviews,
-        text=_text_of(read).lower(),
-        address=str(number),
-        link="",
-        add_to_cart=None,
-    )
+    return ListedProduct(title.text, *facts, _text_of(read).lower(), address=str(number))
 
 
 def _read_on(views: Sequence[Sequence[Drawn]]) -> Iterator[tuple[int, Drawn]]:

@@ -14,11 +14,10 @@ _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a do
 
 
 @dataclass(frozen=True, slots=True)
-class ProductPage:
-    """The facts that a page shows about its product; a field that is not on the page is empty.
+class ReadFacts:
+    """The facts that a page or a card shows about a product; what is not there is empty.
 
-    `text` is all the visible text, in lower case. `options` are the bids of one group of radio buttons
-    each, in the order of the page.
+    `text` is all that it says, in lower case. `add_to_cart` is the bid of a button.
     """
 
     title: str
@@ -26,8 +25,14 @@ class ProductPage:
     rating: float | None
     reviews: int
     text: str
-    add_to_cart: str | None
-    options: tuple[tuple[str, ...], ...]
+    add_to_cart: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProductPage(ReadFacts):
+    """A product's page; `options` are the bids of one group of radio buttons each, in its order."""
+
+    options: tuple[tuple[str, ...], ...] = ()
 
 
 NOT_TOLD: Final = ShownProduct()
@@ -48,13 +53,13 @@ def read_product_page(html: str, told: ShownProduct | None = None) -> ProductPag
         after = text_of(tree.body).partition(_HEADING)[2]
     price, rating, reviews = read_facts(after)
     return ProductPage(
-        title=told.name or title,
-        price=price if told.price is None else told.price,
-        rating=rating if told.rating is None else told.rating,
-        reviews=reviews if told.reviews is None else told.reviews,
-        text=text.lower(),
-        add_to_cart=button,
-        options=options,
+        told.name or title,
+        price if told.price is None else told.price,
+        rating if told.rating is None else told.rating,
+        reviews if told.reviews is None else told.reviews,
+        text.lower(),
+        button,
+        options,
     )
 
 

@@ -148,7 +148,7 @@ def _read_products(name: str, source: Source) -> tuple[list[tuple[AskedProduct, 
 def _completed(product: AskedProduct, shop: Catalogue, error: Problem) -> AskedProduct:
     """The product with what the embedded shop says of it. Raises UserError."""
     try:
-        sold = shop.by_key(product.key)
+        sold = shop.by_key[product.key]
     except KeyError:
         for name in ("title", "description", "price"):
             if not getattr(product, name):

@@ -11,7 +11,8 @@ from typing import Final
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agents.base import AgentError, ProviderError
-from agents.registry import close_agents, make_respondent
+from agents.providers.network import close_connections
+from agents.registry import make_respondent
 from experiments.console.terminal import plain, stderr_console
 from interventions.cards.card import LetterAnswer
 from interventions.cards.reply import ENDED, Ending, InvalidAnswer
@@ -98,7 +99,7 @@ async def _ask_all(
             )
             _write(path, stored)
     finally:
-        await close_agents()
+        await close_connections()
 
 
 async def _ask(agent: str, title: str) -> bool | None:

@@ -14,9 +14,8 @@ from starlette.responses import JSONResponse
 
 from agents.base import AgentError
 from agents.computer.chat_computer import ChatComputer, resized
-from agents.computer.fara_computer import FaraComputer
 from agents.computer.options import ComputerOptions, Coordinates
-from agents.computer.qwen_computer import QwenComputer
+from agents.computer.qwen_computer import FaraComputer, QwenComputer
 from agents.computer.ui_tars_computer import UITarsComputer
 from agents.registry import check_agent, check_name, known_agents, make_agent, make_respondent
 from environments.protocol.actions import EVERY, Action, parse_action
@@ -418,7 +417,7 @@ def test_any_text_is_actions_or_a_problem(text: str, kind: tuple[Callable[[str],
             assert parse_action(str(asked.action), EVERY) == asked.action
 
 
-@given(json_data, st.sampled_from(sorted(QwenComputer.actions | FaraComputer.actions)))
+@given(json_data, st.sampled_from(sorted(QwenComputer.tool["actions"] | FaraComputer.tool["actions"])))
 def test_any_arguments_are_actions_or_a_problem(data: Any, action: str) -> None:
     given = {"action": action, **data} if isinstance(data, dict) else data
     told = "<tool_call>" + json.dumps({"name": "computer_use", "arguments": given}) + "</tool_call>"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from agents.base import AgentError, ChatMessage, ProviderError, Reply
-from agents.providers import BATCHED, batches, close_models, make_model
+from agents.providers import BATCHED, batches, make_model
 from agents.providers.batches import BatchQueue
+from agents.providers.network import close_connections
 from interventions.errors import UserError
 from tests.agents.batch_provider import BatchProvider, chat, content, message, response, serving
 
@@ -50,7 +51,7 @@ async def taking(kind: str, at_once: None, monkeypatch: pytest.MonkeyPatch) -> A
         monkeypatch.setenv("GEMINI_BASE_URL", url)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield provider
-        await close_models()
+        await close_connections()
 
 
 class Asking:

@@ -9,7 +9,7 @@ import pytest
 
 from agents.base import AgentError, ChatMessage
 from agents.providers import make_model, problem_of
-from agents.providers.local import LocalModel, _shared
+from agents.providers.local import LocalModel
 from agents.providers.local_models import local_model
 from experiments.designs.design import _versions
 from interventions.errors import UserError
@@ -94,12 +94,12 @@ async def test_at_temperature_0_each_token_is_the_likeliest(folder: Path, tmp_pa
             answer = await model.ask(
                 [{"role": "user", "content": prompt}], temperature=temperature, max_tokens=8
             )
-        shared = _shared(str(path))
+        shared = local_model(str(path))
         text = shared.tokenizer(f"User: {prompt}\n\nAssistant:", return_tensors="pt")["input_ids"]
         start = text.shape[1]
         with torch.inference_mode():
             while text.shape[1] < start + 8 and text[0, -1] != 0:
-                likeliest = shared._model(text).logits[:, -1:].argmax(-1)
+                likeliest = shared.model(text).logits[:, -1:].argmax(-1)
                 text = torch.cat([text, likeliest], dim=1)
         expected = shared.tokenizer.decode(text[0, start:], skip_special_tokens=True)
         assert answer.text == expected.partition("\nUser:")[0].strip()
@@ -212,4 +212,3 @@ def test_files_that_are_broken_are_one_line(folder: Path, tmp_path: Path) -> Non
         LocalModel(str(path)).count_tokens("A or B?")
     assert "\n" not in str(caught.value)
     assert caught.value.__context__ is None
-    assert _shared(str(path)) is _shared(str(path))

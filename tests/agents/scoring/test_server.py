@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from agents.base import AgentError, ProviderError
-from agents.providers import close_models
+from agents.providers.network import close_connections
 from agents.scoring import make_scorer, score_choices
 from interventions.errors import UserError
 from tests.mutations import as_json, changed, damaged
@@ -105,7 +105,7 @@ async def server(running, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-0123456789abcdef0123")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     yield app.state.server
-    await close_models()
+    await close_connections()
 
 
 @pytest.mark.slow

@@ -8,8 +8,7 @@ import pytest
 
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
-from agents.simulated.picture_listing_shopper import PictureListingShopper
-from agents.simulated.picture_shopper import PictureShopper
+from agents.simulated.picture_shopper import PictureListingShopper, PictureShopper
 from agents.simulated.readers.listing_page import read_cards, search_field
 from agents.simulated.readers.picture_page import (
     button_in,
@@ -21,8 +20,7 @@ from agents.simulated.readers.tree_page import as_html
 from agents.simulated.tab_shopper import Eyesight, ShopperProfile, shipped_profile
 from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, choose
 from environments.protocol.actions import EVERY, Action, parse_action
-from environments.protocol.drawn import Drawn
-from environments.protocol.observation import Observation, Tab
+from environments.protocol.observation import Drawn, Observation, Tab
 from tests.support import size
 
 NUDGE = Nudge("Praised by everybody", 1, "social")

@@ -9,10 +9,10 @@ from scipy.stats import binomtest, chisquare
 
 from agents.base import AgentError, ChatMessage
 from agents.registry import make_respondent
-from agents.simulated.readers.card_text import card_probabilities
+from agents.simulated.readers.card_text import read_options, to_alternatives
 from agents.simulated.respondent import REFUSAL, SimulatedRespondent
 from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
-from agents.simulated.utility import Taste
+from agents.simulated.utility import Taste, choice_probabilities
 from agents.simulated.valuation import shipped_valuations
 from interventions.cards.card import LetterAnswer, NumberAnswer
 from interventions.cards.reply import ENDED, InvalidAnswer
@@ -56,7 +56,8 @@ def test_choices_are_as_frequent_as_their_probabilities(taste: str) -> None:
     profile = shipped_profile(taste)
     letters = [ask(profile, [TRIPLE], seed) for seed in range(2_000)]
     counts = [letters.count(letter) for letter in "ABC"]
-    expected = card_probabilities(profile.taste, TRIPLE) * len(letters)
+    alternatives = to_alternatives(read_options(TRIPLE))
+    expected = choice_probabilities(profile.taste, alternatives) * len(letters)
     assert chisquare(counts, expected).pvalue > 1e-3
 
 

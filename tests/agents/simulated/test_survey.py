@@ -1,7 +1,6 @@
 import math
 import statistics
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from scipy.stats import binomtest
@@ -9,9 +8,7 @@ from scipy.stats import binomtest
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.survey import LetterQuestion, Normal, NumberQuestion, Survey, shipped_survey
 from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
-from interventions.errors import UserError
 from interventions.files.battery import CONDITIONS, SCENARIOS, load_battery
-from interventions.yaml.yaml_source import load_model
 
 BATTERY = load_battery()
 PRICES = {"base": 4, "no-persona": 4, "odd": 39, "large": 222_222}
@@ -96,19 +93,3 @@ def test_numbers_stay_in_range() -> None:
     drawn = {int(question.draw("X", 1.0, source)) for _ in range(200)}
     assert min(drawn) == 0
     assert max(drawn) == 100
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{about: '(', treatment: x, letter: A, control: 0.1, treated: 0.2}", "about: no regular expression"),
-        ("{about: x, treatment: x, letter: A, control: 1.1, treated: 0.2}", "control: "),
-        ("{about: x, treatment: x, letter: C, control: 0.1, treated: 0.2}", "letter: "),
-    ],
-)
-def test_mistakes_in_the_yaml_are_one_line(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "survey.yaml"
-    path.write_text(f"estimates: {{}}\nchoices:\n  framing: {line}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=message) as caught:
-        load_model(path, Survey)
-    assert "\n" not in str(caught.value)

@@ -1,12 +1,9 @@
 import random
 import statistics
-from pathlib import Path
 
 import pytest
 
-from agents.simulated.valuation import Valuation, Valuations, shipped_valuations, willingness_to_pay
-from interventions.errors import UserError
-from interventions.yaml.yaml_source import load_model
+from agents.simulated.valuation import Valuation, shipped_valuations, willingness_to_pay
 
 
 def test_the_median_and_spread_are_those_of_the_draws() -> None:
@@ -37,11 +34,3 @@ def test_an_anchor_pulls_by_its_weight(anchor: float | None, weight: float, answ
 def test_the_six_products_are_known(title: str, words: str) -> None:
     table = shipped_valuations()
     assert table.of(f"{title}. What would you pay?") is table.products[words]
-
-
-def test_a_median_below_zero_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "valuations.yaml"
-    path.write_text("products: {}\nother: {median: -4, spread: 0.2}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r":2:9: other\.median: ") as caught:
-        load_model(path, Valuations)
-    assert "\n" not in str(caught.value)

@@ -10,10 +10,11 @@ from matplotlib import get_data_path
 from playwright.async_api import Page
 
 import environments.browser.pool
-from environments.browser.fonts import MONO, SANS, SERIF, families, pinned_files
+from environments.browser.fonts import families, pinned_files
 from environments.browser.pool import run_browsers
 from environments.observation.picture import take_picture
 
+SANS, SERIF, MONO = families()
 GENERIC = ("sans-serif", "serif", "monospace", "system-ui", "cursive", "fantasy", "ui-serif", "ui-monospace")
 TEXT = "Harbour lamp, brass, 3-1/2 inch (4.5 stars): $1,299.00 Äéß€ ★♡⇄ БД Ω א ع"
 CHINESE = "日本中文"

@@ -65,13 +65,6 @@ def test_keys_and_skus_look_as_the_shop_writes_them(catalogue: Catalogue) -> Non
         assert product.path[0] in departments()
 
 
-def test_by_key(catalogue: Catalogue) -> None:
-    product = catalogue.products[7]
-    assert catalogue.by_key(product.key) is product
-    with pytest.raises(KeyError):
-        catalogue.by_key("no-such-product")
-
-
 @pytest.mark.parametrize("category", MARKETS)
 def test_prices_follow_the_category(shelves: dict[str, list[Product]], category: str) -> None:
     """Within 12 % of the quantile, or 60 cents: endings such as .99 move low prices so far."""

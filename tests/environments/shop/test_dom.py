@@ -280,7 +280,7 @@ async def test_cards_link_to_the_address_that_the_browser_requests(
             link = card.select_one("a.product-item-link")
             assert link is not None
             url = str(link["href"])
-            product = catalogue.by_key(url.removeprefix(base).removesuffix(".html"))
+            product = catalogue.by_key[url.removeprefix(base).removesuffix(".html")]
             assert link.get_text().strip() == product.name
             form = card.select_one("form[data-role=tocart-form]")
             if product.options:

@@ -18,7 +18,7 @@ def test_they_are_products_of_their_own(catalogue: Catalogue) -> None:
         values = [getattr(product, field) for product in catalogue.everything]
         assert len(set(values)) == len(values), field
     for product in catalogue.unlisted:
-        assert catalogue.by_key(product.key) is product
+        assert catalogue.by_key[product.key] is product
         assert len(product.path) == 2
         assert product.path[-1] == product.category
         assert product.in_stock and not product.options and product.rating is None

@@ -10,7 +10,7 @@ pytest.importorskip("browsergym.core")
 
 import gymnasium
 
-from environments.browsergym import task as browsergym_task
+from environments.observation import settling
 from experiments.records import tables
 from experiments.subjects.browsergym import open_experiment
 from tests.experiments.drawn_shop import (
@@ -61,7 +61,7 @@ async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, browsergym_thread: ThreadPoolExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind in UNDONE:
-        monkeypatch.setattr(browsergym_task, "SETTLE_SECONDS", 0.7)
+        monkeypatch.setattr(settling, "SETTLE_SECONDS", 0.7)
     db = f"sqlite:///{tmp_path}/t.db"
     async with serve(DrawnShop(kind).app()) as address:
         file = experiment(tmp_path, address, SITE | {"data": DATA}, EDITS)

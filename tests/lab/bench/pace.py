@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from playwright.async_api import Browser, async_playwright
 
-from agents.registry import close_agents
+from agents.providers.network import close_connections
 from environments.browser.pool import WITHOUT_PICTURES, find_browser
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -177,7 +177,7 @@ async def souk(
             if looking:
                 looking.cancel()
                 memory, open_then = max(await looking, key=lambda look: look[0].total())
-        await close_agents()
+        await close_connections()
     quarter = len(ended) // 4
     rate = 60 * (len(ended) - 2 * quarter) / (ended[-quarter - 1] - ended[quarter - 1])
     each = Counter({part: mb / open_then for part, mb in memory.items()})

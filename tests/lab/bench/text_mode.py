@@ -10,7 +10,7 @@ from typing import Final
 
 import psutil
 
-from agents.registry import close_agents
+from agents.providers.network import close_connections
 from experiments.designs.cards.design import make_card_design
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.executors.text import SLOTS_WITHOUT_WAITING, TextExecutor
@@ -86,7 +86,7 @@ async def run_waiting() -> Result:
         seconds, processor = time.perf_counter() - began, time.process_time() - processor
         looking.cancel()
         memory, most, outcomes = await looking - before, seen(url)["most"], records.outcomes(design.run_id)
-        await close_agents()
+        await close_connections()
     assert outcomes == {"choice": ASKED}, outcomes
     rate = 60 * ASKED / 2 / (ended[3 * ASKED // 4 - 1] - ended[ASKED // 4 - 1])
     alone = 60 * SLOTS / ANSWER_SECONDS

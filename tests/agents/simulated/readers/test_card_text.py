@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from agents.simulated.readers.card_text import (
     bed_rank,
-    card_probabilities,
+    family_of,
     read_options,
-    shipped_chains,
     to_alternative,
+    to_alternatives,
 )
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities
@@ -94,7 +94,7 @@ def test_what_a_card_says_is_read_back(hotels: list[tuple[tuple[str, str], ...]]
 
 @given(st.text() | st.text(alphabet="Option AB:\n 12$%,./").map(lambda text: f"Option A:\n  {text}"))
 def test_no_text_makes_reading_fail(text: str) -> None:
-    probabilities = card_probabilities(shipped_taste("balanced"), text)
+    probabilities = choice_probabilities(shipped_taste("balanced"), to_alternatives(read_options(text)))
     assert len(probabilities) == len(read_options(text))
     assert len(probabilities) == 0 or probabilities.sum() == pytest.approx(1)
 
@@ -110,7 +110,8 @@ def test_probabilities_are_those_of_the_alternatives() -> None:
         DisplayedOption(250, 84, 1_234, viewed_first=True, stars=4, cancellation=True, bed=3),
         DisplayedOption(1_099, 91, 88, brand="Hilton", stars=3, cancellation=True, breakfast=True, bed=2),
     ]
-    np.testing.assert_allclose(card_probabilities(taste, text), choice_probabilities(taste, expected))
+    found = choice_probabilities(taste, to_alternatives(read_options(text)))
+    np.testing.assert_allclose(found, choice_probabilities(taste, expected))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_bed_ranks(room: str, rank: int) -> None:
     ],
 )
 def test_chain_families(name: str, family: str | None) -> None:
-    assert shipped_chains().family(name) == family
+    assert family_of(name) == family
 
 
 def test_chain_families_of_real_hotels_are_mostly_those_of_the_published_table() -> None:
@@ -152,5 +153,5 @@ def test_chain_families_of_real_hotels_are_mostly_those_of_the_published_table()
     if not path.exists():
         pytest.skip(f"{path} is absent: the public table is no part of the repository")
     table = pd.read_csv(path)
-    found = table["name"].map(lambda name: shipped_chains().family(name) or "Independent")
+    found = table["name"].map(lambda name: family_of(name) or "Independent")
     assert (found == table["brand"]).mean() > 0.95, table[found != table["brand"]].assign(found=found)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.simulated.readers.card_text import shipped_chains
+from agents.simulated.readers.card_text import family_of
 from analysis.conjoint.cards import chain_family
 from experiments.designs.cards.experiment_file import Block
 from experiments.designs.cards.hotel_profiles import HotelProfile
@@ -88,7 +88,7 @@ def test_the_shipped_pool() -> None:
 @pytest.mark.parametrize("reader", ["agents", "analysis"])
 def test_names_tell_the_chain(reader: str) -> None:
     """Agents know a chain by the name alone, and so does the analysis of tables that do not give it."""
-    family = shipped_chains().family if reader == "agents" else chain_family
+    family = family_of if reader == "agents" else chain_family
     for hotel in POOL.values():
         assert (family(hotel.name) or "Independent") == hotel.chain, hotel.name
 

@@ -33,7 +33,7 @@ def test_the_cards_of_a_condition() -> None:
     for trial in trials("wtp", repeats=1):
         ids = [card.id for card in trial.cards]
         texts = "\n".join(card.system + card.prompt for card in trial.cards)
-        product = shop.by_key(trial.page)
+        product = shop.by_key[trial.page]
         assert product.name in texts
         assert f"{product.price:.2f}" not in texts
         if trial.condition == "control":

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from agents.simulated.readers.card_text import card_probabilities
+from agents.simulated.readers.card_text import read_options, to_alternatives
 from agents.simulated.tab_shopper import shipped_taste
-from agents.simulated.utility import Taste
+from agents.simulated.utility import Taste, choice_probabilities
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
@@ -63,7 +63,10 @@ class SimulatedCards:
     def chances(self) -> Floats:
         """The chance of each row to be chosen."""
         return np.concatenate(
-            [card_probabilities(self.taste, trial.cards[0].prompt) for trial in self.trials]
+            [
+                choice_probabilities(self.taste, to_alternatives(read_options(trial.cards[0].prompt)))
+                for trial in self.trials
+            ]
         )
 
     def drawn(self, rng: np.random.Generator) -> Ints:
