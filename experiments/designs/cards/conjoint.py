@@ -9,8 +9,12 @@ from typing import Final, TypeVar
 
 from experiments.designs.cards.alternatives import ChoiceCard, as_shown
 from experiments.designs.cards.experiment_file import CardExperiment, Conjoint
-from experiments.designs.cards.hotel_profiles import HotelProfile, is_table_of_profiles, profiles_from
-from experiments.designs.cards.hotels import hotels
+from experiments.designs.cards.hotel_profiles import (
+    HotelProfile,
+    hotels,
+    is_table_of_profiles,
+    profiles_from,
+)
 from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
 from experiments.designs.cards.ready_cards import ShownSet, shown_sets_from
 from experiments.designs.cards.trial import CardTrial
