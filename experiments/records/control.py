@@ -50,8 +50,7 @@ def _control(connection: sql.Connection, run: str, **changes: Any) -> None:
 
 def requested_state(records: Records, run: str) -> Wanted:
     """Return the state that was requested of a run."""
-    with records.reading() as connection:
-        wanted = connection.scalar(sql.select(control.c.wanted).where(control.c.run == run))
+    wanted = records.value(sql.select(control.c.wanted).where(control.c.run == run))
     return "paused" if wanted == "paused" else "running"
 
 

@@ -11,11 +11,8 @@ from agents.replay import OVER, origin
 from analysis.tables.outcomes import outcome_facts
 from experiments.designs.cards.trial import CardTrial
 from experiments.pages.html_diff import Hunk, html_diff
-from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
-from experiments.treatment.trajectory import without_screenshot
+from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash, without_screenshot
 from interventions.html.tree import parse
-
-"""The outcomes of an episode whose agent gave no action for the page that it saw last."""
 
 Kept = Callable[[str], str | None]
 """Returns the text that is stored under a hash; None: there is none."""

@@ -139,7 +139,7 @@ class Replay:
     def _ask(self, compared: Compared) -> dict[int, Difference]:
         found = {}
         for number, (row, trial) in enumerate(self.trials):
-            if difference := in_prompts(self._stored(row), trial, self._kept):
+            if difference := in_prompts(self._stored(row), trial, self._records.kept):
                 found[number] = difference
             compared(TrialRecord(row))
         return found
@@ -153,7 +153,7 @@ class Replay:
             for number, (row, trial) in queue:
                 again = await _attempted(runner, replace(trial, id=row.trial), attempts)
                 differs = in_visit if self._observe else in_episode
-                if difference := differs(self._stored(row), again, self._kept):
+                if difference := differs(self._stored(row), again, self._records.kept):
                     found[number] = difference
                 self._note_fonts(again.fonts)
                 compared(again)
@@ -203,12 +203,6 @@ class Replay:
     def _agent(self, trial: str) -> ReplayAgent:
         acted = steps_of(self._records, self.run_id, trial)
         return ReplayAgent(StoredStep(**{key: step[key] for key in StoredStep.__slots__}) for step in acted)
-
-    def _kept(self, name: str) -> str | None:
-        try:
-            return self._records.artifact(name)
-        except KeyError:
-            return None
 
 
 class Again(Generic[T]):

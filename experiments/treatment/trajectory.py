@@ -1,7 +1,6 @@
 """What happens in a trial, and how it is recorded: looks and actions, the outcome, the pages seen."""
 
 import base64
-import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -204,14 +203,6 @@ def as_stored(observation: Observation, screenshot: str = "") -> str:
     """
     tree = f"\n<!-- accessibility tree\n{observation.tree}\n-->" if observation.tree else ""
     return observation.html + tree + (f"\n<!-- screenshot {screenshot} -->" if screenshot else "")
-
-
-def without_screenshot(page: str) -> str:
-    """Return a stored page without the name of its screenshot.
-
-    No two screenshots are the same to the byte.
-    """
-    return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
 
 
 Traced = tuple[list[Row], dict[str, str]]

@@ -6,8 +6,9 @@ from typing import Final
 import sqlalchemy as sql
 
 from experiments.records.control import at_work
-from experiments.records.integrity.salvage import SCREENSHOT, SENT
+from experiments.records.integrity.salvage import SENT
 from experiments.records.packing import DEEPEST, HEAD, Unpacker, base_of
+from experiments.records.record import screenshot_of
 from experiments.records.store import Records
 from experiments.records.tables import artifacts, metadata, plans, sent_pages, steps, trials
 from interventions.errors import UserError
@@ -50,7 +51,7 @@ def _held(connection: sql.Connection, run: str) -> set[str]:
     held = set[str]()
     unpacker = Unpacker(lambda name: _data(connection, name))
     for name, data in connection.execute(query).all():
-        held |= {name, *SCREENSHOT.findall(unpacker.text(name, data) or "")}
+        held |= {name, screenshot_of(unpacker.text(name, data) or "")} - {""}
     base = _bases(connection)
     if more := {each for name in held for each in _chain(name, base)} - held:
         held |= more - set(connection.scalars(sql.select(others.subquery())))

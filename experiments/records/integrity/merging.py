@@ -86,14 +86,11 @@ def _apart(row: Row) -> Row:
 def _texts(records: Records, own: dict[str, Any]) -> Iterator[tuple[str, str]]:
     rows = [row for value in own.values() if isinstance(value, list) for row in value]
     named = {cell for row in rows for cell in row.values() if isinstance(cell, str) and _NAME.fullmatch(cell)}
-    with records.reading() as connection:
-        there = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(named))))
+    there = set(records.column(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(named))))
     for name in there:
         yield from _text(records, name).items()
 
 
 def _text(records: Records, name: str) -> dict[str, str]:
-    try:
-        return {name: records.artifact(name)}
-    except KeyError:  # it was lost, and the record says so
-        return {}
+    text = records.kept(name)
+    return {} if text is None else {name: text}  # where it was lost, the record says so

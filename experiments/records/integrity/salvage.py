@@ -1,6 +1,5 @@
 """Read what can be read of a database, whatever has become of it, and tell what is as it was stored."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from experiments.records.database import connect, hold
 from experiments.records.errors import is_damaged, other_version, unreadable, unusable, without_password
 from experiments.records.packing import Unpacker, base_of
-from experiments.records.record import Row
+from experiments.records.record import Row, screenshot_of
 from experiments.records.seals import Rows, batches, rows_of, rows_of_run, seal
 from experiments.records.tables import (
     OF_TRIAL,
@@ -42,9 +41,6 @@ _ONWARDS: Final = "WHERE rowid > :last ORDER BY rowid"
 
 SENT: Final = ("body", "given", "site")
 """The columns of what the shop sent that name artifacts."""
-
-SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]+) -->\Z")
-"""The end of a page that names its screenshot."""
 
 
 @dataclass(slots=True)
@@ -207,7 +203,7 @@ class Salvage:
                 found.pages += 1
                 keep(name, data)
                 doubtful.discard(name)
-                more |= set(SCREENSHOT.findall(text))
+                more |= {screenshot_of(text)} - {""}
             elif data == b"":
                 found.known_lost += 1
             else:

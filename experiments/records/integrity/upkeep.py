@@ -237,8 +237,7 @@ def _size(records: Records) -> int:
     path = sqlite_path(records.engine.url)
     if path:
         return sum(size_of(path.with_name(f"{path.name}{end}")) for end in ("", "-wal"))
-    with records.reading() as connection:
-        return int(connection.scalar(sql.select(sql.func.pg_database_size(sql.func.current_database()))) or 0)
+    return int(records.value(sql.select(sql.func.pg_database_size(sql.func.current_database()))) or 0)
 
 
 def _refuse_at_work(records: Records, run: str | None = None) -> None:
