@@ -193,7 +193,7 @@ def kind_of(run: Row) -> str:
     return str(run["facts"].get("analysis", "choice"))
 
 
-def to_row(value: Any, **more: Any) -> Row:
+def to_row(value: Any, /, **more: Any) -> Row:
     """Return a dataclass as a row, with further columns."""
     return {**asdict(value), **more}
 

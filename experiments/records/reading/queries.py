@@ -12,10 +12,8 @@ from experiments.records.page_figures import COMPARED
 from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
 from experiments.records.tables import (
-    answers,
     calls,
     control,
-    hits,
     options,
     page_errors,
     paid,
@@ -289,15 +287,3 @@ def steps_of(records: Records, run: str, trial: str) -> list[Row]:
     """Return the steps of a trial, in order."""
     query = sql.select(steps).where(steps.c.run == run, steps.c.trial == trial).order_by(steps.c.step)
     return records.rows(steps, query)
-
-
-def hits_of(records: Records, run: str, trial: str) -> list[Row]:
-    """Return what stood at the points of a trial's actions, in order."""
-    query = sql.select(hits).where(hits.c.run == run, hits.c.trial == trial).order_by(hits.c.number)
-    return records.rows(hits, query)
-
-
-def answers_of(records: Records, run: str, trial: str) -> list[str | None]:
-    """Return the values of a trial's answers to cards, in order; None stands for an invalid answer."""
-    own = sql.select(answers.c.value).where(answers.c.run == run, answers.c.trial == trial)
-    return records.column(own.order_by(answers.c.number))
