@@ -12,6 +12,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
+from interventions.data_file import read_source
 from interventions.html.tree import parse
 
 FRAME_CSP: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -45,19 +46,7 @@ _ACTED: Final = "souk-acted"
 _EDITED: Final = "souk-edited"
 _START: Final = "souk-start"
 
-STYLE: Final = f"""
-:root {{ color-scheme: light; scroll-padding-top: 4em; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #1d2127; background: #fff;
-  margin: 16px; overflow-wrap: anywhere; }}
-a {{ color: #1f4fa3; text-decoration: underline; }}
-ul {{ padding-left: 1.3em; }} img {{ max-width: 100%; }} table {{ border-collapse: collapse; }}
-td, th {{ padding: 2px 8px; text-align: left; vertical-align: top; }}
-button, input, select, textarea {{ font: inherit; max-width: 100%; }}
-.{_ACTED}, .{_EDITED}, .{_START} {{ scroll-initial-target: nearest; }}
-.{_ACTED} {{ outline: 3px solid #2456d6 !important; outline-offset: 2px; }}
-.{_START} {{ position: relative; }} /* else it has no box to scroll to */
-.{_EDITED} {{ background: #ffe58a; color: #000; box-shadow: 0 0 0 3px #ffe58a; }}
-"""
+STYLE: Final = read_source(__file__, "recorded_page.css")
 
 
 def frame(page: str, edited: Sequence[str] = (), acted: str = "", start: int | None = None) -> str:
