@@ -239,21 +239,20 @@ class Records:
                 row = {"run": run, "name": name, "started_at": now(), "facts": new}
                 connection.execute(runs.insert().values(row))
             else:
-                before = known.get("agents", ()) if isinstance(known, dict) else ()
-                new["agents"] = list(dict.fromkeys([*before, *facts.agents]))
-                shown = known.get("observe") if isinstance(known, dict) else None
+                known = known if isinstance(known, dict) else {}
+                new["agents"] = list(dict.fromkeys([*known.get("agents", ()), *facts.agents]))
+                shown = known.get("observe")
                 if shown and new.setdefault("observe", shown) != shown:  # others may have been no programs
                     raise UserError(
                         f"--observe {new['observe']}: {run} has --observe {shown}; use one for all trials of "
                         "a run, or another database"
                     )
-                known_fonts = known.get("fonts", ()) if isinstance(known, dict) else ()
-                if fonts := dict.fromkeys([*known_fonts, *(facts.fonts or ())]):
+                if fonts := dict.fromkeys([*known.get("fonts", ()), *(facts.fonts or ())]):
                     new["fonts"] = list(fonts)
-                versions = known.get("versions") if isinstance(known, dict) else None
+                versions = known.get("versions")
                 if isinstance(versions, dict):  # those of local models that other commands ran, too
                     new["versions"] = versions | new["versions"]
-                shoppers = known.get("shoppers") if isinstance(known, dict) else None
+                shoppers = known.get("shoppers")
                 if isinstance(shoppers, dict):
                     new["shoppers"] = shoppers | new.get("shoppers", {})
                 connection.execute(runs.update().where(runs.c.run == run).values(facts=new))

@@ -142,7 +142,7 @@ def _page(template: str, values: dict[str, Any]) -> Response:
 
 
 def _problem(status: int, text: str) -> Response:
-    values = {"to": Links(), "live": False, "status": status, "text": text}
+    values = {"to": Links(), "status": status, "text": text}
     return HTMLResponse(render("problem.html.j2", values), status_code=status)
 
 

@@ -60,6 +60,7 @@ ENVIRONMENT.globals |= {
     "policy": POLICY,
     "site_policy": SITE_POLICY,
     "href": href,
+    "live": False,
 }
 ENVIRONMENT.filters |= {
     "condition": words.condition,

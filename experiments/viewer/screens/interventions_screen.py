@@ -52,7 +52,6 @@ def interventions_screen(records: Records, cache: StateCache, to: Links, run: st
     return {
         "to": to,
         "run": run,
-        "live": False,
         "selection": Selection(run),
         "more": max(0, len(found) - MOST),
         "shown": [

@@ -76,7 +76,6 @@ def trial_screen(
     return {
         "to": to,
         "run": row.run,
-        "live": False,
         "selection": selection,
         "record": record,
         "trial": row,

@@ -42,7 +42,6 @@ def twin_screen(
     return {
         "to": to,
         "run": record.trial.run,
-        "live": False,
         "selection": selection,
         "record": record,
         "twin": twin,
