@@ -99,7 +99,7 @@ def card_record(
             for position, option in enumerate(trial.options)
             if option.attributes
         ],
-        calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
+        calls=[to_row(call, step=step) for step, call in calls],
         questions=[
             {
                 "mode": mode,
@@ -108,8 +108,7 @@ def card_record(
             }
         ],
         answers=[
-            to_row(answer, number=number, value=None if answer.value is None else str(answer.value))
-            for number, answer in enumerate(given)
+            to_row(answer, value=None if answer.value is None else str(answer.value)) for answer in given
         ],
         cause=trajectory.cause,
     )

@@ -317,7 +317,7 @@ class GuestFacts:
                 for place in at_look.get(look, ())
                 if not place.why and place.holds(hit.x - right, hit.y - down)
             )
-            found.append(_hit_row(len(found), step, hit, product, next(under, "")))
+            found.append(_hit_row(step, hit, product, next(under, "")))
         return found
 
 
@@ -333,7 +333,6 @@ def to_record(
 ) -> TrialRecord:
     """Make the record of a finished trial; `guest`: what is known instead of looks, of a guest's."""
     calls = recorded_calls(trajectory)
-    shown = session.sightings()
     seen = guest.seen if guest else sights(trajectory, design, trial, session)
     steps, artifacts = (guest.steps.rows, guest.steps.artifacts) if guest else trace(trajectory)
     sent, bodies = sent_pages(session)
@@ -366,23 +365,16 @@ def to_record(
         ),
         options=_option_rows(trial, design, session, seen, guest.opened if guest else None),
         steps=steps,
-        receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
-        calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
-        disagreements=[{"number": number, "text": text} for number, text in enumerate(disagreements(shown))],
-        page_errors=[
-            {"number": number, "text": text, "times": times}
-            for number, (text, times) in enumerate(trajectory.page_errors.items())
-        ],
-        unchecked=[
-            {"number": number, **effect._asdict()}
-            for number, effect in enumerate(_readable(unchecked, session, seen))
-        ],
-        on_screen=[{"number": number, **place._asdict()} for number, place in enumerate(places)],
+        receipts=[to_row(receipt) for receipt in session.receipts],
+        calls=[to_row(call, step=step) for step, call in calls],
+        disagreements=[{"text": text} for text in disagreements(session.sightings())],
+        page_errors=[{"text": text, "times": times} for text, times in trajectory.page_errors.items()],
+        unchecked=[effect._asdict() for effect in _readable(unchecked, session, seen)],
+        on_screen=[place._asdict() for place in places],
         hits=hits,
         safety_checks=[
-            {"number": number, "step": step, "code": each.code, "message": each.message}
-            | {"acknowledged": int(each.acknowledged)}
-            for number, (step, each) in enumerate(recorded_checks(trajectory))
+            to_row(each, step=step, acknowledged=int(each.acknowledged))
+            for step, each in recorded_checks(trajectory)
         ],
         attributes=_list_rows(trial, design),
         sent_pages=sent,
@@ -424,22 +416,13 @@ def _hit_rows(
             place for place in places if place.step == step and not place.why and place.holds(hit.x, hit.y)
         )
         edited = next(under, None)
-        found.append(_hit_row(len(found), step, hit, product, edited.intervention if edited else ""))
+        found.append(_hit_row(step, hit, product, edited.intervention if edited else ""))
     return found
 
 
-def _hit_row(number: int, step: int, hit: Hit, product: str, intervention: str) -> Row:
-    return {
-        "number": number,
-        "step": step,
-        "x": hit.x,
-        "y": hit.y,
-        "element": hit.tag,
-        "text": hit.text,
-        "role": hit.role,
-        "product": product,
-        "intervention": intervention,
-    }
+def _hit_row(step: int, hit: Hit, product: str, intervention: str) -> Row:
+    own = {name: getattr(hit, name) for name in ("x", "y", "text", "role")}
+    return {"step": step, **own, "element": hit.tag, "product": product, "intervention": intervention}
 
 
 def _option_rows(

@@ -21,6 +21,7 @@ from experiments.records.record import Row
 from experiments.records.seals import seal_run
 from experiments.records.store import Records, now
 from experiments.records.tables import claims, control, runners, strange_cell, trials
+from interventions.errors import UserError
 
 Wanted = Literal["running", "paused"]
 
@@ -185,6 +186,13 @@ def at_work(records: Records, run: str | None = None) -> str:
         of_runs = [run] if run else list(connection.scalars(sql.select(runners.c.run).distinct()))
         rows = [row for each in of_runs for row in _rows(connection, each) if row["alive"]]
     return ", ".join(named(_name(row)) for row in rows)
+
+
+def refuse_at_work(records: Records, run: str | None = None) -> None:
+    """Raise UserError where a process is at work on a run, or on any."""
+    if busy := at_work(records, run):
+        where, on = (run, " on it") if run else (f"--db {records.url}", "")
+        raise UserError(f"{where}: {busy} is at work{on}; stop it first, with Ctrl-C or kill")
 
 
 def _name(row: Row) -> Process:

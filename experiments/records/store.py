@@ -291,7 +291,7 @@ class Records:
             for record in wanted:
                 key = {"run": record.trial.run, "trial": record.trial.trial}
                 own: dict[sql.Table, list[Row]] = {trials: [dict(vars(record.trial))]}
-                own |= {each: [{**key, **row} for row in getattr(record, each.name)] for each in _ROWS}
+                own |= {each: _numbered(each, key, getattr(record, each.name)) for each in _ROWS}
                 own[trials][0]["seal"] = seal(key["run"], key["trial"], own, new=True)
                 chained.setdefault(key["run"], []).append(entry("trial", own))
                 for table, its_rows in own.items():
@@ -458,6 +458,13 @@ class Records:
         )
         found = [(trial, text) for trial, text in self.ask(query) if trial in only]
         return len({trial for trial, _ in found}), found[0][1] if found else ""
+
+
+def _numbered(table: sql.Table, key: Row, rows: Sequence[Row]) -> list[Row]:
+    """Return rows of a trial with its key; where rows have numbers, they have them in their order."""
+    if "number" not in table.c:
+        return [{**key, **row} for row in rows]
+    return [{**key, "number": number, **row} for number, row in enumerate(rows)]
 
 
 def run_folder(database: sql.URL, run: str) -> Path:

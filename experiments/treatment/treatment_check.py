@@ -213,22 +213,22 @@ class Placed(NamedTuple):
 def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
     """Return where the planned edits stood at each look after which the agent acted (`seen`, in order)."""
     done = EditsMade(session)
-    found = []
+    found = list[Placed]()
     for step, sight in enumerate(seen):
         for edit, proof in () if sight.part else _planned(plan, sight.product, session.site):
             verdict = _verdict(edit, proof, done, sight)
-            for element in verdict.at if verdict else ():
-                box = element.on_screen
-                edited = (sight.product, proof.intervention, proof.edit, proof.role)
-                found.append(Placed(step, *edited, box.x, box.y, box.width, box.height, box.why))
+            found += _boxes(step, sight.product, proof, verdict)
     cards = CardCheck(plan, session)
     for met in met_cards(seen, session):
         for proof, verdict in cards.verdicts(met) if met.is_in_view and not met.sight.part else ():
-            for element in verdict.at if verdict else ():
-                box = element.on_screen
-                edited = (met.key, proof.intervention, proof.edit, proof.role)
-                found.append(Placed(met.step, *edited, box.x, box.y, box.width, box.height, box.why))
+            found += _boxes(met.step, met.key, proof, verdict)
     return sorted(found, key=lambda place: place.step)
+
+
+def _boxes(step: int, product: str, proof: ReceiptKey, verdict: Verdict | None) -> Iterator[Placed]:
+    for box in (element.on_screen for element in verdict.at) if verdict else ():
+        edited = (proof.intervention, proof.edit, proof.role)
+        yield Placed(step, product, *edited, box.x, box.y, box.width, box.height, box.why)
 
 
 def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, ReceiptKey]]:

@@ -4,13 +4,12 @@ from typing import Final
 
 import sqlalchemy as sql
 
-from experiments.records.control import at_work
+from experiments.records.control import refuse_at_work
 from experiments.records.integrity.salvage import SENT
 from experiments.records.packing import HEAD, MARK, Unpacker, base_of
 from experiments.records.record import screenshot_of
 from experiments.records.store import Records
 from experiments.records.tables import artifacts, metadata, plans, sent_pages, steps, trials
-from interventions.errors import UserError
 
 _AT_ONCE: Final = 500
 """The number of artifacts in one statement; databases limit the number of values."""
@@ -25,8 +24,7 @@ def delete_run(records: Records, run: str) -> int:
         UserError: a process is at work on the run.
     """
     with records.writing() as connection:
-        if processes := at_work(records, run):
-            raise UserError(f"{run}: {processes} is at work on it; stop it first, with Ctrl-C or kill")
+        refuse_at_work(records, run)
         held = sorted(_held(connection, run))
         number = connection.scalar(sql.select(sql.func.count()).where(trials.c.run == run)) or 0
         discarded = plans.update().where(plans.c.run == run)

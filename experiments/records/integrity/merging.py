@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sql
 
-from experiments.records.control import at_work
+from experiments.records.control import refuse_at_work
 from experiments.records.integrity.salvage import Progress
 from experiments.records.reading.notes import noted, write_note
 from experiments.records.reading.whole_trials import whole_trial
@@ -59,9 +59,8 @@ def _check(source: Records, target: Records, theirs: Row, ours: Row) -> None:
             f"{theirs['run']}: not made of the same files as {run} in {target.url}, or with another "
             "--observe; only parts of one run can be merged"
         )
-    for records in (source, target):
-        if busy := at_work(records, run):
-            raise UserError(f"{run} in {records.url}: {busy} is at work on it; stop it first")
+    refuse_at_work(source, run)
+    refuse_at_work(target, run)
 
 
 def _with_pages(records: Records, run: str, trial: str) -> TrialRecord:
