@@ -130,41 +130,29 @@ class ShopTrialRunner:
         silent: Silent = NOBODY,
     ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
-        return await run_episode(trial, self._design, agent, context, session, self._base_url, silent)
+        design, live = self._design, self._design.experiment.live
+        trajectory, view = Trajectory(), design.view(trial)
+        looks = view.screenshot and not view.html and is_simulated(trial.agent)
+        cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
+        wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
+        stops = stops_of(design.site.choice)
+        count_errors(context, trajectory.page_errors)
+        episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
+        async with limited(trajectory, design.most_seconds, episode.silent):
+            if live:
+                await context.add_init_script(guard(live.stop_before))
+            await episode.open(start_urls(self._base_url, trial))
+            over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
+            most = design.most_steps
+            await act_until(over, trajectory, episode, agent, most_steps=most, wanted="a choice")
+        judge(trajectory, trial, design, session)
+        return trajectory
 
     def record(
         self, trial: ShopTrial, trajectory: Trajectory, session: Session, *, start: Start, attempts: int
     ) -> TrialRecord:
         """Make the record of a finished trial."""
         return to_record(trial, self._design, trajectory, session, start=start, attempts=attempts)
-
-
-async def run_episode(
-    trial: ShopTrial,
-    design: ShopDesign,
-    agent: Agent,
-    context: BrowserContext,
-    session: Session,
-    base_url: str,
-    silent: Silent = NOBODY,
-) -> Trajectory:
-    """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
-    limits, live = design.experiment.limits, design.experiment.live
-    trajectory, view = Trajectory(), design.view(trial)
-    looks = view.screenshot and not view.html and is_simulated(trial.agent)
-    cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
-    wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
-    stops = stops_of(design.site.choice)
-    count_errors(context, trajectory.page_errors)
-    episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
-    async with limited(trajectory, limits.seconds, episode.silent):
-        if live:
-            await context.add_init_script(guard(live.stop_before))
-        await episode.open(start_urls(base_url, trial))
-        over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
-        await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="a choice")
-    judge(trajectory, trial, design, session)
-    return trajectory
 
 
 def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session) -> None:
