@@ -49,7 +49,6 @@ from experiments.treatment.treatment_check import (
     wanted_in_browser,
 )
 from interventions.apply.consistency import disagreements
-from interventions.apply.plan import Plan
 from interventions.yaml.limited import TooSlow
 from proxy.allow_list import AllowList
 from proxy.error_page import NOT_TREATED
@@ -199,9 +198,7 @@ def end_with(
         trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is not in the choice set")
     elif session.awaited:
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
-    elif reason := untreated(session.plan, seen, session, keys, opened) or unknown_page(
-        at, session.site, keys
-    ):
+    elif reason := untreated(seen, session, keys, opened) or unknown_page(at, session.site, keys):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, choice.product)
@@ -372,11 +369,11 @@ def to_record(
 
 
 def _readable(
-    find: Callable[[Plan, Sequence[Sight], Session], list[T]], session: Session, seen: Sequence[Sight]
+    find: Callable[[Sequence[Sight], Session], list[T]], session: Session, seen: Sequence[Sight]
 ) -> list[T]:
     """What is found on the pages that were looked at; nothing where that takes too long."""
     try:
-        return find(session.plan, seen, session)
+        return find(seen, session)
     except TooSlow:  # then this is why the trial has failed
         return []
 
