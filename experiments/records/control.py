@@ -7,9 +7,10 @@ the first one has ended or is gone.
 
 import os
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -64,6 +65,11 @@ class Claimed:
     """The trials claimed by another process that is not known to be gone."""
 
 
+def _unset_clock() -> float:
+    """A clock that nobody sets, in seconds; where the system has one, it counts while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 @dataclass(slots=True)
 class Runner:
     """A process that runs a run, by its own account: this one by default."""
@@ -80,6 +86,11 @@ class Runner:
     started_at: str = field(default_factory=now)
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
+    _began: datetime = field(default_factory=lambda: datetime.now(UTC), init=False, repr=False)
+    _clock: float = field(default_factory=_unset_clock, init=False, repr=False)
+    """When this process began, by the database's clock and by one that nobody sets."""
+    _signs: dict[Process, tuple[str, float]] = field(default_factory=dict, init=False, repr=False)
+    """The last sign of life of other processes, and when this one first read it (its own clock, seconds)."""
 
     def begin(self, records: Records) -> list[Row]:
         """Give the first sign of life; return the other living processes of the run.
@@ -87,12 +98,13 @@ class Runner:
         Of two processes that begin at the same time, one is told of the other.
         """
         with records.writing() as connection:
-            self.started_at = time_in(connection).isoformat(timespec="seconds")
+            self._began, self._clock = time_in(connection), _unset_clock()
+            self.started_at = self._began.isoformat(timespec="seconds")
             # What an earlier process of this number had claimed is nobody's: it ran on this machine.
             connection.execute(claims.delete().where(*self._is_mine(claims)))
             self._say(connection)
-            rows = _rows(connection, self.run)
-            return [row for row in rows if row["alive"] and _name(row) != self._name]
+            others = [row for row in _rows(connection, self.run) if (row["host"], row["pid"]) != self._name]
+            return [row for row in others if row["alive"]]
 
     def beat(self, records: Records) -> None:
         """Give a sign of life."""
@@ -117,7 +129,8 @@ class Runner:
         with records.writing() as connection:
             ended = set(connection.scalars(stored))
             found = {row.trial: (row.host, row.pid) for row in connection.execute(taken)}
-            living = {_name(row) for row in _rows(connection, self.run) if row["alive"]} - {self._name}
+            processes = set(found.values()) - {self._name}
+            living = {process for process in processes if not self._gone(connection, process)}
             others = {trial: name for trial, name in found.items() if name in living and trial not in ended}
             own = [trial for trial in wanted if trial not in ended and trial not in others]
             if found.keys() & set(own):
@@ -140,7 +153,8 @@ class Runner:
         return table.c.run == self.run, table.c.host == self.host, table.c.pid == self.pid
 
     def _say(self, connection: sql.Connection, *, ended: bool = False) -> None:
-        time_now = time_in(connection).isoformat(timespec="seconds")
+        passed = timedelta(seconds=_unset_clock() - self._clock)
+        time_now = (self._began + passed).isoformat(timespec="seconds")
         said = {
             "seen_at": time_now,
             "ended_at": time_now if ended else None,
@@ -158,6 +172,27 @@ class Runner:
                     connection.execute(runners.delete().where(runners.c.run == self.run, gone))
             own = {"run": self.run, "host": self.host, "pid": self.pid}
             connection.execute(runners.insert().values({**own, **said}))
+
+    def _gone(self, connection: sql.Connection, process: Process) -> bool:
+        """Whether another process will not store what it has claimed.
+
+        One that cannot be looked up here is gone when its sign of life has not changed for `LOST` by the
+        clock of this process. The clocks of two machines are not compared: where they differ, or where a
+        machine has slept, a trial would be run twice.
+        """
+        host, pid = process
+        row = sql.select(runners.c.seen_at, runners.c.ended_at).where(
+            runners.c.run == self.run, runners.c.host == host, runners.c.pid == pid
+        )
+        said = connection.execute(row).one_or_none()
+        if (said and said.ended_at) or not _may_exist(host, pid):
+            return True
+        sign, clock = said.seen_at if said else "", time.monotonic()
+        last_sign, since = self._signs.setdefault(process, (sign, clock))
+        if sign != last_sign:
+            self._signs[process] = sign, clock
+            return False
+        return clock - since > LOST.total_seconds()
 
 
 def runners_of(records: Records, run: str) -> list[Row]:
@@ -185,7 +220,7 @@ def at_work(records: Records, run: str | None = None) -> str:
     with records.reading() as connection:
         of_runs = [run] if run else list(connection.scalars(sql.select(runners.c.run).distinct()))
         rows = [row for each in of_runs for row in _rows(connection, each) if row["alive"]]
-    return ", ".join(named(_name(row)) for row in rows)
+    return ", ".join(named((row["host"], row["pid"])) for row in rows)
 
 
 def refuse_at_work(records: Records, run: str | None = None) -> None:
@@ -194,9 +229,6 @@ def refuse_at_work(records: Records, run: str | None = None) -> None:
         where, on = (run, " on it") if run else (f"--db {records.url}", "")
         raise UserError(f"{where}: {busy} is at work{on}; stop it first, with Ctrl-C or kill")
 
-
-def _name(row: Row) -> Process:
-    return row["host"], row["pid"]
 
 
 def named(process: Process) -> str:
@@ -247,11 +279,11 @@ def _strange(row: Row) -> str:
 
 def _may_exist(host: str, pid: int) -> bool:
     """Whether there is such a process, as far as this machine can tell."""
-    try:
-        if host == socket.gethostname():
+    if host == socket.gethostname():
+        try:
             os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # it is another user's
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
     return True

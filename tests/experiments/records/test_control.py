@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.records import control
 from experiments.records.control import LOST, Runner, request_state, requested_state, runners_of
 from experiments.records.store import Records
 from experiments.records.tables import claims, runners
@@ -166,16 +167,26 @@ def test_of_two_that_begin_the_second_is_told_of_the_first(records: Records) -> 
     assert (first["pid"], first["budget"]) == (os.getppid(), 2)
 
 
-def test_a_process_elsewhere_keeps_its_trials_while_it_gives_signs(records: Records) -> None:
-    elsewhere(records, LOST - timedelta(seconds=10))
+def test_a_process_elsewhere_keeps_its_trials_while_it_gives_signs_whatever_its_clock_says(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "LOST", timedelta(0))
+    elsewhere(records, timedelta(hours=5))
     claimed_elsewhere(records, "t1")
     me = Runner("r-1")
+    for minute in range(9):
+        assert me.claim(records, ["t1"]).own == set()
+        with records.writing() as connection:
+            connection.execute(runners.update().values(seen_at=f"2001-01-01T00:{minute:02}:00+00:00"))
     assert me.claim(records, ["t1"]).own == set()
-    with records.writing() as connection:
-        connection.execute(runners.update().values(seen_at="2001-01-01T00:00:00+00:00"))
-    assert me.claim(records, ["t1"]).own == {"t1"}
+    assert me.claim(records, ["t1"]).own == {"t1"}, "no sign of life since the last look"
 
 
-def test_what_nobody_runs_is_free(records: Records) -> None:
+def test_a_process_elsewhere_that_nobody_knows_is_waited_for_as_long(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claimed_elsewhere(records, "t1")
-    assert Runner("r-1").claim(records, ["t1"]).own == {"t1"}
+    me = Runner("r-1")
+    assert [me.claim(records, ["t1"]).own for _ in range(3)] == [set()] * 3
+    monkeypatch.setattr(control, "LOST", timedelta(0))
+    assert me.claim(records, ["t1"]).own == {"t1"}
