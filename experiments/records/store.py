@@ -39,7 +39,7 @@ from experiments.records.errors import (
     unusable,
     without_password,
 )
-from experiments.records.packing import MARK, Base, Packer, Unpacker
+from experiments.records.packing import HEAD, Packer, SentBefore, Unpacker
 from experiments.records.record import Row, RunFacts, TrialRecord
 from experiments.records.seals import rows_of_run, seal, seal_run
 from experiments.records.stored_facts import strange_fact, whole_characters
@@ -90,7 +90,7 @@ class Records:
         self.url = without_password(url)
         self._seen_artifacts: set[str] = set()
         self._packer, self._unpacker = Packer(), Unpacker(self._data)
-        self._sent: dict[str, Base] = {}
+        self._sent: dict[str, SentBefore] = {}
         """By run, what the pages that its shop sends are packed with."""
         self.engine = connect(url)
         self._open = open_connections(self.engine)
@@ -302,15 +302,18 @@ class Records:
             known = {name for name, lost in found.items() if not lost}
             if lost := found.keys() - known:
                 connection.execute(artifacts.delete().where(artifacts.c.hash.in_(lost)))
-            bodies = {row["body"]: record.trial.run for record in wanted for row in record.sent_pages}
+            bodies = {
+                row["body"]: (record.trial.run, row["url"]) for record in wanted for row in record.sent_pages
+            }
             for name, text in new.items():
-                base = None
-                if name in known:
-                    continue
-                if run := bodies.get(name):
-                    base = sent.get(run) or self._base(connection, run)
-                    sent[run] = base or Base(name, text)
-                rows[artifacts].append({"hash": name, "data": self._packer.pack(text, base)})
+                if name in bodies and name not in known:
+                    run, url = bodies[name]
+                    if run not in sent:
+                        sent[run] = self._sent_before(connection, run)
+                    data = sent[run].pack(self._packer, self._unpacker, url, name, text)
+                    rows[artifacts].append({"hash": name, "data": data})
+                elif name not in known:
+                    rows[artifacts].append({"hash": name, "data": self._packer.pack(text)})
             for table, all_rows in rows.items():
                 if all_rows:
                     connection.execute(table.insert(), all_rows)
@@ -335,13 +338,14 @@ class Records:
         connection.execute(runs.update().where(runs.c.run == run).values(facts=facts))
         seal_run(connection, run)
 
-    def _base(self, connection: sql.Connection, run: str) -> Base | None:
-        """A page that the shop of a run has sent, and that is packed alone; None: there is none yet."""
-        stored = sql.select(artifacts.c.hash).join(sent_pages, sent_pages.c.body == artifacts.c.hash)
-        mark = sql.func.substr(artifacts.c.data, 1, 1, type_=sql.LargeBinary)
-        alone = stored.where(sent_pages.c.run == run, mark != MARK, artifacts.c.data != b"")
-        name = connection.scalar(alone.limit(1))
-        return self._unpacker.base(name) if name else None
+    @staticmethod
+    def _sent_before(connection: sql.Connection, run: str) -> SentBefore:
+        """What is stored of the pages that the shop of a run has sent."""
+        head = sql.func.substr(artifacts.c.data, 1, HEAD, type_=sql.LargeBinary)
+        query = sql.select(sent_pages.c.url, artifacts.c.hash, head)
+        stored = query.join(artifacts, sent_pages.c.body == artifacts.c.hash)
+        there = stored.where(sent_pages.c.run == run, artifacts.c.data != b"")
+        return SentBefore((url, name, data) for url, name, data in connection.execute(there))
 
     def _data(self, name: str) -> bytes | None:
         """The data stored under a hash; None: there are none."""

@@ -1,12 +1,13 @@
 """Delete a stored run: all its rows, and the pages that no other run holds."""
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import sqlalchemy as sql
 
 from experiments.records.control import refuse_at_work
 from experiments.records.integrity.salvage import SENT
-from experiments.records.packing import HEAD, MARK, Unpacker, base_of
+from experiments.records.packing import DEEPEST, HEAD, Unpacker, base_of
 from experiments.records.record import screenshot_of
 from experiments.records.store import Records
 from experiments.records.tables import artifacts, metadata, plans, sent_pages, steps, trials
@@ -49,12 +50,28 @@ def _held(connection: sql.Connection, run: str) -> set[str]:
     unpacker = Unpacker(lambda name: _data(connection, name))
     for name, data in connection.execute(query).all():
         held |= {name, screenshot_of(unpacker.text(name, data) or "")} - {""}
-    head, mark = (sql.func.substr(artifacts.c.data, 1, n, type_=sql.LargeBinary) for n in (HEAD, 1))
-    packed = connection.execute(sql.select(artifacts.c.hash, head).where(mark == MARK))
-    bases = {name: base_of(data) for name, data in packed}
-    if more := {bases[name] for name in held & bases.keys()} - held:
+    base = _bases(connection)
+    if more := {each for name in held for each in _chain(name, base)} - held:
         held |= more - set(connection.scalars(sql.select(others.subquery())))
-    return held - {base for name, base in bases.items() if name not in held}
+    for name in base.keys() - held:
+        held.difference_update(_chain(name, base))
+    return held
+
+
+def _bases(connection: sql.Connection) -> dict[str, str]:
+    """By name, the bases of the artifacts that have one."""
+    head = sql.func.substr(artifacts.c.data, 1, HEAD, type_=sql.LargeBinary)
+    depth = sql.func.substr(artifacts.c.data, 1, 1, type_=sql.LargeBinary)
+    packed = sql.select(artifacts.c.hash, head).where(depth.in_([bytes([n + 1]) for n in range(DEEPEST)]))
+    return {name: base_of(data) for name, data in connection.execute(packed)}
+
+
+def _chain(name: str, base: Mapping[str, str]) -> Iterator[str]:
+    """The bases of an artifact, the nearest first."""
+    for _ in range(DEEPEST):
+        if not (name := base.get(name, "")):
+            return
+        yield name
 
 
 def _data(connection: sql.Connection, name: str) -> bytes | None:
