@@ -230,7 +230,6 @@ def refuse_at_work(records: Records, run: str | None = None) -> None:
         raise UserError(f"{where}: {busy} is at work{on}; stop it first, with Ctrl-C or kill")
 
 
-
 def named(process: Process) -> str:
     """Describe a process for people, by host and number."""
     host, pid = process

@@ -1,4 +1,4 @@
-"""Define the tables of a database of runs: those of `tables.yaml`."""
+"""Define the tables of a database of runs."""
 
 import re
 from collections.abc import Mapping
@@ -7,66 +7,147 @@ from typing import Any, Final
 import sqlalchemy as sql
 
 from experiments.records.database import Text
-from interventions.data_file import read_data
 
 SCHEMA_VERSION: Final = 1
 
 metadata = sql.MetaData()
 
-_KINDS: Final[Mapping[str, type[sql.types.TypeEngine[Any]]]] = {
-    "text": Text,
-    "whole": sql.Integer,
-    "large": sql.BigInteger,
-    "real": sql.Float,
-    "json": sql.JSON,
-    "bytes": sql.LargeBinary,
-}
-_ORDERED: Final = ("trials", "options", "attributes", "sent_pages", "links")
-"""Tables whose rows SQLite keeps in the order of their key, without an index beside them.
+schema = sql.Table("souk_schema", metadata, sql.Column("version", sql.Integer, primary_key=True))
 
-That is smaller and faster to read whole. For short rows only.
+runs = sql.Table(
+    "runs",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("name", Text, nullable=False),
+    sql.Column("started_at", Text, nullable=False),
+    sql.Column("facts", sql.JSON, nullable=False),
+    sql.Column("seal", Text),
+)
+
+
+def _of_trial(name: str, *columns: sql.Column[Any], key: str | None, ordered: bool = False) -> sql.Table:
+    """A table whose rows belong to a trial; with `key`, numbered within it.
+
+    ordered: SQLite keeps the rows themselves in the order of their key, and no index beside them, which is
+    smaller and faster to read whole. For short rows only.
+    """
+    own = [sql.Column(key, sql.Integer, primary_key=True)] if key else []
+    return sql.Table(
+        name,
+        metadata,
+        sql.Column("run", Text, primary_key=True),
+        sql.Column("trial", Text, primary_key=True),
+        *own,
+        *columns,
+        sqlite_with_rowid=not ordered,
+    )
+
+
+trials = _of_trial(
+    "trials",
+    sql.Column("agent", Text, nullable=False),
+    sql.Column("set", Text, nullable=False),
+    sql.Column("condition", Text, nullable=False),
+    sql.Column("nudge", Text, nullable=False),
+    sql.Column("nudge_text", Text, nullable=False),
+    sql.Column("family", Text, nullable=False),
+    sql.Column("direction", sql.Integer),
+    sql.Column("match", Text, nullable=False),
+    sql.Column("profile", Text, nullable=False),
+    sql.Column("modality", Text),
+    sql.Column("ordering", Text, nullable=False),
+    sql.Column("repeat", sql.Integer, nullable=False),
+    sql.Column("seed", sql.BigInteger, nullable=False),
+    sql.Column("outcome", Text, nullable=False),
+    sql.Column("choice", Text),
+    sql.Column("reason", Text, nullable=False),
+    sql.Column("attempts", sql.Integer, nullable=False),
+    sql.Column("started_at", Text, nullable=False),
+    sql.Column("seconds", sql.Float, nullable=False),
+    sql.Column("steps", sql.Integer, nullable=False),
+    sql.Column("tokens_in", sql.BigInteger, nullable=False),
+    sql.Column("tokens_out", sql.BigInteger, nullable=False),
+    sql.Column("cost", sql.Float),
+    sql.Column("seal", Text),
+    key=None,
+    ordered=True,
+)
+"""One row for each trial; `seal`: the digest of all its rows in all tables, as they were stored."""
+
+options = _of_trial(
+    "options",
+    sql.Column("option", Text, nullable=False),
+    sql.Column("name", Text, nullable=False),
+    sql.Column("category", Text, nullable=False),
+    sql.Column("price", sql.Float),
+    sql.Column("rating", sql.Float),
+    sql.Column("reviews", sql.BigInteger),
+    sql.Column("title", Text),
+    sql.Column("stock", Text),
+    *(
+        sql.Column(f"{source}_{part}", kind)
+        for source in ("sent", "catalogue")
+        for part, kind in (("price", sql.Float), ("rating", sql.Float), ("reviews", sql.BigInteger))
+    ),
+    sql.Column("sent_title", Text),
+    sql.Column("sent_stock", Text),
+    sql.Column("unread", Text),
+    sql.Column("viewed_first", sql.Integer, nullable=False),
+    sql.Column("nudged", sql.Integer, nullable=False),
+    sql.Column("opened", sql.Integer),
+    key="position",
+    ordered=True,
+)
+"""The figures and texts of an option as displayed, as the shop has sent them, and the catalogue's.
+
+`unread`: why a figure as displayed is not known. Where a card is the display, it has all but those columns.
 """
 
+steps = _of_trial(
+    "steps",
+    sql.Column("url", Text, nullable=False),
+    sql.Column("observation", Text),
+    sql.Column("thought", Text, nullable=False),
+    sql.Column("memory", Text, nullable=False),
+    sql.Column("action", Text, nullable=False),
+    sql.Column("error", Text, nullable=False),
+    sql.Column("seconds", sql.Float, nullable=False),
+    sql.Column("looked", sql.Integer),
+    key="step",
+)
 
-def _column(name: str, told: str) -> sql.Column[Any]:
-    kind, _, key = told.partition(" ")
-    made = _KINDS[kind.removesuffix("?")]
-    return sql.Column(name, made, primary_key=bool(key), nullable=kind.endswith("?"))
+receipts = _of_trial(
+    "receipts",
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("page_type", Text, nullable=False),
+    sql.Column("product", Text),
+    sql.Column("matches", sql.Integer, nullable=False),
+    sql.Column("before", Text, nullable=False),
+    sql.Column("after", Text, nullable=False),
+    sql.Column("page_hash_before", Text, nullable=False),
+    sql.Column("page_hash_after", Text, nullable=False),
+    key="number",
+)
 
-
-for _name, _columns in read_data(__file__, "tables.yaml").items():
-    _made = (_column(name, str(told)) for name, told in _columns.items())
-    sql.Table(_name, metadata, *_made, sqlite_with_rowid=_name not in _ORDERED)
-
-answers = metadata.tables["answers"]
-archived = metadata.tables["archived"]
-artifacts = metadata.tables["artifacts"]
-attributes = metadata.tables["attributes"]
-calls = metadata.tables["calls"]
-claims = metadata.tables["claims"]
-control = metadata.tables["control"]
-disagreements = metadata.tables["disagreements"]
-factors = metadata.tables["factors"]
-hits = metadata.tables["hits"]
-links = metadata.tables["links"]
-notes = metadata.tables["notes"]
-on_screen = metadata.tables["on_screen"]
-options = metadata.tables["options"]
-output = metadata.tables["output"]
-page_errors = metadata.tables["page_errors"]
-plans = metadata.tables["plans"]
-prompts = metadata.tables["prompts"]
-questions = metadata.tables["questions"]
-receipts = metadata.tables["receipts"]
-runners = metadata.tables["runners"]
-runs = metadata.tables["runs"]
-safety_checks = metadata.tables["safety_checks"]
-scores = metadata.tables["scores"]
-sent_pages = metadata.tables["sent_pages"]
-schema = metadata.tables["souk_schema"]
-steps = metadata.tables["steps"]
-trials = metadata.tables["trials"]
-unchecked = metadata.tables["unchecked"]
+calls = _of_trial(
+    "calls",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("model", Text, nullable=False),
+    sql.Column("request_digest", Text, nullable=False),
+    sql.Column("tokens_in", sql.BigInteger, nullable=False),
+    sql.Column("tokens_out", sql.BigInteger, nullable=False),
+    sql.Column("cost", sql.Float),
+    sql.Column("seconds", sql.Float, nullable=False),
+    sql.Column("retries", sql.Integer, nullable=False),
+    sql.Column("error", Text, nullable=False),
+    sql.Column("tokens_cached", sql.BigInteger),
+    sql.Column("answered_by", Text),
+    sql.Column("answer", Text),
+    sql.Column("failed", Text),
+    key="number",
+)
 
 paid = sql.func.coalesce(
     trials.c.cost,
@@ -78,9 +159,247 @@ paid = sql.func.coalesce(
 )
 """The known cost of a trial, in USD: that of its requests whose cost is known, where its own is not."""
 
+attributes = _of_trial(
+    "attributes", sql.Column("attributes", sql.JSON, nullable=False), key="position", ordered=True
+)
+"""The attributes of an option besides the columns of `options`: name -> text or number."""
+
+questions = _of_trial(
+    "questions",
+    sql.Column("mode", Text, nullable=False),
+    sql.Column("item", Text, nullable=False),
+    sql.Column("scenario", Text, nullable=False),
+    sql.Column("temperature", sql.Float),
+    sql.Column("reference", sql.Float),
+    sql.Column("low", sql.Float),
+    sql.Column("high", sql.Float),
+    sql.Column("response", sql.Float),
+    key=None,
+)
+"""Trials with cards; `response` is empty where it is a choice, or there was no valid answer."""
+
+answers = _of_trial(
+    "answers",
+    sql.Column("card", Text, nullable=False),
+    sql.Column("text", Text, nullable=False),
+    sql.Column("value", Text),
+    sql.Column("reason", Text, nullable=False),
+    sql.Column("rule", Text, nullable=False),
+    key="number",
+)
+"""All answers to cards, in order; `value` is empty where the answer is invalid, for the `reason`.
+
+`rule`: by which a valid one was read.
+"""
+
+page_errors = _of_trial(
+    "page_errors",
+    sql.Column("text", Text, nullable=False),
+    sql.Column("times", sql.Integer, nullable=False),
+    key="number",
+)
+"""Errors in the console of the pages of one trial."""
+
+disagreements = _of_trial("disagreements", sql.Column("text", Text, nullable=False), key="number")
+"""Lines on pages of one trial that show a product with different prices, ratings or numbers of reviews."""
+
+unchecked = _of_trial(
+    "unchecked",
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("page_type", Text, nullable=False),
+    key="number",
+)
+"""Edits with receipts that were not looked for in the browser, at their places, whenever the agent looked."""
+
+on_screen = _of_trial(
+    "on_screen",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("product", Text, nullable=False),
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("x", sql.Integer, nullable=False),
+    sql.Column("y", sql.Integer, nullable=False),
+    sql.Column("width", sql.Integer, nullable=False),
+    sql.Column("height", sql.Integer, nullable=False),
+    sql.Column("why", Text, nullable=False),
+    key="number",
+)
+"""Where an edit stood at a look, in pixels of the viewport; `why`: what kept its text from being read."""
+
+output = _of_trial("output", sql.Column("text", Text, nullable=False), key="number")
+"""What a program wrote that was the agent: the beginning and the end, without secrets."""
+
+hits = _of_trial(
+    "hits",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("x", sql.Float, nullable=False),
+    sql.Column("y", sql.Float, nullable=False),
+    sql.Column("element", Text, nullable=False),
+    sql.Column("text", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("product", Text, nullable=False),
+    sql.Column("intervention", Text, nullable=False),
+    key="number",
+)
+"""What stood at the point of an action, in pixels of the picture; a cell is empty where there was none."""
+
+safety_checks = _of_trial(
+    "safety_checks",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("code", Text, nullable=False),
+    sql.Column("message", Text, nullable=False),
+    sql.Column("acknowledged", sql.Integer, nullable=False),
+    key="number",
+)
+"""What a provider asked to be confirmed before an action, and whether it was."""
+
+sent_pages = _of_trial(
+    "sent_pages",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("url", Text, nullable=False),
+    sql.Column("body", Text, nullable=False),
+    sql.Column("given", Text, nullable=False),
+    sql.Column("site", Text, nullable=False),
+    sql.Column("page_hash_after", Text, nullable=False),
+    key="number",
+    ordered=True,
+)
+"""What the shop sent where the proxy made edits, from which what was shown can be made again.
+
+`step`: the first step at which it could be seen. `body`, `given` (content type, plan, known products) and
+`site` (the site map) are artifacts.
+"""
+
+factors = _of_trial(
+    "factors",
+    sql.Column("factor", Text, nullable=False),
+    sql.Column("quotation", Text, nullable=False),
+    sql.Column("judge", Text, nullable=False),
+    sql.Column("reason", Text, nullable=False),
+    key="number",
+)
+"""The factors of a choice, as a judge read them in the agent's words; `reason`: why one is not accepted."""
+
+prompts = _of_trial(
+    "prompts",
+    sql.Column("anchor", sql.Float, nullable=False),
+    sql.Column("fields", Text, nullable=False),
+    key=None,
+)
+"""Trials with a stimulus: the anchor's number, and the present fields, joined by +."""
+
+scores = _of_trial(
+    "scores",
+    sql.Column("target", Text, nullable=False),
+    sql.Column("value", sql.Float),
+    sql.Column("logprob", sql.Float),
+    sql.Column("tokens", sql.Integer, nullable=False),
+    sql.Column("shifted", sql.Integer, nullable=False),
+    sql.Column("note", Text, nullable=False),
+    key="number",
+)
+"""How likely each target is, as a natural logarithm; where that is empty, `note` says why.
+
+Of a card the targets are its letters, and their probabilities add up to 1.
+"""
+
 sql.Index("trials_by_outcome", trials.c.run, trials.c.outcome, trials.c.started_at)
 sql.Index("trials_by_start", trials.c.run, trials.c.started_at, trials.c.trial)
 sql.Index("trials_by_set", trials.c.run, trials.c.set, trials.c.condition)
+
+artifacts = sql.Table(
+    "artifacts",
+    metadata,
+    sql.Column("hash", Text, primary_key=True),
+    sql.Column("data", sql.LargeBinary, nullable=False),
+)
+
+control = sql.Table(
+    "control",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("wanted", Text, nullable=False),
+    sql.Column("wasted", sql.Float, nullable=False),
+    sql.Column("updated_at", Text, nullable=False),
+)
+"""Requests to a run (`wanted`: running or paused); `wasted`: USD of stored attempts that were replaced."""
+
+runners = sql.Table(
+    "runners",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("host", Text, primary_key=True),
+    sql.Column("pid", sql.Integer, primary_key=True),
+    sql.Column("started_at", Text, nullable=False),
+    sql.Column("seen_at", Text, nullable=False),
+    sql.Column("ended_at", Text),
+    sql.Column("trials", sql.Integer, nullable=False),
+    sql.Column("settled", sql.Integer, nullable=False),
+    sql.Column("running", sql.Integer, nullable=False),
+    sql.Column("budget", sql.Float),
+    sql.Column("reason", Text, nullable=False),
+)
+"""The processes that run a run, with their last sign of life; `trials` are wanted in all, `settled` by it."""
+
+claims = sql.Table(
+    "claims",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("trial", Text, primary_key=True),
+    sql.Column("host", Text, nullable=False),
+    sql.Column("pid", sql.Integer, nullable=False),
+)
+"""The trials that have been taken to be run and are not stored yet, and the process (`runners`) of each."""
+
+plans = sql.Table(
+    "plans",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("name", Text, nullable=False),
+    sql.Column("registered_at", Text, nullable=False),
+    sql.Column("hash", Text, nullable=False),
+    sql.Column("plan", Text, nullable=False),
+    sql.Column("discarded", sql.Integer, nullable=False),
+)
+"""The registered plan of a run: canonical JSON, and its SHA-256; `discarded`: trials deleted with the run."""
+
+links = sql.Table(
+    "links",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("number", sql.Integer, primary_key=True),
+    sql.Column("what", Text, nullable=False),
+    sql.Column("trial", Text, nullable=False),
+    sql.Column("attempts", sql.Integer, nullable=False),
+    sql.Column("outcome", Text, nullable=False),
+    sql.Column("seal", Text, nullable=False),
+    sql.Column("content", Text, nullable=False),
+    sql.Column("link", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""The chain of a run: each `link` is a digest of the one before it and of this row."""
+
+notes = sql.Table(
+    "notes",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("trial", Text, primary_key=True),
+    sql.Column("tags", Text, nullable=False),
+    sql.Column("note", Text, nullable=False),
+    sql.Column("updated_at", Text, nullable=False),
+)
+"""What a person says of a trial: tags, joined by a comma and a space, and a note. Never part of its seal."""
+
+archived = sql.Table(
+    "archived",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("archived_at", Text, nullable=False),
+)
+"""The runs that are put away: lists leave them out."""
 
 OF_TRIAL: Final = tuple(
     table
