@@ -112,6 +112,31 @@ class Design(ABC, Generic[T]):
     """The experiment file as it is written."""
     base_url: str | None = None
     """The address of the shop, with a slash at its end; None: the embedded one, or no shop at all."""
+    analysis: str
+    """The command of `souk analyze` for its runs."""
+    mode: Mode
+    """The mode in which its trials run."""
+    most_steps: int
+    """The largest number of requests to a model in one trial."""
+    most_seconds: float
+    """The largest wall-clock time of a trial, in seconds."""
+    size: int
+    """About how many trials each agent has, without making them; where they differ, at most as many."""
+    quota: int | None = None
+    """The number of valid answers wanted in every cell; None: each trial runs once."""
+    most: int | None = None
+    """The most trials of an agent that the experiment asks for; None: all."""
+    watched: str = ""
+    """The effect that a stopping rule looks at while the run goes on; empty: none."""
+    chooses: bool = False
+    """Whether the answers are choices between options on display."""
+    asked_again: tuple[str, int] = ("repeats", 1)
+    """The key of the experiment file by which a question is asked again in the same words, and how often.
+
+    1: every question is asked once, or what it shows is drawn anew each time.
+    """
+    temperatures: Sequence[float | None] = (PAGE_TEMPERATURE,)
+    """The temperatures at which language models are asked; None: the provider's own."""
 
     @property
     def name(self) -> str:
@@ -123,49 +148,9 @@ class Design(ABC, Generic[T]):
     def run_id(self) -> str:
         """The id of the run: equal experiments resume the same run."""
 
-    @property
-    @abstractmethod
-    def analysis(self) -> str:
-        """The command of `souk analyze` for its runs."""
-
-    @property
-    @abstractmethod
-    def mode(self) -> Mode:
-        """The mode in which its trials run."""
-
-    @property
-    @abstractmethod
-    def most_steps(self) -> int:
-        """The largest number of requests to a model in one trial."""
-
-    @property
-    @abstractmethod
-    def most_seconds(self) -> float:
-        """The largest wall-clock time of a trial, in seconds."""
-
-    @property
-    def quota(self) -> int | None:
-        """The number of valid answers wanted in every cell; None: each trial runs once."""
-        return None
-
-    @property
-    def most(self) -> int | None:
-        """The most trials of an agent that the experiment asks for; None: all."""
-        return None
-
-    @property
-    def watched(self) -> str:
-        """The effect that a stopping rule looks at while the run goes on; empty: none."""
-        return ""
-
     @abstractmethod
     def trials(self, agents: Sequence[str]) -> Iterator[T]:
         """Yield all trials of these agents, block by block; any number of whole blocks is balanced."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """About how many trials each agent has, without making them; where they differ, at most as many."""
 
     @property
     def at_first(self) -> int:
@@ -202,24 +187,6 @@ class Design(ABC, Generic[T]):
         Examples: there are fewer choice sets than asked for, or treatments that agents do not see.
         """
         return self.repeats_notes(agents)
-
-    @property
-    def chooses(self) -> bool:
-        """Whether the answers are choices between options on display."""
-        return False
-
-    @property
-    def asked_again(self) -> tuple[str, int]:
-        """The key of the experiment file by which a question is asked again in the same words, and how often.
-
-        1: every question is asked once, or what it shows is drawn anew each time.
-        """
-        return "repeats", 1
-
-    @property
-    def temperatures(self) -> Sequence[float | None]:
-        """The temperatures at which language models are asked; None: the provider's own."""
-        return (PAGE_TEMPERATURE,)
 
     def repeats_notes(self, agents: Sequence[str]) -> list[str]:
         """Return a line that says for which of these agents repeats buy nothing, if there are any."""

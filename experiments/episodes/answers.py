@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from agents.base import Call, Reply, Usage
 from experiments.designs.cards.trial import CardTrial
@@ -10,6 +11,10 @@ from experiments.records.record import Row, Start, TrialRecord, to_row
 from experiments.treatment.trajectory import Trajectory, trial_row, usage_of
 from interventions.cards.card import Card
 from interventions.cards.reply import InvalidAnswer
+
+_ASKED: Final = ("item", "scenario", "temperature", "reference", "low", "high")
+_SHOWN: Final = ("option", "name", "category", "price", "rating", "reviews")
+"""What the records keep of a question, and of an option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +99,16 @@ def card_record(
             for position, option in enumerate(trial.options)
             if option.attributes
         ],
-        calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
+        calls=[to_row(call, step=step) for step, call in calls],
         questions=[
             {
                 "mode": mode,
-                "item": trial.item,
-                "scenario": trial.scenario,
-                "temperature": trial.temperature,
-                "reference": trial.reference,
-                "low": trial.low,
-                "high": trial.high,
+                **{name: getattr(trial, name) for name in _ASKED},
                 "response": response(trial, given),
             }
         ],
         answers=[
-            {
-                "number": number,
-                "card": answer.card,
-                "text": answer.text,
-                "value": None if answer.value is None else str(answer.value),
-                "reason": answer.reason,
-                "rule": answer.rule,
-            }
-            for number, answer in enumerate(given)
+            to_row(answer, value=None if answer.value is None else str(answer.value)) for answer in given
         ],
         cause=trajectory.cause,
     )
@@ -126,12 +118,7 @@ def _option_row(trial: CardTrial, position: int) -> Row:
     option = trial.options[position]
     return {
         "position": position,
-        "option": option.option,
-        "name": option.name,
-        "category": option.category,
-        "price": option.price,
-        "rating": option.rating,
-        "reviews": option.reviews,
+        **{name: getattr(option, name) for name in _SHOWN},
         "viewed_first": int(position == 0),
         "nudged": 0,
         "opened": None,

@@ -101,7 +101,7 @@ class CardTrialRunner:
             start=start,
             attempts=attempts,
         )
-        receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]
+        receipts = [to_row(receipt) for receipt in session.receipts]
         steps, artifacts = trace(trajectory)
         sent, bodies = sent_pages(session)
         return replace(record, receipts=receipts, steps=steps, sent_pages=sent, artifacts=artifacts | bodies)

@@ -49,7 +49,6 @@ from experiments.treatment.treatment_check import (
     wanted_in_browser,
 )
 from interventions.apply.consistency import disagreements
-from interventions.apply.plan import Plan
 from interventions.yaml.limited import TooSlow
 from proxy.allow_list import AllowList
 from proxy.error_page import NOT_TREATED
@@ -130,41 +129,29 @@ class ShopTrialRunner:
         silent: Silent = NOBODY,
     ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
-        return await run_episode(trial, self._design, agent, context, session, self._base_url, silent)
+        design, live = self._design, self._design.experiment.live
+        trajectory, view = Trajectory(), design.view(trial)
+        looks = view.screenshot and not view.html and is_simulated(trial.agent)
+        cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
+        wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
+        stops = stops_of(design.site.choice)
+        count_errors(context, trajectory.page_errors)
+        episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
+        async with limited(trajectory, design.most_seconds, episode.silent):
+            if live:
+                await context.add_init_script(guard(live.stop_before))
+            await episode.open(start_urls(self._base_url, trial))
+            over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
+            most = design.most_steps
+            await act_until(over, trajectory, episode, agent, most_steps=most, wanted="a choice")
+        judge(trajectory, trial, design, session)
+        return trajectory
 
     def record(
         self, trial: ShopTrial, trajectory: Trajectory, session: Session, *, start: Start, attempts: int
     ) -> TrialRecord:
         """Make the record of a finished trial."""
         return to_record(trial, self._design, trajectory, session, start=start, attempts=attempts)
-
-
-async def run_episode(
-    trial: ShopTrial,
-    design: ShopDesign,
-    agent: Agent,
-    context: BrowserContext,
-    session: Session,
-    base_url: str,
-    silent: Silent = NOBODY,
-) -> Trajectory:
-    """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
-    limits, live = design.experiment.limits, design.experiment.live
-    trajectory, view = Trajectory(), design.view(trial)
-    looks = view.screenshot and not view.html and is_simulated(trial.agent)
-    cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
-    wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
-    stops = stops_of(design.site.choice)
-    count_errors(context, trajectory.page_errors)
-    episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
-    async with limited(trajectory, limits.seconds, episode.silent):
-        if live:
-            await context.add_init_script(guard(live.stop_before))
-        await episode.open(start_urls(base_url, trial))
-        over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
-        await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="a choice")
-    judge(trajectory, trial, design, session)
-    return trajectory
 
 
 def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session) -> None:
@@ -211,9 +198,7 @@ def end_with(
         trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is not in the choice set")
     elif session.awaited:
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
-    elif reason := untreated(session.plan, seen, session, keys, opened) or unknown_page(
-        at, session.site, keys
-    ):
+    elif reason := untreated(seen, session, keys, opened) or unknown_page(at, session.site, keys):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, choice.product)
@@ -317,7 +302,7 @@ class GuestFacts:
                 for place in at_look.get(look, ())
                 if not place.why and place.holds(hit.x - right, hit.y - down)
             )
-            found.append(_hit_row(len(found), step, hit, product, next(under, "")))
+            found.append(_hit_row(step, hit, product, next(under, "")))
         return found
 
 
@@ -333,7 +318,6 @@ def to_record(
 ) -> TrialRecord:
     """Make the record of a finished trial; `guest`: what is known instead of looks, of a guest's."""
     calls = recorded_calls(trajectory)
-    shown = session.sightings()
     seen = guest.seen if guest else sights(trajectory, design, trial, session)
     steps, artifacts = (guest.steps.rows, guest.steps.artifacts) if guest else trace(trajectory)
     sent, bodies = sent_pages(session)
@@ -366,23 +350,16 @@ def to_record(
         ),
         options=_option_rows(trial, design, session, seen, guest.opened if guest else None),
         steps=steps,
-        receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
-        calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
-        disagreements=[{"number": number, "text": text} for number, text in enumerate(disagreements(shown))],
-        page_errors=[
-            {"number": number, "text": text, "times": times}
-            for number, (text, times) in enumerate(trajectory.page_errors.items())
-        ],
-        unchecked=[
-            {"number": number, **effect._asdict()}
-            for number, effect in enumerate(_readable(unchecked, session, seen))
-        ],
-        on_screen=[{"number": number, **place._asdict()} for number, place in enumerate(places)],
+        receipts=[to_row(receipt) for receipt in session.receipts],
+        calls=[to_row(call, step=step) for step, call in calls],
+        disagreements=[{"text": text} for text in disagreements(session.sightings())],
+        page_errors=[{"text": text, "times": times} for text, times in trajectory.page_errors.items()],
+        unchecked=[effect._asdict() for effect in _readable(unchecked, session, seen)],
+        on_screen=[place._asdict() for place in places],
         hits=hits,
         safety_checks=[
-            {"number": number, "step": step, "code": each.code, "message": each.message}
-            | {"acknowledged": int(each.acknowledged)}
-            for number, (step, each) in enumerate(recorded_checks(trajectory))
+            to_row(each, step=step, acknowledged=int(each.acknowledged))
+            for step, each in recorded_checks(trajectory)
         ],
         attributes=_list_rows(trial, design),
         sent_pages=sent,
@@ -392,11 +369,11 @@ def to_record(
 
 
 def _readable(
-    find: Callable[[Plan, Sequence[Sight], Session], list[T]], session: Session, seen: Sequence[Sight]
+    find: Callable[[Sequence[Sight], Session], list[T]], session: Session, seen: Sequence[Sight]
 ) -> list[T]:
     """What is found on the pages that were looked at; nothing where that takes too long."""
     try:
-        return find(session.plan, seen, session)
+        return find(seen, session)
     except TooSlow:  # then this is why the trial has failed
         return []
 
@@ -424,22 +401,13 @@ def _hit_rows(
             place for place in places if place.step == step and not place.why and place.holds(hit.x, hit.y)
         )
         edited = next(under, None)
-        found.append(_hit_row(len(found), step, hit, product, edited.intervention if edited else ""))
+        found.append(_hit_row(step, hit, product, edited.intervention if edited else ""))
     return found
 
 
-def _hit_row(number: int, step: int, hit: Hit, product: str, intervention: str) -> Row:
-    return {
-        "number": number,
-        "step": step,
-        "x": hit.x,
-        "y": hit.y,
-        "element": hit.tag,
-        "text": hit.text,
-        "role": hit.role,
-        "product": product,
-        "intervention": intervention,
-    }
+def _hit_row(step: int, hit: Hit, product: str, intervention: str) -> Row:
+    own = {name: getattr(hit, name) for name in ("x", "y", "text", "role")}
+    return {"step": step, **own, "element": hit.tag, "product": product, "intervention": intervention}
 
 
 def _option_rows(

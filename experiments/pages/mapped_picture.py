@@ -1,7 +1,6 @@
 """Draw a proposed site map: its pages in the real browser, with the elements of each role outlined."""
 
 import html
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,6 +9,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from environments.action.pointer import dismiss
 from environments.browser.pool import VIEWPORT, run_browsers
+from experiments.pages.side_by_side import framed
 from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
 from interventions.data_file import read_source
 from interventions.errors import UserError
@@ -18,30 +18,20 @@ from interventions.proposal.site import Proposal
 
 _SCRIPT: Final = read_source(__file__, "mapped_picture.js")
 _TALLEST: Final = 1400
-_FRAME: Final = """<style>
-  body {{ margin: 0; padding: 16px; background: #f1f3f4; font-family: system-ui, sans-serif }}
-  main {{ display: flex; gap: 16px; width: max-content; align-items: flex-start }}
-  h2 {{ margin: 0 0 4px; font-size: 24px }} p {{ margin: 0 0 12px; font-size: 16px }}
-  img {{ display: block; border: 1px solid #bdc1c6 }}
-</style><main>{sections}</main>"""
 
 
 async def picture(mapped: Mapped) -> bytes:
     """Return a PNG. Raises UserError."""
-    sections = []
+    pictures, addresses = dict[str, bytes](), list[str]()
     try:
         async with run_browsers(trusted=mapped.trusted) as pool, pool.context(None) as context:
             await context.route("**/*", keep_to(mapped.hosts))
             for kind, capture in (("product", mapped.product), ("listing", mapped.listing)):
                 if capture is not None:
-                    outlined = await _outlined(context, capture.url, mapped.proposal, kind)
-                    data = b64encode(outlined).decode()
-                    sections.append(
-                        f"<section><h2>{kind}</h2><p>{html.escape(capture.url)}</p>"
-                        f'<img src="data:image/png;base64,{data}"></section>'
-                    )
+                    pictures[kind] = await _outlined(context, capture.url, mapped.proposal, kind)
+                    addresses.append(f"<p>{kind}: {html.escape(capture.url)}</p>")
             page = await context.new_page()
-            await page.set_content(_FRAME.format(sections="".join(sections)))
+            await page.set_content(framed("".join(addresses), **pictures))
             width = await page.evaluate("document.querySelector('main').offsetWidth + 32")
             await page.set_viewport_size({"width": width, "height": 600})
             return await page.screenshot(full_page=True)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from environments.browser.download import download
+from environments.browser.download import downloaded
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from interventions.apply.engine import EditFailed, Receipt, rewrite
@@ -24,7 +24,7 @@ from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap, product_key
 from interventions.yaml.yaml_source import YamlError, did_you_mean
-from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
+from proxy.trust import keys_of, trusting
 
 SHOP: Final = "shop:"
 CART: Final = "cart"
@@ -110,22 +110,11 @@ def _near(key: str, known: Iterable[str]) -> str:
 
 
 async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPage:
-    try:
-        if client is None:
-            async with httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as own:
-                return await _fetch(url, own)
-        answer, body = await download(client, url, {"Accept": "text/html, application/json;q=0.9"})
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        if is_untrusted(error):
-            raise UserError(f"{url}: {ADVICE}") from None
-        cause = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(
-            f"{url}: cannot be fetched ({cause}); is the shop running, and the address right?"
-        ) from None
-    if answer.is_error:
-        raise UserError(
-            f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; check the address"
-        )
+    if client is None:
+        async with httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as own:
+            return await _fetch(url, own)
+    unreached = "is the shop running, and the address right?"
+    answer, body = await downloaded(client, url, "text/html, application/json;q=0.9", unreached=unreached)
     return FetchedPage(str(answer.url), answer.headers.get("content-type", ""), body)
 
 

@@ -24,17 +24,16 @@ from proxy.trust import keys_of
 
 _SCRIPT: Final = read_source(__file__, "side_by_side.js")
 _PATIENCE_MS: Final = 15_000
-_FRAME: Final = """
-<style>
-  body {{ margin: 0; padding: 16px; background: #f1f3f4; font-family: system-ui, sans-serif }}
-  main {{ display: flex; gap: 16px; width: max-content }}
-  h2 {{ margin: 0 0 10px; font-size: 24px }} p {{ margin: 0 0 14px; font-size: 16px; font-weight: 400 }}
-  img {{ display: block; border: 1px solid #bdc1c6 }}
-</style>
-<p>{caption}</p><main>
-<section><h2>before</h2><img src="data:image/png;base64,{before}"></section>
-<section><h2>after</h2><img src="data:image/png;base64,{after}"></section></main>
-"""
+_STYLE: Final = read_source(__file__, "frame.css")
+
+
+def framed(caption: str, **pictures: bytes) -> str:
+    """Return a page with pictures (PNG) beside each other, each under its name, and escaped HTML above."""
+    shown = "".join(
+        f'<section><h2>{name}</h2><img src="data:image/png;base64,{b64encode(png).decode()}"></section>'
+        for name, png in pictures.items()
+    )
+    return f"<style>{_STYLE}</style>{caption}<main>{shown}</main>"
 
 
 async def write_side_by_side(
@@ -69,7 +68,8 @@ async def write_side_by_side(
             come = await after.evaluate(_SCRIPT, of_before)
             middle = come if come is not None else gone
             pictures = [await _picture(page, middle or 0) for page in tabs]
-            picture = await _frame(context, html.escape(f"{intervention} on {url}"), *pictures)
+            caption = html.escape(f"{intervention} on {url}")
+            picture = await _frame(context, f"<p>{caption}</p>", *pictures)
             lost = await redrawn(after, session, preview.site)
         except PlaywrightError as error:
             cause = str(error).splitlines()[0]
@@ -96,15 +96,15 @@ async def open_version(context: BrowserContext, fetched: FetchedPage, body: byte
     return page
 
 
-async def _picture(page: Page, middle: float) -> str:
+async def _picture(page: Page, middle: float) -> bytes:
     _, height = VIEWPORT
     await page.evaluate("top => window.scrollTo({top, behavior: 'instant'})", max(0.0, middle - height / 2))
-    return b64encode(await page.screenshot()).decode()
+    return await page.screenshot()
 
 
-async def _frame(context: BrowserContext, caption: str, before: str, after: str) -> bytes:
+async def _frame(context: BrowserContext, caption: str, before: bytes, after: bytes) -> bytes:
     width, height = VIEWPORT
     page = await context.new_page()
     await page.set_viewport_size({"width": 2 * width + 54, "height": height + 120})
-    await page.set_content(_FRAME.format(caption=caption, before=before, after=after))
+    await page.set_content(framed(caption, before=before, after=after))
     return await page.screenshot(full_page=True)

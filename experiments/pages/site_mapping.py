@@ -13,7 +13,7 @@ import httpx
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Response, Route
 
-from environments.browser.download import LARGEST, download
+from environments.browser.download import LARGEST, downloaded
 from environments.browser.pool import run_browsers
 from environments.observation.settling import STILL
 from interventions.data_file import read_source
@@ -26,7 +26,7 @@ from interventions.proposal.data import FetchedAnswer
 from interventions.proposal.scan import Capture, Scan
 from interventions.proposal.site import Proposal, cards_on, first_product, propose
 from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
-from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
+from proxy.trust import keys_of, trusting
 
 PATIENCE_S: Final = 20.0
 STILL_MS: Final = 300
@@ -73,7 +73,7 @@ async def map_site(
         UserError: a page cannot be fetched.
     """
     hosts = frozenset(_host(address) for address in (url, listing_url) if address)
-    headers = {"accept": "text/html", "user-agent": "Mozilla/5.0 (compatible; Souk)"}
+    headers = {"user-agent": "Mozilla/5.0 (compatible; Souk)"}
     async with httpx.AsyncClient(
         verify=trusting(upstream_ca), timeout=PATIENCE_S, headers=headers, trust_env=False
     ) as client:
@@ -204,20 +204,12 @@ async def _fetch(client: httpx.AsyncClient, url: str, hosts: frozenset[str]) -> 
             raise UserError(
                 f"{url}: the shop redirects to another host; give that address if it is the one meant"
             )
-        try:
-            answer, body = await download(client, url)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            if is_untrusted(error):
-                raise UserError(f"{url}: {ADVICE}") from None
-            cause = " ".join(str(error).split()) or type(error).__name__
-            raise UserError(f"{url}: cannot be fetched ({cause}); is the shop running?") from None
+        answer, body = await downloaded(client, url)
         if not answer.is_redirect:
             break
         url = urljoin(url, answer.headers["location"])
-    if answer.is_error or answer.is_redirect:
-        raise UserError(
-            f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; check the address"
-        )
+    else:
+        raise UserError(f"{url}: the shop redirects for ever; check the address")
     codec, _ = charset.detect(body, answer.headers.get("content-type", ""))
     return Capture(str(answer.url), body.decode(codec, "replace"))
 

@@ -22,6 +22,7 @@ from experiments.records.record import Row
 from experiments.records.seals import seal_run
 from experiments.records.store import Records, now
 from experiments.records.tables import claims, control, runners, strange_cell, trials
+from interventions.errors import UserError
 
 Wanted = Literal["running", "paused"]
 
@@ -50,8 +51,7 @@ def _control(connection: sql.Connection, run: str, **changes: Any) -> None:
 
 def requested_state(records: Records, run: str) -> Wanted:
     """Return the state that was requested of a run."""
-    with records.reading() as connection:
-        wanted = connection.scalar(sql.select(control.c.wanted).where(control.c.run == run))
+    wanted = records.value(sql.select(control.c.wanted).where(control.c.run == run))
     return "paused" if wanted == "paused" else "running"
 
 
@@ -221,6 +221,13 @@ def at_work(records: Records, run: str | None = None) -> str:
         of_runs = [run] if run else list(connection.scalars(sql.select(runners.c.run).distinct()))
         rows = [row for each in of_runs for row in _rows(connection, each) if row["alive"]]
     return ", ".join(named((row["host"], row["pid"])) for row in rows)
+
+
+def refuse_at_work(records: Records, run: str | None = None) -> None:
+    """Raise UserError where a process is at work on a run, or on any."""
+    if busy := at_work(records, run):
+        where, on = (run, " on it") if run else (f"--db {records.url}", "")
+        raise UserError(f"{where}: {busy} is at work{on}; stop it first, with Ctrl-C or kill")
 
 
 def named(process: Process) -> str:

@@ -15,6 +15,9 @@ CONTROL: Final = "control"
 Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 """The part of the infrastructure that failed."""
 
+_SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]+) -->\Z")
+"""The end of a stored page that names its screenshot."""
+
 Trace = Literal["full", "light", "none"]
 """How much of the steps of trials is kept: all, no pages, nothing."""
 
@@ -190,12 +193,20 @@ def kind_of(run: Row) -> str:
     return str(run["facts"].get("analysis", "choice"))
 
 
-def to_row(value: Any, **more: Any) -> Row:
+def to_row(value: Any, /, **more: Any) -> Row:
     """Return a dataclass as a row, with further columns."""
     return {**asdict(value), **more}
 
 
 def screenshot_of(page: str) -> str:
     """Return the name of the artifact that holds the screenshot of a stored page; empty: it has none."""
-    found = re.search(r"\n<!-- screenshot ([0-9a-f]+) -->\Z", page)
+    found = _SCREENSHOT.search(page)
     return found[1] if found else ""
+
+
+def without_screenshot(page: str) -> str:
+    """Return a stored page without the name of its screenshot.
+
+    No two screenshots are the same to the byte.
+    """
+    return _SCREENSHOT.sub("", page)

@@ -9,7 +9,7 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -44,37 +44,22 @@ from experiments.records.record import Row, RunFacts, TrialRecord
 from experiments.records.seals import rows_of_run, seal, seal_run
 from experiments.records.stored_facts import strange_fact, whole_characters
 from experiments.records.tables import (
+    OF_TRIAL,
     SCHEMA_VERSION,
-    answers,
     artifacts,
-    attributes,
-    calls,
     claims,
     control,
     disagreements,
-    factors,
     foreign_objects,
-    hits,
     metadata,
     missing_tables,
-    on_screen,
-    options,
-    output,
-    page_errors,
     paid,
-    prompts,
-    questions,
-    receipts,
     runs,
-    safety_checks,
     schema,
     schema_version,
-    scores,
     sent_pages,
-    steps,
     strange_cell,
     trials,
-    unchecked,
 )
 from interventions.errors import UserError
 
@@ -86,27 +71,8 @@ RUNS: Final = Path("runs")
 _SEEN: Final = 10_000
 """The number of artifacts that a process remembers to have stored."""
 
-_ROWS: Final[Mapping[sql.Table, Callable[[TrialRecord], Sequence[Row]]]] = {
-    options: lambda record: record.options,
-    steps: lambda record: record.steps,
-    receipts: lambda record: record.receipts,
-    calls: lambda record: record.calls,
-    disagreements: lambda record: record.disagreements,
-    page_errors: lambda record: record.page_errors,
-    unchecked: lambda record: record.unchecked,
-    on_screen: lambda record: record.on_screen,
-    output: lambda record: record.output,
-    hits: lambda record: record.hits,
-    safety_checks: lambda record: record.safety_checks,
-    attributes: lambda record: record.attributes,
-    questions: lambda record: record.questions,
-    answers: lambda record: record.answers,
-    factors: lambda record: record.factors,
-    prompts: lambda record: record.prompts,
-    scores: lambda record: record.scores,
-    sent_pages: lambda record: record.sent_pages,
-}
-"""The rows of a trial in each table but that of trials."""
+_ROWS: Final = tuple(table for table in OF_TRIAL if table is not trials)
+"""The tables with the rows of a trial besides its own; a record has their rows under their names."""
 
 
 class Records:
@@ -240,6 +206,24 @@ class Records:
             raise Unreadable(f"--db {self.url}: {strange}; {CHECK_IT}")
         return dict(row)
 
+    def ask(self, query: sql.Executable) -> Sequence[Any]:
+        """Return the rows of the answer to a query. Raises Unreadable, as `reading` does."""
+        with self.reading() as connection:
+            return connection.execute(query).all()
+
+    def column(self, query: sql.Executable) -> list[Any]:
+        """Return the first column of the answer to a query."""
+        return [row[0] for row in self.ask(query)]
+
+    def value(self, query: sql.Executable) -> Any:
+        """Return the first cell of the answer to a query; None where there is none."""
+        return next(iter(self.column(query)), None)
+
+    def rows(self, table: sql.Table, query: sql.Executable) -> list[Row]:
+        """Return rows, or some columns, of a table. Raises Unreadable: a cell holds what it cannot hold."""
+        with self.reading() as connection:
+            return [self.checked(table, row) for row in connection.execute(query).mappings()]
+
     def begin_run(self, run: str, name: str, facts: RunFacts) -> None:
         """Note a run; one that is known keeps its start and its agents, and takes the new facts.
 
@@ -255,21 +239,20 @@ class Records:
                 row = {"run": run, "name": name, "started_at": now(), "facts": new}
                 connection.execute(runs.insert().values(row))
             else:
-                before = known.get("agents", ()) if isinstance(known, dict) else ()
-                new["agents"] = list(dict.fromkeys([*before, *facts.agents]))
-                shown = known.get("observe") if isinstance(known, dict) else None
+                known = known if isinstance(known, dict) else {}
+                new["agents"] = list(dict.fromkeys([*known.get("agents", ()), *facts.agents]))
+                shown = known.get("observe")
                 if shown and new.setdefault("observe", shown) != shown:  # others may have been no programs
                     raise UserError(
                         f"--observe {new['observe']}: {run} has --observe {shown}; use one for all trials of "
                         "a run, or another database"
                     )
-                known_fonts = known.get("fonts", ()) if isinstance(known, dict) else ()
-                if fonts := dict.fromkeys([*known_fonts, *(facts.fonts or ())]):
+                if fonts := dict.fromkeys([*known.get("fonts", ()), *(facts.fonts or ())]):
                     new["fonts"] = list(fonts)
-                versions = known.get("versions") if isinstance(known, dict) else None
+                versions = known.get("versions")
                 if isinstance(versions, dict):  # those of local models that other commands ran, too
                     new["versions"] = versions | new["versions"]
-                shoppers = known.get("shoppers") if isinstance(known, dict) else None
+                shoppers = known.get("shoppers")
                 if isinstance(shoppers, dict):
                     new["shoppers"] = shoppers | new.get("shoppers", {})
                 connection.execute(runs.update().where(runs.c.run == run).values(facts=new))
@@ -281,8 +264,7 @@ class Records:
     def finished(self, run: str) -> set[str]:
         """Return the ids of the run's trials with an outcome other than `infra_error`."""
         query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome != "infra_error")
-        with self.reading() as connection:
-            return set(connection.scalars(query))
+        return set(self.column(query))
 
     def answered(self, run: str) -> tuple[set[str], set[str]]:
         """Return the ids of the run's trials that need no repetition.
@@ -290,8 +272,8 @@ class Records:
         Returned are also the ids of those among them with a valid answer.
         """
         query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome == "choice")
-        with self.reading() as connection:
-            return self.finished(run), set(connection.scalars(query))
+        with self.reading():
+            return self.finished(run), set(self.column(query))
 
     def save(self, *finished: TrialRecord) -> None:
         """Write trials, all or none of them; their claims end.
@@ -304,12 +286,12 @@ class Records:
             wanted = self._replacing(connection, finished)
             new = {name: text for record in wanted for name, text in record.artifacts.items()}
             new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
-            rows: dict[sql.Table, list[Row]] = {table: [] for table in (trials, artifacts, *_ROWS)}
+            rows: dict[sql.Table, list[Row]] = {table: [] for table in (artifacts, *OF_TRIAL)}
             chained: dict[str, list[LinkFacts]] = {}
             for record in wanted:
                 key = {"run": record.trial.run, "trial": record.trial.trial}
                 own: dict[sql.Table, list[Row]] = {trials: [dict(vars(record.trial))]}
-                own |= {table: [{**key, **row} for row in kept(record)] for table, kept in _ROWS.items()}
+                own |= {each: _numbered(each, key, getattr(record, each.name)) for each in _ROWS}
                 own[trials][0]["seal"] = seal(key["run"], key["trial"], own, new=True)
                 chained.setdefault(key["run"], []).append(entry("trial", own))
                 for table, its_rows in own.items():
@@ -367,8 +349,8 @@ class Records:
 
     def _data(self, name: str) -> bytes | None:
         """The data stored under a hash; None: there are none."""
-        with self.reading() as connection:
-            return connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
+        data: bytes | None = self.value(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
+        return data
 
     def _replacing(self, connection: sql.Connection, finished: Sequence[TrialRecord]) -> list[TrialRecord]:
         """The records to insert, once what they replace is removed. What is not kept has been paid for."""
@@ -385,7 +367,7 @@ class Records:
                     del new[run, trial]
                     lost = record.cost
                 else:
-                    for table in (trials, *_ROWS):
+                    for table in OF_TRIAL:
                         connection.execute(table.delete().where(table.c.run == run, table.c.trial == trial))
                 if lost and (started_at, seconds) != (record.started_at, record.seconds):
                     changed = control.update().where(control.c.run == run)
@@ -407,6 +389,13 @@ class Records:
         if text is None:
             raise Unreadable(f"--db {self.url}: the page {name} is damaged; {CHECK_IT}")
         return text
+
+    def kept(self, name: str | None) -> str | None:
+        """Return the text stored under a hash; None: there is none, or it was lost."""
+        try:
+            return self.artifact(name) if name else None
+        except KeyError:
+            return None
 
     def latest_run(self, name: str | None = None, kind: str | None = None) -> Row:
         """Return the run started last, or the one with this id, or the last one with this name.
@@ -471,9 +460,15 @@ class Records:
             .where(disagreements.c.run == run)
             .order_by(disagreements.c.trial, disagreements.c.number)
         )
-        with self.reading() as connection:
-            found = [(trial, text) for trial, text in connection.execute(query) if trial in only]
+        found = [(trial, text) for trial, text in self.ask(query) if trial in only]
         return len({trial for trial, _ in found}), found[0][1] if found else ""
+
+
+def _numbered(table: sql.Table, key: Row, rows: Sequence[Row]) -> list[Row]:
+    """Return rows of a trial with its key; where rows have numbers, they have them in their order."""
+    if "number" not in table.c:
+        return [{**key, **row} for row in rows]
+    return [{**key, "number": number, **row} for number, row in enumerate(rows)]
 
 
 def run_folder(database: sql.URL, run: str) -> Path:

@@ -409,6 +409,11 @@ OF_TRIAL: Final = tuple(
 """The tables with the rows of trials."""
 
 
+def same_trial(one: sql.Table, other: sql.Table) -> sql.ColumnElement[bool]:
+    """Return the condition that rows of two tables belong to one trial."""
+    return (one.c.run == other.c.run) & (one.c.trial == other.c.trial)
+
+
 _NOT_OURS: Final = re.compile(r"\b(UNIQUE|CONFLICT|COLLATE|GENERATED|AS|DEFAULT|CHECK)\b", re.IGNORECASE)
 """Words with which SQLite's tables and indices may change or drop rows; none is in those that Souk makes."""
 

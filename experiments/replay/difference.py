@@ -11,24 +11,11 @@ from agents.replay import OVER, origin
 from analysis.tables.outcomes import outcome_facts
 from experiments.designs.cards.trial import CardTrial
 from experiments.pages.html_diff import Hunk, html_diff
-from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
-from experiments.treatment.trajectory import without_screenshot
+from experiments.records.record import Row, TrialRecord, artifact_hash, without_screenshot
 from interventions.html.tree import parse
-
-"""The outcomes of an episode whose agent gave no action for the page that it saw last."""
 
 Kept = Callable[[str], str | None]
 """Returns the text that is stored under a hash; None: there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A stored trial: its row, its steps, the values of its answers to cards, and what its actions hit."""
-
-    trial: TrialRow
-    steps: list[Row]
-    values: list[str | None]
-    hits: list[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +52,7 @@ class Difference:
         }
 
 
-def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | None:
+def in_episode(stored: TrialRecord, again: TrialRecord, kept: Kept) -> Difference | None:
     """Return the first place where an episode differs from the stored one."""
     row, now = stored.trial, again.trial
     about = (row.trial, row.agent, row.set)
@@ -85,15 +72,10 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
             return Difference(*about, "another page", step, url, tuple(html_diff(page, shown)))
     if now.reason == OVER and outcome_facts(row.outcome).cut_off and len(again.steps) >= len(stored.steps):
         return None
-    was = _end(row, stored.values)
-    instead = _end(now, [answer["value"] for answer in again.answers])
-    if was == instead:
-        return None
-    reason = f": {now.reason}" if now.reason and now.outcome != "choice" else ""
-    return Difference(*about, f"it ended with {instead}, and not with {was}{reason}")
+    return _other_end(stored, again)
 
 
-def in_visit(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | None:
+def in_visit(stored: TrialRecord, again: TrialRecord, kept: Kept) -> Difference | None:
     """Return the first place where a guest's trial differs: in a page, what a click has hit, or the end.
 
     Pages are compared by their addresses, whatever the host, and by the texts in them: a shop writes other
@@ -124,13 +106,17 @@ def in_visit(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | Non
             return Difference(*about, f"a click has hit {other}, and not {what}", step)
     if now.reason == OVER and outcome_facts(row.outcome).cut_off:
         return None
-    was, instead_of = _end(row, []), _end(now, [])
+    return _other_end(stored, again)
+
+
+def _other_end(stored: TrialRecord, again: TrialRecord) -> Difference | None:
+    row, now = stored.trial, again.trial
+    was, instead = _end(stored), _end(again)
+    if was == instead:
+        return None
     reason = f": {now.reason}" if now.reason and now.outcome != "choice" else ""
-    return (
-        None
-        if was == instead_of
-        else Difference(*about, f"it ended with {instead_of}, and not with {was}{reason}")
-    )
+    what = f"it ended with {instead}, and not with {was}{reason}"
+    return Difference(row.trial, row.agent, row.set, what)
 
 
 def _opened(steps: Iterable[Row]) -> Iterator[Row]:
@@ -155,7 +141,7 @@ def _hit(row: Row | None) -> str:
     return " ".join(filter(None, (row[name] for name in ("element", "text", "role")))) if row else "nothing"
 
 
-def in_prompts(stored: Stored, trial: CardTrial, kept: Kept) -> Difference | None:
+def in_prompts(stored: TrialRecord, trial: CardTrial, kept: Kept) -> Difference | None:
     """Return the first place where the prompts of a trial differ from the stored ones."""
     for before, prompt in zip(stored.steps, prompts(trial, stored.steps), strict=False):
         if before["observation"] != artifact_hash(prompt):
@@ -190,6 +176,7 @@ def elsewhere(page: str, then: str, now: str) -> str:
     return re.sub(re.escape(old) + r"(?![\w.:-])", lambda _: new, page) if old and old != new else page
 
 
-def _end(trial: TrialRow, values: list[str | None]) -> str:
+def _end(record: TrialRecord) -> str:
+    values = [answer["value"] for answer in record.answers]
     said = ", ".join("no valid answer" if value is None else value for value in values)
-    return " ".join(filter(None, (trial.outcome, trial.choice, f"({said})" if said else "")))
+    return " ".join(filter(None, (record.trial.outcome, record.trial.choice, f"({said})" if said else "")))

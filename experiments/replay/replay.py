@@ -26,18 +26,16 @@ from experiments.executors.programs import ProgramGuests
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
 from experiments.records.reading.queries import (
-    answers_of,
     carriers,
     has_actions,
-    hits_of,
-    steps_of,
     trial_rows,
     trials_with_pages,
 )
-from experiments.records.record import Row, Start, TrialRecord, TrialRow
+from experiments.records.reading.whole_trials import whole_trial
+from experiments.records.record import Row, Start, TrialRecord
 from experiments.records.store import Records
-from experiments.replay.difference import Difference, Stored, in_episode, in_prompts, in_visit
-from experiments.replay.visits import StoredVisit, Visits
+from experiments.replay.difference import Difference, in_episode, in_prompts, in_visit
+from experiments.replay.visits import Visits
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
 from proxy.guests import Guests
@@ -139,7 +137,7 @@ class Replay:
     def _ask(self, compared: Compared) -> dict[int, Difference]:
         found = {}
         for number, (row, trial) in enumerate(self.trials):
-            if difference := in_prompts(self._stored(row), trial, self._kept):
+            if difference := in_prompts(self._stored(row.trial), trial, self._records.kept):
                 found[number] = difference
             compared(TrialRecord(row))
         return found
@@ -153,7 +151,7 @@ class Replay:
             for number, (row, trial) in queue:
                 again = await _attempted(runner, replace(trial, id=row.trial), attempts)
                 differs = in_visit if self._observe else in_episode
-                if difference := differs(self._stored(row), again, self._kept):
+                if difference := differs(self._stored(row.trial), again, self._records.kept):
                     found[number] = difference
                 self._note_fonts(again.fonts)
                 compared(again)
@@ -179,7 +177,7 @@ class Replay:
         if programs and guests and self._observe:
             trials = guests(self.design, testbed.base_url, programs, observe=self._observe)
             seconds = self.design.most_seconds
-            return Visits(trials, testbed, programs, self._visit, seconds, setup.slots)
+            return Visits(trials, testbed, programs, self._stored, seconds, setup.slots)
         episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
         return BrowserExecutor(episodes, testbed, setup.slots)
 
@@ -192,23 +190,14 @@ class Replay:
             )
             self._fonts.append(fonts)
 
-    def _stored(self, row: TrialRow) -> Stored:
-        of_trial = (self._records, self.run_id, row.trial)
-        return Stored(row, steps_of(*of_trial), answers_of(*of_trial), hits_of(*of_trial))
-
-    def _visit(self, trial: str) -> StoredVisit:
-        outcome = next(row.outcome for row, _ in self.trials if row.trial == trial)
-        return StoredVisit(outcome, steps_of(self._records, self.run_id, trial))
+    def _stored(self, trial: str) -> TrialRecord:
+        record = whole_trial(self._records, self.run_id, trial)
+        assert record is not None  # noqa: S101 - it was listed, and trials are deleted with their run
+        return record
 
     def _agent(self, trial: str) -> ReplayAgent:
-        acted = steps_of(self._records, self.run_id, trial)
+        acted = self._stored(trial).steps
         return ReplayAgent(StoredStep(**{key: step[key] for key in StoredStep.__slots__}) for step in acted)
-
-    def _kept(self, name: str) -> str | None:
-        try:
-            return self._records.artifact(name)
-        except KeyError:
-            return None
 
 
 class Again(Generic[T]):

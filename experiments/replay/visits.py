@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, Page
@@ -31,13 +31,6 @@ _REPORTED: Final = (
 )
 
 
-class StoredVisit(NamedTuple):
-    """The outcome and the steps of a guest's trial, as they were stored."""
-
-    outcome: str
-    steps: Sequence[Row]
-
-
 class Visits:
     """Runs the trials of guests again, each as a guest of the proxy with a fresh browser context."""
 
@@ -46,13 +39,13 @@ class Visits:
         trials: GuestTrials,
         testbed: Testbed,
         guests: ProgramGuests,
-        stored: Callable[[str], StoredVisit],
+        stored: Callable[[str], TrialRecord],
         seconds: float,
         slots: int,
     ) -> None:
         """Prepare to run trials, `slots` at once, each in at most so many seconds.
 
-        stored: gives what was done in a trial, by its id.
+        stored: gives a trial as it was stored, by its id.
         """
         self.slots, self._seconds = slots, seconds
         self._trials, self._testbed, self._guests, self._stored = trials, testbed, guests, stored
@@ -83,17 +76,17 @@ class Visits:
         visit.guest.end(trajectory)
         return visit.result(None, "")
 
-    async def _visit(self, context: BrowserContext, visit: ProgramVisit, stored: StoredVisit) -> None:
+    async def _visit(self, context: BrowserContext, visit: ProgramVisit, stored: TrialRecord) -> None:
         way = _Way(context, visit.guest.urls[0], stored.steps, self._guests.reports_to)
         await way.begin()
         for step, following in pairwise(stored.steps):
             if visit.over.is_set():
                 return
             await way.go_on(step, following)
-        if stored.outcome == "choice":
+        if stored.trial.outcome == "choice":
             with suppress(TimeoutError):
                 await asyncio.wait_for(visit.over.wait(), _SECONDS)
-        elif stored.outcome == "no_choice":
+        elif stored.trial.outcome == "no_choice":
             visit.guest.gave_up()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from experiments.traces.traced_trial import TracedTrial
+from interventions.data_file import read_data
 from interventions.errors import UserError
 
 _UNKNOWN: Final = -1
@@ -55,37 +56,14 @@ def _entries(traced: TracedTrial) -> Iterator[dict[str, Any]]:
 
 
 def _entry(url: str, page: str, at: float, step: str) -> dict[str, Any]:
+    blank = read_data(__file__, "har_entry.yaml")
     query = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    asked = [{"name": name, "value": value} for name, value in query]
+    content = {**blank["content"], "size": len(page.encode()), "text": page}
     return {
+        **{name: blank[name] for name in ("time", "cache", "timings")},
         "pageref": f"step_{step}",
         "startedDateTime": datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds"),
-        "time": 0,
-        "request": {
-            "method": "GET",
-            "url": url,
-            "httpVersion": "",
-            "cookies": [],
-            "headers": [],
-            "queryString": [{"name": name, "value": value} for name, value in query],
-            "headersSize": _UNKNOWN,
-            "bodySize": _UNKNOWN,
-        },
-        "response": {
-            "status": 0,
-            "statusText": "",
-            "httpVersion": "",
-            "cookies": [],
-            "headers": [],
-            "content": {
-                "size": len(page.encode()),
-                "mimeType": "text/html; charset=utf-8",
-                "text": page,
-                "comment": "The page as the agent saw it: what was in the viewport, without style.",
-            },
-            "redirectURL": "",
-            "headersSize": _UNKNOWN,
-            "bodySize": _UNKNOWN,
-        },
-        "cache": {},
-        "timings": {"send": 0, "wait": 0, "receive": 0},
+        "request": {**blank["request"], "url": url, "queryString": asked},
+        "response": {**blank["response"], "content": content},
     }

@@ -13,12 +13,10 @@ from selectolax.lexbor import LexborNode
 from experiments.traces.traced_trial import TracedStep, TracedTrial
 from experiments.viewer.recorded_page import STYLE, harmless
 from experiments.viewer.screens.trial_screen import acted_on
+from interventions.data_file import read_data
 from interventions.html.tree import parse
 
-_VERSION: Final = 7
-"""Of the format: viewers bring older traces up to date, and refuse newer ones."""
-_PAGE: Final = "page@souk"
-_VIEWPORT: Final = {"width": 1280, "height": 720}
+_FIXED: Final[dict[str, dict[str, Any]]] = read_data(__file__, "playwright_trace.yaml")
 _DEEPEST: Final = 300
 """The most elements within each other of a page that is shown."""
 
@@ -38,15 +36,9 @@ def write_playwright_trace(traced: TracedTrial, path: Path) -> None:
 
 def _context(traced: TracedTrial) -> Event:
     return {
-        "version": _VERSION,
-        "type": "context-options",
-        "origin": "library",
-        "browserName": "chromium",
-        "platform": "",
+        **_FIXED["context"],
         "wallTime": round(traced.begin * 1000),
-        "monotonicTime": 0,
         "title": f"{traced.trial.run} / {traced.trial.trial}: {traced.ending}",
-        "options": {"viewport": _VIEWPORT},
         "contextId": traced.trial.trial,
     }
 
@@ -61,25 +53,17 @@ def _events(traced: TracedTrial) -> Iterator[Event]:
         call = f"step@{place}"
         title = row["action"] or (traced.ending if place == last else "looks")
         yield {
-            "type": "before",
+            **_FIXED["step"],
             "callId": call,
             "startTime": begin,
             "apiName": title,
-            "class": "Agent",
             "method": row["action"].partition("(")[0] or "look",
             "params": {"thought": row["thought"], "memory": row["memory"], "url": row["url"]},
-            "pageId": _PAGE,
             "beforeSnapshot": f"before@{call}",
         }
         yield from _snapshot(f"before@{call}", call, begin, step, edited, traced.is_page)
         if step.picture:
-            yield {
-                "type": "screencast-frame",
-                "pageId": _PAGE,
-                "sha1": _picture_name(place),
-                **_VIEWPORT,
-                "timestamp": begin,
-            }
+            yield {**_FIXED["frame"], "sha1": _picture_name(place), "timestamp": begin}
         for line in _log(traced, step):
             yield {"type": "log", "callId": call, "time": begin, "message": line}
         error = {"error": {"name": "Error", "message": row["error"]}} if row["error"] else {}
@@ -117,18 +101,12 @@ def _snapshot(
     body = parse(f"<body>{shown}</body>").body
     content: Node = ["BODY", {}, *(_nodes(body) if body is not None else [])]
     snapshot = {
+        **_FIXED["snapshot"],
         "snapshotName": name,
         "callId": call,
-        "pageId": _PAGE,
-        "frameId": "frame@souk",
         "frameUrl": step.span.row["url"],
-        "doctype": "html",
         "html": ["HTML", {}, ["HEAD", {}, ["STYLE", {}, STYLE]], content],
-        "viewport": _VIEWPORT,
         "timestamp": time,
-        "collectionTime": 0,
-        "resourceOverrides": [],
-        "isMainFrame": True,
     }
     yield {"type": "frame-snapshot", "snapshot": snapshot}
 

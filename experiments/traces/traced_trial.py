@@ -60,7 +60,7 @@ def read_trial(records: Records, run: str, trial: str) -> TracedTrial:
     record = whole_trial(records, run, trial)
     if record is None:
         raise UserError(f"--trial {trial}: run {run} has no such trial; souk view {run} lists them")
-    pages = [_kept(records, step["observation"]) for step in record.steps]
+    pages = [records.kept(step["observation"]) for step in record.steps]
     actions = [(step["action"], page or "") for step, page in zip(record.steps, pages, strict=True)]
     clean = Cleaner(passwords(actions))
     record = _cleaned(record, clean)
@@ -75,7 +75,7 @@ def read_trial(records: Records, run: str, trial: str) -> TracedTrial:
     now = end - sum(lasts) - rest
     steps = []
     for step, page, seconds in zip(record.steps, pages, lasts, strict=True):
-        picture = _kept(records, screenshot_of(page)) if page and screenshot_of(page) else None
+        picture = records.kept(screenshot_of(page or ""))
         span = Span(step, now, now + seconds)
         its = list(_on_the_clock(calls[step["step"]], now))
         steps.append(TracedStep(span, its, None if page is None else clean.page(page), picture or ""))
@@ -112,11 +112,3 @@ def _cleaned(record: TrialRecord, clean: Cleaner) -> TrialRecord:
     tables = ("options", "steps", "receipts", "calls", "on_screen")
     rows: dict[str, Any] = {name: [clean.row(row) for row in getattr(record, name)] for name in tables}
     return replace(record, trial=TrialRow(**clean.row(asdict(record.trial))), **rows)
-
-
-def _kept(records: Records, name: str | None) -> str | None:
-    """A stored text; None where it was not kept, or was lost."""
-    try:
-        return records.artifact(name) if name else None
-    except KeyError:
-        return None

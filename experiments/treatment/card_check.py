@@ -8,7 +8,6 @@ from experiments.treatment.list_order import card_key, is_drawn, page_at
 from experiments.treatment.old_values import old_value
 from experiments.treatment.sights import EditsMade, ReceiptKey, Sight, as_in_card, is_told
 from interventions.apply.mapped_page import MappedPage
-from interventions.apply.plan import Plan
 from interventions.edits.base import Edit
 from interventions.edits.in_browser import CardSpots, NotRead, Spot, StandingCard, There, Verdict
 from interventions.yaml.sitemap import SiteMap
@@ -73,8 +72,8 @@ def met_cards(seen: Sequence[Sight], session: Session) -> Iterator[Met]:
 class CardCheck:
     """What has to stand in cards, as plan and receipts say."""
 
-    def __init__(self, plan: Plan, session: Session) -> None:
-        self._plan, self._site = plan, session.site
+    def __init__(self, session: Session) -> None:
+        self._plan, self._site = session.plan, session.site
         self._done = {group: EditsMade(session, group) for group in session.site.cards}
         self._in_data = {(r.intervention, r.edit, r.product) for r in session.receipts if r.is_data}
         self._made = {(r.intervention, r.edit, r.role, r.product, r.page_type) for r in session.receipts}
@@ -114,16 +113,16 @@ class CardCheck:
             return ""
 
 
-def proven_in_cards(plan: Plan, seen: Sequence[Sight], session: Session) -> set[ReceiptKey]:
+def proven_in_cards(seen: Sequence[Sight], session: Session) -> set[ReceiptKey]:
     """Return the edits that were looked for in every card in view of their product."""
-    cards, told = CardCheck(plan, session), dict[ReceiptKey, bool]()
+    cards, told = CardCheck(session), dict[ReceiptKey, bool]()
     for met in met_cards(seen, session):
         for proof, verdict in cards.verdicts(met):
             told[proof] = told.get(proof, True) and (not met.is_in_view or verdict is not None)
     return {proof for proof, known in told.items() if known}
 
 
-def lacking(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str]) -> str:
+def lacking(seen: Sequence[Sight], session: Session, keys: list[str]) -> str:
     """Return which edit a card that was looked at lacks; empty where none does.
 
     Each card of a product of which something was in view has to show what was planned for it there, and not
@@ -131,7 +130,7 @@ def lacking(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str]
     product's own page, which has to show it. What was never in view lacks nothing, but a card that was sent
     has to be there; a list of the choice set only has to show all of it.
     """
-    cards, met = CardCheck(plan, session), [each for each in met_cards(seen, session) if each.key in keys]
+    cards, met = CardCheck(session), [each for each in met_cards(seen, session) if each.key in keys]
     opened = {sight.product for sight in seen if sight.sent and not sight.part}
     held: dict[ReceiptKey, bool] = {}
     for each in met:
@@ -152,12 +151,12 @@ def lacking(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str]
         if not given and proof.product not in opened:
             what = f"what {proof.edit} made of the {proof.role} of {proof.product}"
             return f"{proof.intervention}: the agent was not shown {what}"
-    return _gone(plan, seen, session, keys, met)
+    return _gone(seen, session, keys, met)
 
 
-def _gone(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], met: Sequence[Met]) -> str:
+def _gone(seen: Sequence[Sight], session: Session, keys: list[str], met: Sequence[Met]) -> str:
     """Which product has lost its card on a page that was looked at, so that nothing is known of its edits."""
-    is_whole_set = any(edit.only for each in plan.everywhere for edit in each.edits)
+    is_whole_set = any(edit.only for each in session.plan.everywhere for edit in each.edits)
     shown = {each.key for each in met if is_drawn(each.card.on_screen)}
     shown |= {sight.product for sight in seen if sight.sent}
     present = {(_address(each.sight), each.key) for each in met}
@@ -166,7 +165,7 @@ def _gone(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], 
         for page_type, key, role in cards_on(page, session, keys) if page.url in looked_at else ():
             is_planned = any(
                 role(edit.roles()[0]) and not edit.orders
-                for treatment in plan.by_product.get(key, ())
+                for treatment in session.plan.by_product.get(key, ())
                 if not treatment.pages or page_type in treatment.pages
                 for edit in treatment.edits
             )

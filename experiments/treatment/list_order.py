@@ -5,7 +5,6 @@ from functools import cmp_to_key, partial
 from typing import Final, NamedTuple
 
 from interventions.apply.mapped_page import MappedPage, product_at
-from interventions.apply.plan import Plan
 from interventions.edits.in_browser import Element, OnScreen, Spot, Standing
 from interventions.edits.place_values import pattern_part
 from interventions.yaml.sitemap import SiteMap
@@ -42,14 +41,14 @@ def _cards(site: SiteMap) -> tuple[Spot, ...]:
     return tuple(Spot(place.css, links[0].attribute, links[0].css) for place in site.role("item"))
 
 
-def misplaced(plan: Plan, seen: Sequence[tuple[str, Standing | None]], session: Session) -> str:
+def misplaced(seen: Sequence[tuple[str, Standing | None]], session: Session) -> str:
     """Return why the lists that were looked at are not in the order that was made; empty where they are.
 
     seen: the address of each page that was looked at, and what stood there.
     """
     given: dict[str, bool] = {}
     for url, standing in seen:
-        for order in orders(plan, url, session) if standing else ():
+        for order in orders(url, session) if standing else ():
             shown = _shown(order, url, standing, session) if standing else None
             if shown is None:
                 continue
@@ -69,32 +68,30 @@ def _is_kept(order: Order, shown: tuple[str, ...]) -> bool:
     return shown[: last + 1] == order.keys[: last + 1]
 
 
-def looked_at(
-    plan: Plan, seen: Sequence[tuple[str, Standing | None]], session: Session
-) -> set[tuple[str, str]]:
+def looked_at(seen: Sequence[tuple[str, Standing | None]], session: Session) -> set[tuple[str, str]]:
     """Return the interventions and edits whose lists the browser has read."""
     return {
         (order.intervention, order.edit)
         for url, standing in seen
         if standing
-        for order in orders(plan, url, session)
+        for order in orders(url, session)
         if _shown(order, url, standing, session)
     }
 
 
-def orders(plan: Plan, url: str, session: Session) -> Iterator[Order]:
+def orders(url: str, session: Session) -> Iterator[Order]:
     """Yield the lists of the page at an address whose order an edit has made."""
     page = page_at(url, session)
     if page is None or page.parsed is None:
         return
-    view = MappedPage(page.parsed, session.site, plan.by_product, session.known)
+    view = MappedPage(page.parsed, session.site, session.plan.by_product, session.known)
     lists: dict[int, list[str]] = {}
     for key, showing in view.showings():
         if showing.group == "item" and showing.root is not None and showing.root.parent is not None:
             lists.setdefault(showing.root.parent.mem_id, []).append(key)
     made = {(each.intervention, each.edit, each.product) for each in session.receipts}
     for keys in map(tuple, lists.values()):
-        for treatment in plan.treatments:
+        for treatment in session.plan.treatments:
             for edit in treatment.edits if not treatment.pages or view.page_type in treatment.pages else ():
                 if not edit.orders:
                     continue

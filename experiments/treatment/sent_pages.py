@@ -44,11 +44,10 @@ def sent_pages(session: "Session") -> "Traced":
         artifacts[name := artifact_hash(text)] = text
         return name
 
-    for number, page in enumerate(session.sent):
+    for page in session.sent:
         text, coding = _text(page.body)
         rows.append(
             {
-                "number": number,
                 "step": page.step,
                 "url": page.url,
                 "body": kept(text),

@@ -1,7 +1,6 @@
 """What happens in a trial, and how it is recorded: looks and actions, the outcome, the pages seen."""
 
 import base64
-import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -25,6 +24,7 @@ from proxy.session import Session
 
 GIVE_UP: Final = "give_up"
 """The action by which an agent ends without a choice."""
+_OF_TRIAL: Final = ("agent", "set", "condition", "ordering", "repeat", "seed")
 TEXT_LIMIT: Final = 20_000
 """The longest thought or memory that is stored, in characters."""
 
@@ -153,9 +153,7 @@ def trial_row(
     return TrialRow(
         run=run,
         trial=trial.id,
-        agent=trial.agent,
-        set=trial.set,
-        condition=trial.condition,
+        **{name: getattr(trial, name) for name in _OF_TRIAL},
         nudge=nudge.id if nudge else "",
         nudge_text=nudge.text if nudge else "",
         family=nudge.family if nudge else "",
@@ -163,19 +161,12 @@ def trial_row(
         match=match,
         profile=profile,
         modality=modality or None,
-        ordering=trial.ordering,
-        repeat=trial.repeat,
-        seed=trial.seed,
-        outcome=trajectory.outcome,
-        choice=trajectory.choice,
-        reason=trajectory.reason,
+        **{name: getattr(trajectory, name) for name in ("outcome", "choice", "reason")},
         attempts=attempts,
         started_at=datetime.fromtimestamp(start.at, UTC).isoformat(timespec="milliseconds"),
         seconds=start.seconds,
         steps=steps,
-        tokens_in=usage.tokens_in,
-        tokens_out=usage.tokens_out,
-        cost=usage.cost,
+        **{name: getattr(usage, name) for name in ("tokens_in", "tokens_out", "cost")},
     )
 
 
@@ -204,14 +195,6 @@ def as_stored(observation: Observation, screenshot: str = "") -> str:
     """
     tree = f"\n<!-- accessibility tree\n{observation.tree}\n-->" if observation.tree else ""
     return observation.html + tree + (f"\n<!-- screenshot {screenshot} -->" if screenshot else "")
-
-
-def without_screenshot(page: str) -> str:
-    """Return a stored page without the name of its screenshot.
-
-    No two screenshots are the same to the byte.
-    """
-    return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
 
 
 Traced = tuple[list[Row], dict[str, str]]

@@ -23,7 +23,6 @@ from experiments.treatment.old_values import old_value
 from experiments.treatment.sights import EditsMade, ReceiptKey, Sight, is_told
 from experiments.treatment.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
-from interventions.apply.plan import Plan
 from interventions.edits.base import Edit
 from interventions.edits.in_browser import (
     NotRead,
@@ -132,7 +131,7 @@ def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:
     return is_for_own_page(role, site) or role.startswith("page.")
 
 
-def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str = "") -> str:
+def untreated(seen: Sequence[Sight], session: Session, keys: list[str], chosen: str = "") -> str:
     """Return why the pages that the agent saw do not prove the treatment; empty where they do.
 
     Every planned edit of a product whose page the agent saw, or that it has `chosen`, needs a receipt. What
@@ -143,13 +142,13 @@ def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[st
     list is to show the choice set only, one has to be seen that does.
     """
     return (
-        _untreated_pages(plan, seen, session, keys, chosen)
-        or _untreated_cards(plan, session, keys)
-        or lacking(plan, seen, session, keys)
+        _untreated_pages(seen, session, keys, chosen)
+        or _untreated_cards(session, keys)
+        or lacking(seen, session, keys)
         or old_price_by_link(seen, session, keys)
-        or _unlisted(plan, session, keys)
+        or _unlisted(session, keys)
         or misplaced(
-            plan, [(each.url, stood) for each in seen if not each.part for stood in each.standings], session
+            [(each.url, stood) for each in seen if not each.part for stood in each.standings], session
         )
     )
 
@@ -163,7 +162,7 @@ class Effect(NamedTuple):
     page_type: str
 
 
-def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effect]:
+def unchecked(seen: Sequence[Sight], session: Session) -> list[Effect]:
     """Return the edits with receipts that could not be looked for in the browser.
 
     Only edits that have changed a page count. Edits of data are left out: nobody reads data but the page's
@@ -173,10 +172,10 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
     proven = {
         proof
         for key in {sight.product for sight in sent}
-        for edit, proof in _planned(plan, key, session.site)
+        for edit, proof in _planned(session, key)
         if all(_verdict(edit, proof, done, sight) for sight in sent if sight.product == key)
-    } | proven_in_cards(plan, seen, session)
-    ordered = looked_at(plan, [(sight.url, sight.standing) for sight in seen], session)
+    } | proven_in_cards(seen, session)
+    ordered = looked_at([(sight.url, sight.standing) for sight in seen], session)
     found = {
         Effect(each.intervention, each.edit, each.role, each.page_type)
         for each in session.receipts
@@ -210,35 +209,35 @@ class Placed(NamedTuple):
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
 
-def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
+def placed(seen: Sequence[Sight], session: Session) -> list[Placed]:
     """Return where the planned edits stood at each look after which the agent acted (`seen`, in order)."""
     done = EditsMade(session)
-    found = []
+    found = list[Placed]()
     for step, sight in enumerate(seen):
-        for edit, proof in () if sight.part else _planned(plan, sight.product, session.site):
+        for edit, proof in () if sight.part else _planned(session, sight.product):
             verdict = _verdict(edit, proof, done, sight)
-            for element in verdict.at if verdict else ():
-                box = element.on_screen
-                edited = (sight.product, proof.intervention, proof.edit, proof.role)
-                found.append(Placed(step, *edited, box.x, box.y, box.width, box.height, box.why))
-    cards = CardCheck(plan, session)
+            found += _boxes(step, sight.product, proof, verdict)
+    cards = CardCheck(session)
     for met in met_cards(seen, session):
         for proof, verdict in cards.verdicts(met) if met.is_in_view and not met.sight.part else ():
-            for element in verdict.at if verdict else ():
-                box = element.on_screen
-                edited = (met.key, proof.intervention, proof.edit, proof.role)
-                found.append(Placed(met.step, *edited, box.x, box.y, box.width, box.height, box.why))
+            found += _boxes(met.step, met.key, proof, verdict)
     return sorted(found, key=lambda place: place.step)
 
 
-def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, ReceiptKey]]:
+def _boxes(step: int, product: str, proof: ReceiptKey, verdict: Verdict | None) -> Iterator[Placed]:
+    for box in (element.on_screen for element in verdict.at) if verdict else ():
+        edited = (proof.intervention, proof.edit, proof.role)
+        yield Placed(step, product, *edited, box.x, box.y, box.width, box.height, box.why)
+
+
+def _planned(session: Session, key: str) -> Iterator[tuple[Edit, ReceiptKey]]:
     """The edits that a product's own page has to show.
 
     Where one takes an element out, none for all products can change it.
     """
     treatments = [
         treatment
-        for treatment in (*plan.by_product.get(key, ()), *plan.everywhere)
+        for treatment in (*session.plan.by_product.get(key, ()), *session.plan.everywhere)
         if not treatment.pages or "product" in treatment.pages
     ]
     own = [edit for treatment in treatments if treatment.product for edit in treatment.edits]
@@ -247,7 +246,7 @@ def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Receip
         for edit in treatment.edits:
             if treatment.product is None and edit.roles()[0] in removed:
                 continue
-            if shows_on_own_page(edit, site):
+            if shows_on_own_page(edit, session.site):
                 yield edit, ReceiptKey(treatment.intervention, edit.kind(), edit.roles()[0], key)
 
 
@@ -268,9 +267,7 @@ def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: Sight) -> Ve
     return replace(worst, given=all(each.given for each in found))
 
 
-def _untreated_pages(
-    plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str
-) -> str:
+def _untreated_pages(seen: Sequence[Sight], session: Session, keys: list[str], chosen: str) -> str:
     done = EditsMade(session)
     for key in keys:
         every = [sight for sight in seen if sight.product == key]
@@ -278,7 +275,7 @@ def _untreated_pages(
         is_seen = any(not sight.part for sight in mine)
         if key == chosen and every and not is_seen:
             return f"the agent was not sent the page of {key} before it chose"
-        for edit, proof in _planned(plan, key, session.site) if is_seen or key == chosen else ():
+        for edit, proof in _planned(session, key) if is_seen or key == chosen else ():
             if proof not in done.changes:
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
             if is_seen and (reason := _not_shown(edit, proof, done, mine)):
@@ -312,11 +309,11 @@ def _not_shown(edit: Edit, proof: ReceiptKey, done: EditsMade, mine: Sequence[Si
     return ""
 
 
-def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:
+def _untreated_cards(session: Session, keys: list[str]) -> str:
     receipts = {(r.intervention, r.edit, r.role, r.page_type, r.product) for r in session.receipts}
     for page in session.pages:
         for page_type, key, roles in cards_on(page, session, keys):
-            for treatment in plan.by_product.get(key, ()):
+            for treatment in session.plan.by_product.get(key, ()):
                 if treatment.pages and page_type not in treatment.pages:
                     continue
                 for edit in treatment.edits:
@@ -329,8 +326,8 @@ def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:
     return ""
 
 
-def _unlisted(plan: Plan, session: Session, keys: list[str]) -> str:
-    for treatment in plan.everywhere:
+def _unlisted(session: Session, keys: list[str]) -> str:
+    for treatment in session.plan.everywhere:
         for edit in treatment.edits:
             if edit.only and not any(
                 receipt.edit == edit.kind() and receipt.product in keys for receipt in session.receipts

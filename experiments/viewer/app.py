@@ -34,6 +34,9 @@ from experiments.viewer.security import LocalOnly
 from experiments.viewer.state_cache import StateCache
 from interventions.errors import UserError
 
+Values = dict[str, Any]
+"""The values of a screen, for its template."""
+
 
 def create_app(records: Records, db: str) -> Starlette:
     """Make the viewer over a database; `db` is its URL, for analyses in a process of their own."""
@@ -43,20 +46,16 @@ def create_app(records: Records, db: str) -> Starlette:
 
     changes = Changes(db, to, lambda request: _run(records, request))
 
-    def runs(request: Request) -> Response:
-        return _page("runs.html.j2", runs_screen(records, to, away="archived" in request.query_params))
+    def runs(request: Request) -> Values:
+        return runs_screen(records, to, away="archived" in request.query_params)
 
-    def deletion(request: Request) -> Response:
-        name = _run(records, request)
-        return _page("delete.html.j2", deletion_screen(records, to, name))
+    def deletion(request: Request) -> Values:
+        return deletion_screen(records, to, _run(records, request))
 
-    def run(request: Request) -> Response:
-        name = _run(records, request)
-        query = request.query_params
+    def run(request: Request) -> Values:
+        name, query = _run(records, request), request.query_params
         number = int(text) if (text := query.get("page", "1")).isdecimal() and len(text) < 9 else 1
-        return _page(
-            "run.html.j2", run_screen(records, cache, to, name, sort=query.get("sort", ""), page=number)
-        )
+        return run_screen(records, cache, to, name, sort=query.get("sort", ""), page=number)
 
     async def answer(request: Request) -> Response:
         name = await run_in_threadpool(_run, records, request)
@@ -65,41 +64,28 @@ def create_app(records: Records, db: str) -> Starlette:
             if answers.get(name, (None,))[0] != state:
                 answers[name] = state, await answer_of(db, name)
         found = answers[name][1]
-        return _page(
-            "answer.html.j2", await run_in_threadpool(answer_screen, records, cache, to, name, found)
-        )
+        values = await run_in_threadpool(answer_screen, records, cache, to, name, found)
+        return HTMLResponse(render("answer.html.j2", values))
 
-    def interventions(request: Request) -> Response:
-        screen = interventions_screen(records, cache, to, _run(records, request))
-        return _page("interventions.html.j2", screen)
+    def interventions(request: Request) -> Values:
+        return interventions_screen(records, cache, to, _run(records, request))
 
-    def trials(request: Request) -> Response:
+    def trials(request: Request) -> Values:
         selection = Selection.of(_run(records, request), request.query_params)
         after, before = (request.query_params.get(name, "") for name in ("after", "before"))
-        screen = trials_screen(records, cache, to, selection, after=after, before=before)
-        return _page("trials.html.j2", screen)
+        return trials_screen(records, cache, to, selection, after=after, before=before)
 
     def as_csv(request: Request) -> Response:
         selection = Selection.of(_run(records, request), request.query_params)
         named = {"Content-Disposition": f'attachment; filename="{_file_name(selection.run)}-trials.csv"'}
         return StreamingResponse(csv_text(every(records, selection)), media_type="text/csv", headers=named)
 
-    def trial(request: Request) -> Response:
-        selection, record = _trial(records, request)
-        screen = trial_screen(
-            records,
-            to,
-            selection,
-            record,
-            step=request.path_params.get("step"),
-            view=request.query_params.get("view", ""),
-        )
-        return _page("trial.html.j2", screen)
+    def trial(request: Request) -> Values:
+        step, view = request.path_params.get("step"), request.query_params.get("view", "")
+        return trial_screen(records, to, *_trial(records, request), step=step, view=view)
 
-    def twin(request: Request) -> Response:
-        selection, record = _trial(records, request)
-        other = request.query_params.get("with", "")
-        return _page("twin.html.j2", twin_screen(records, to, selection, record, other))
+    def twin(request: Request) -> Values:
+        return twin_screen(records, to, *_trial(records, request), request.query_params.get("with", ""))
 
     def unreadable(request: Request, error: Exception) -> Response:
         return _problem(503, str(error))
@@ -110,20 +96,20 @@ def create_app(records: Records, db: str) -> Starlette:
 
     trial_path = "/runs/{run}/trials/{trial}"
     routes = [
-        Route("/", runs),
-        Route("/runs/{run}", run),
+        Route("/", _page("runs", runs)),
+        Route("/runs/{run}", _page("run", run)),
         Route("/runs/{run}/answer", answer),
-        Route("/runs/{run}/interventions", interventions),
+        Route("/runs/{run}/interventions", _page("interventions", interventions)),
         Route("/runs/{run}/pause", changes.pause, methods=["POST"]),
         Route("/runs/{run}/archive", changes.archive, methods=["POST"]),
-        Route("/runs/{run}/delete", deletion, methods=["GET"]),
+        Route("/runs/{run}/delete", _page("delete", deletion), methods=["GET"]),
         Route("/runs/{run}/delete", changes.delete, methods=["POST"]),
-        Route("/runs/{run}/trials", trials),
+        Route("/runs/{run}/trials", _page("trials", trials)),
         Route("/runs/{run}/trials.csv", as_csv),
-        Route(trial_path, trial),
-        Route(trial_path + "/twin", twin),
+        Route(trial_path, _page("trial", trial)),
+        Route(trial_path + "/twin", _page("twin", twin)),
         Route(trial_path + "/note", changes.note, methods=["POST"]),
-        Route(trial_path + "/{step:int}", trial),
+        Route(trial_path + "/{step:int}", _page("trial", trial)),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]
     handlers: dict[Any, Callable[[Request, Exception], Response]] = {
@@ -137,12 +123,13 @@ def create_app(records: Records, db: str) -> Starlette:
     )
 
 
-def _page(template: str, values: dict[str, Any]) -> Response:
-    return HTMLResponse(render(template, values))
+def _page(template: str, screen: Callable[[Request], Values]) -> Callable[[Request], Response]:
+    """What answers with a screen: its template, filled with its values."""
+    return lambda request: HTMLResponse(render(f"{template}.html.j2", screen(request)))
 
 
 def _problem(status: int, text: str) -> Response:
-    values = {"to": Links(), "live": False, "status": status, "text": text}
+    values = {"to": Links(), "status": status, "text": text}
     return HTMLResponse(render("problem.html.j2", values), status_code=status)
 
 

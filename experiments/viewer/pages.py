@@ -60,15 +60,10 @@ ENVIRONMENT.globals |= {
     "policy": POLICY,
     "site_policy": SITE_POLICY,
     "href": href,
+    "live": False,
 }
-ENVIRONMENT.filters |= {
-    "condition": words.condition,
-    "duration": words.duration,
-    "path": words.path,
-    "dollars": words.dollars,
-    "number": words.number,
-    "moment": words.moment,
-}
+_FILTERS: Final = ("condition", "duration", "path", "dollars", "number", "moment")
+ENVIRONMENT.filters |= {name: getattr(words, name) for name in _FILTERS}
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
+from interventions.data_file import read_data, read_source
 from interventions.html.tree import parse
 
 FRAME_CSP: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -21,43 +22,16 @@ LARGEST: Final = 2_000_000
 MOST_TAGS: Final = 20_000
 """The most tags of a page that is rendered: time to parse grows with the square of how deep they stand."""
 
-_HARMLESS: Final = frozenset(
-    re.findall(
-        r"\w+",
-        "a abbr address article aside b bdi bdo blockquote body br button caption center cite code "
-        "col colgroup dd del details dfn div dl dt em fieldset figcaption figure font footer form h1 "
-        "h2 h3 h4 h5 h6 head header hr html i img input ins kbd label legend li main mark menu meter "
-        "nav ol optgroup option output p pre progress q s samp section select small span strong sub "
-        "summary sup table tbody td textarea tfoot th thead time tr tt u ul var wbr",
-    )
-)
+_HARMLESS: Final = frozenset(read_data(__file__, "recorded_page.yaml")["tags"].split())
 """The tags that are left."""
-_KEPT: Final = frozenset(
-    re.findall(
-        r"\w+",
-        "alt bid checked class colspan dir disabled for height label lang low high max min multiple open "
-        "optimum placeholder role rows rowspan selected size span start title type value width",
-    )
-)
+_KEPT: Final = frozenset(read_data(__file__, "recorded_page.yaml")["attributes"].split())
 """The attributes that are left, besides those that begin with `aria-`."""
 _PICTURE: Final = re.compile(r"data:image/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _ACTED: Final = "souk-acted"
 _EDITED: Final = "souk-edited"
 _START: Final = "souk-start"
 
-STYLE: Final = f"""
-:root {{ color-scheme: light; scroll-padding-top: 4em; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #1d2127; background: #fff;
-  margin: 16px; overflow-wrap: anywhere; }}
-a {{ color: #1f4fa3; text-decoration: underline; }}
-ul {{ padding-left: 1.3em; }} img {{ max-width: 100%; }} table {{ border-collapse: collapse; }}
-td, th {{ padding: 2px 8px; text-align: left; vertical-align: top; }}
-button, input, select, textarea {{ font: inherit; max-width: 100%; }}
-.{_ACTED}, .{_EDITED}, .{_START} {{ scroll-initial-target: nearest; }}
-.{_ACTED} {{ outline: 3px solid #2456d6 !important; outline-offset: 2px; }}
-.{_START} {{ position: relative; }} /* else it has no box to scroll to */
-.{_EDITED} {{ background: #ffe58a; color: #000; box-shadow: 0 0 0 3px #ffe58a; }}
-"""
+STYLE: Final = read_source(__file__, "recorded_page.css")
 
 
 def frame(page: str, edited: Sequence[str] = (), acted: str = "", start: int | None = None) -> str:

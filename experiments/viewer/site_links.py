@@ -56,33 +56,15 @@ class FileLinks(Links):
 
     served = False
 
-    def runs(self) -> str | None:
-        """Return None: the file has no list of runs."""
+    def nowhere(self, *_: Any, **__: Any) -> str | None:
+        """Return None: the file has nothing else."""
         return None
 
-    def run(self, run: str, **query: Any) -> str | None:
-        """Return None: the file has no page of the run."""
-        return None
-
-    def answer(self, run: str) -> str | None:
-        """Return None: the file has no answer."""
-        return None
-
-    def trials(self, selection: Selection, **more: Any) -> str | None:
-        """Return None: the file has no table."""
-        return None
-
-    def csv(self, selection: Selection | None = None) -> str | None:
-        """Return None: the file has no table."""
-        return None
+    runs = run = answer = trials = csv = twin = nowhere
 
     def trial(self, selection: Selection, trial: str, step: int | None = None, **more: Any) -> str | None:
         """Return the place of a step in the file."""
         return None if step is None else f"#step-{step}"
-
-    def twin(self, selection: Selection, trial: str, other: str | None = None) -> str | None:
-        """Return None: the file has no comparison."""
-        return None
 
 
 class SiteLinks(FileLinks):

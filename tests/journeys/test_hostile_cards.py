@@ -117,8 +117,8 @@ async def missing(page: Page, names: Sequence[str], edited: Sequence[str]) -> li
 
 async def look(
     page: Page, html: bytes, edited: Sequence[str], scripts: Sequence[str] = ()
-) -> tuple[Sight, Plan, Session]:
-    """A look at a treated listing after these scripts, with what was planned and what happened."""
+) -> tuple[Sight, Session]:
+    """A look at a treated listing after these scripts, with what happened."""
     plan = Plan(tuple(Treatment("all", name.lower(), EDITS[name]) for name in edited))
     treated = rewrite(html, content_type=HTML, url=URL, plan=plan, site=SITE)
     session = Session(plan, SITE)
@@ -128,7 +128,7 @@ async def look(
     for each in scripts:
         await page.evaluate(each)
     shown = await observe(page, View(screenshot=True), (), WANTED)
-    return Sight("", shown.html, shown.standing, URL), plan, session
+    return Sight("", shown.html, shown.standing, URL), session
 
 
 @settings(max_examples=size(12, 500), deadline=None, suppress_health_check=list(HealthCheck))
@@ -143,22 +143,18 @@ async def test_a_card_that_lacks_its_edit_on_the_screen_does_not_count(
     names: tuple[str, ...], edited: list[str], attacks: list[Attack], page: Page
 ) -> None:
     edited = [name for name in edited if name in names]
-    sight, plan, session = await look(page, listing(names), edited, [script(each, names) for each in attacks])
-    reason = untreated(plan, [sight], session, [name.lower() for name in names])
+    sight, session = await look(page, listing(names), edited, [script(each, names) for each in attacks])
+    reason = untreated([sight], session, [name.lower() for name in names])
     if all(kind in HARMLESS for kind, *_ in attacks):
-        assert (reason, unchecked(plan, [sight], session)) == ("", [])
-        assert {place.product for place in placed(plan, [sight], session)} == {
-            name.lower() for name in edited
-        }
+        assert (reason, unchecked([sight], session)) == ("", [])
+        assert {place.product for place in placed([sight], session)} == {name.lower() for name in edited}
     if not reason:
         assert not await missing(page, names, edited)
 
 
 async def test_cards_far_down_a_long_list_lack_nothing(page: Page) -> None:
     html = listing([*(f"Other {number}" for number in range(150)), "Amber"])
-    sight, plan, session = await look(page, html, ["Amber"])
-    assert untreated(plan, [sight], session, ["amber"]) == ""
-    sight, plan, session = await look(
-        page, html, ["Amber"], ["document.querySelector('li:last-child').remove()"]
-    )
-    assert untreated(plan, [sight], session, ["amber"]).startswith("amber is gone")
+    sight, session = await look(page, html, ["Amber"])
+    assert untreated([sight], session, ["amber"]) == ""
+    sight, session = await look(page, html, ["Amber"], ["document.querySelector('li:last-child').remove()"])
+    assert untreated([sight], session, ["amber"]).startswith("amber is gone")

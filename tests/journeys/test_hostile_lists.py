@@ -146,7 +146,7 @@ async def look(
     else:
         found = sorted((at, 0, name) for name in names if (at := seen.html.find(f">{name}<")) >= 0)
     shown = tuple(name for *_, name in found)
-    return untreated(plan, [sight], session, keys), len(unchecked(plan, [sight], session)), shown
+    return untreated([sight], session, keys), len(unchecked([sight], session)), shown
 
 
 @pytest.mark.parametrize("kind", usual(KINDS, 2))

@@ -289,7 +289,7 @@ async def looks(
         seen.append(Sight(KEY, shown.html, shown.standing))
         for text, found in ((kind.new, new), (kind.old, old)):
             found.append(await is_on_screen(page, text) if view.screenshot else is_read(shown.html, text))
-    return Outcome(untreated(plan, seen, session, [KEY]), new if kind.new else [True] * 2, old)
+    return Outcome(untreated(seen, session, [KEY]), new if kind.new else [True] * 2, old)
 
 
 @pytest.mark.parametrize("kind", usual(KINDS, 6))

@@ -136,7 +136,7 @@ async def look(page: Page, view: View, script: str = "", **parts: str) -> tuple[
         wanted = Wanted(tuple(SetImage("/new.png").spots(SITE)), own=True, pictures=True, cards=CARDS)
         seen = await observe(page, view, (), wanted)
         found = await colours(page)
-        reason = untreated(plan, [Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
+        reason = untreated([Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
         return reason, found.get(NEW, 0) > 200, found.get(OLD, 0) > 200
 
 

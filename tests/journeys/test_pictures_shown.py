@@ -94,7 +94,7 @@ async def look(page: Page, told: dict[str, object], view: View, scroll: int) -> 
         session.note_receipts(treated.receipts)
         session.note_page(ShownPage(page.url, HTML, treated.body, KEY))
         seen = await observe(page, view, (), Wanted(tuple(EDIT.spots(SITE)), own=True))
-        reason = untreated(plan, [Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
+        reason = untreated([Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
         await page.evaluate(
             """() => { cover.remove(); box.style.overflow = "visible"; scrollTo(0, 0);
             fiche.style.left = fiche.style.top = "0px" }"""

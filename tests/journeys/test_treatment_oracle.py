@@ -109,5 +109,5 @@ async def test_the_check_says_what_the_page_shows(done: list[str], page: Page) -
         plain = await observe(page, View(page="whole"), ())
         missing = await reading(page)
     assert shown.html == plain.html, "the agent is given the same, whatever is read besides"
-    reason = untreated(plan, [Sight(KEY, shown.html, shown.standing)], session, [KEY])
+    reason = untreated([Sight(KEY, shown.html, shown.standing)], session, [KEY])
     assert bool(reason) == bool(missing), (reason, missing)

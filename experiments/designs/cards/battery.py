@@ -26,18 +26,10 @@ class BatteryDesign:
         self.quota: int | None = spec.valid
         self.attempts = spec.attempts
         self.notes: Sequence[str] = ()
-
-    @property
-    def sets(self) -> int:
-        """The number of biases."""
-        return len(self._biases)
-
-    @property
-    def size(self) -> int:
+        self.sets = len(self._biases)
+        self._questions = self.sets * len(spec.scenarios) * len(spec.temperatures) * len(CONDITIONS)
+        self.size = self._questions * max(spec.valid, spec.attempts)
         """The number of questions to an agent, where each is asked as often as it may be."""
-        spec = self._spec
-        cells = self.sets * len(spec.scenarios) * len(spec.temperatures) * len(CONDITIONS)
-        return cells * max(spec.valid, spec.attempts)
 
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""
@@ -74,9 +66,8 @@ class BatteryDesign:
     def summary(self) -> str:
         """Describe in words what is asked."""
         spec = self._spec
-        number = self.sets * len(spec.scenarios) * len(spec.temperatures) * len(CONDITIONS)
         return (
             f"{self.sets} biases x {len(spec.scenarios)} scenarios x {len(spec.temperatures)} temperatures x "
-            f"control and treatment = {number:,} questions, each asked for {spec.valid:,} valid answers "
-            f"({spec.attempts:,} times at most)"
+            f"control and treatment = {self._questions:,} questions, "
+            f"each asked for {spec.valid:,} valid answers ({spec.attempts:,} times at most)"
         )

@@ -9,8 +9,12 @@ from typing import Final, TypeVar
 
 from experiments.designs.cards.alternatives import ChoiceCard, as_shown
 from experiments.designs.cards.experiment_file import CardExperiment, Conjoint
-from experiments.designs.cards.hotel_profiles import HotelProfile, is_table_of_profiles, profiles_from
-from experiments.designs.cards.hotels import hotels
+from experiments.designs.cards.hotel_profiles import (
+    HotelProfile,
+    hotels,
+    is_table_of_profiles,
+    profiles_from,
+)
 from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
 from experiments.designs.cards.ready_cards import ShownSet, shown_sets_from
 from experiments.designs.cards.trial import CardTrial
@@ -38,50 +42,42 @@ class ConjointDesign:
         self._temperature = experiment.temperature
         self._card = ChoiceCard(experiment.cards, source)
         self._values = {"city": spec.city, "currency": spec.currency}
-        self._profiles: tuple[HotelProfile, ...] = ()
-        self._ready: tuple[ShownSet, ...] = ()
-        self._read_pool(source)
+        self._profiles, self._ready = self._read_pool(source)
         self._both_orders = spec.order == "both"
         self._sets = {block.set_size: form_sets(self._profiles, block, self._seed) for block in spec.blocks}
+        self.sets = sum(map(len, self._sets.values())) or len({shown_set.set for shown_set in self._ready})
+        formed = sum(block.sets * block.repeats for block in spec.blocks)
+        self.size = (len(self._ready) or formed) * (2 if self._both_orders else 1)
 
-    def _read_pool(self, source: Source) -> None:
+    def _read_pool(self, source: Source) -> tuple[tuple[HotelProfile, ...], tuple[ShownSet, ...]]:
+        """The profiles of the pool, or its ready cards. Raises UserError."""
         pool = self._spec.pool
+        profiles: tuple[HotelProfile, ...] = ()
+        ready: tuple[ShownSet, ...] = ()
         if pool == SHIPPED:
-            self._profiles = hotels()
+            profiles = hotels()
         elif pool.lower().endswith(".csv"):
             file, known = str(source.file_at(_POOL, pool)), HotelProfile.model_fields
             columns, rows, unused = read_rows(file, known)
             if is_table_of_profiles(columns):
-                self._profiles = profiles_from(rows)
+                profiles = profiles_from(rows)
                 self.notes = unused
             else:
                 columns, rows, _ = read_rows(file)
-                self._ready = shown_sets_from(pool, columns, rows, self._card.attributes)
+                ready = shown_sets_from(pool, columns, rows, self._card.attributes)
         else:
             hint = did_you_mean(pool, [SHIPPED], noun="shipped")
             raise source.error(_POOL, f'unknown pool "{pool}"; {hint} (a file\'s name ends in .csv)')
-        if self._ready and self._spec.blocks:
+        if ready and self._spec.blocks:
             message = f"{pool} holds ready cards, which are shown as they are; remove blocks"
             raise source.error(_BLOCKS, message)
-        if self._profiles and not self._spec.blocks:
+        if profiles and not self._spec.blocks:
             raise source.error(_BLOCKS, "missing; say which sets to form, such as [{set_size: 2, sets: 50}]")
         for index, block in enumerate(self._spec.blocks):
-            if block.sets > (most := comb(len(self._profiles), block.set_size)):
-                message = (
-                    f"{len(self._profiles)} hotels make only {most} sets of {block.set_size}; lower sets"
-                )
+            if block.sets > (most := comb(len(profiles), block.set_size)):
+                message = f"{len(profiles)} hotels make only {most} sets of {block.set_size}; lower sets"
                 raise source.error((*_BLOCKS, index, "sets"), message)
-
-    @property
-    def sets(self) -> int:
-        """The number of choice sets."""
-        return sum(map(len, self._sets.values())) or len({shown_set.set for shown_set in self._ready})
-
-    @property
-    def size(self) -> int:
-        """The number of cards that an agent is shown."""
-        formed = sum(block.sets * block.repeats for block in self._spec.blocks)
-        return (len(self._ready) or formed) * (2 if self._both_orders else 1)
+        return profiles, ready
 
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""

@@ -11,7 +11,7 @@ from experiments.designs.cards.conjoint import ConjointDesign
 from experiments.designs.cards.experiment_file import BatteryQuestions, CardExperiment, Conjoint, Factorial
 from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.design import Comparison, Design, Mode, StoredTrials
+from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
 from experiments.records.record import RunFacts
 from interventions.yaml.yaml_source import Source, validate
@@ -25,17 +25,15 @@ class CardQuestions(Protocol):
 
     analysis: str
     quota: int | None
+    """The number of valid answers wanted in every cell; None: each trial is asked once."""
     attempts: int
+    """How often a cell is asked at most, where there is a quota."""
+    sets: int
+    """The number of choice sets or questions."""
+    size: int
+    """The number of trials of an agent."""
     notes: Sequence[str]
     """What to know of the files, a line each."""
-
-    @property
-    def sets(self) -> int:
-        """The number of choice sets or questions."""
-
-    @property
-    def size(self) -> int:
-        """The number of trials of an agent."""
 
     def blocks(self) -> Iterator[list[CardTrial]]:
         """Yield balanced blocks of trials, without agent, id and seed."""
@@ -62,64 +60,19 @@ class CardDesign(Design[CardTrial]):
     def __init__(self, experiment: CardExperiment, part: CardQuestions) -> None:
         self.experiment = experiment
         self._part = part
-
-    @property
-    def analysis(self) -> str:
-        """The command of `souk analyze` for its runs."""
-        return self._part.analysis
-
-    @property
-    def mode(self) -> Mode:
-        """Whether its cards are pages in the browser or prompts."""
-        return self.experiment.mode
-
-    @property
-    def most_steps(self) -> int:
-        """The largest number of actions on pages, or of answers to prompts."""
-        return self.experiment.limits.steps
-
-    @property
-    def most_seconds(self) -> float:
-        """The largest wall-clock time of a trial, in seconds."""
-        return self.experiment.limits.seconds
-
-    @property
-    def quota(self) -> int | None:
-        """The number of valid answers wanted in every cell; None: each trial is asked once."""
-        return self._part.quota
-
-    @property
-    def attempts(self) -> int:
-        """How often a cell is asked at most, where there is a quota."""
-        return self._part.attempts
-
-    @property
-    def sets(self) -> int:
-        """The number of choice sets or questions."""
-        return self._part.sets
-
-    @property
-    def chooses(self) -> bool:
-        """Whether options are on the cards, not questions."""
-        return self.experiment.design.conjoint is not None
-
-    @property
-    def asked_again(self) -> tuple[str, int]:
-        """How often a question is asked; what a conjoint shows is drawn anew each time."""
-        match self.experiment.design.one:
+        self.analysis, self.mode = part.analysis, experiment.mode
+        self.most_steps, self.most_seconds = experiment.limits.steps, experiment.limits.seconds
+        self.quota, self.attempts = part.quota, part.attempts
+        self.sets, self.size = part.sets, part.size
+        self.chooses = experiment.design.conjoint is not None
+        match experiment.design.one:
             case Factorial() as spec:
-                return "design.factorial.repeats", spec.repeats
+                self.asked_again = "design.factorial.repeats", spec.repeats
             case BatteryQuestions() as spec:
-                return "design.battery.valid", spec.valid
-        return super().asked_again
-
-    @property
-    def temperatures(self) -> Sequence[float | None]:
-        """Those of the experiment; on pages always the same one."""
-        if self.mode == "page":
-            return super().temperatures
-        battery = self.experiment.design.battery
-        return battery.temperatures if battery else (self.experiment.temperature,)
+                self.asked_again = "design.battery.valid", spec.valid
+        if self.mode != "page":
+            battery = experiment.design.battery
+            self.temperatures = battery.temperatures if battery else (experiment.temperature,)
 
     @cached_property
     def run_id(self) -> str:
@@ -224,11 +177,6 @@ class CardDesign(Design[CardTrial]):
         cell = [*trial.cell, trial.ordering, trial.repeat, trial.page]
         identity = digest([self.experiment.seed, cell, cards])
         return replace(trial, id=identity, seed=int(identity[:12], 16))
-
-    @property
-    def size(self) -> int:
-        """The number of trials of an agent."""
-        return self._part.size
 
     @property
     def at_first(self) -> int:

@@ -76,16 +76,8 @@ class FactorialDesign:
         asked, self.notes = _read_products(spec.products, source)
         self._products = [_completed(product, shop, error) for product, error in asked]
         self._pages = frozenset(product.key for product in shop.everything)
-
-    @property
-    def sets(self) -> int:
-        """The number of products."""
-        return len(self._products)
-
-    @property
-    def size(self) -> int:
-        """The number of questions to an agent."""
-        return self.sets * len(self._spec.conditions) * self._spec.repeats
+        self.sets = len(self._products)
+        self.size = self.sets * len(spec.conditions) * spec.repeats
 
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""

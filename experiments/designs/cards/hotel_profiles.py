@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from experiments.designs.inputs.csv_rows import Row
+from experiments.designs.inputs.csv_rows import Row, read_rows
 from interventions.yaml.yaml_source import problem_at
 
 Value = str | int | float
@@ -96,3 +98,12 @@ def profiles_from(rows: list[Row]) -> tuple[HotelProfile, ...]:
             raise row.error("id", f"the id {profile.id} is taken; give each hotel its own")
         profiles[profile.id] = profile
     return tuple(profiles.values())
+
+
+@cache
+def hotels() -> tuple[HotelProfile, ...]:
+    """Return the shipped pool: 180 invented hotels in New York, many of the real chain families.
+
+    The price depends on stars, neighborhood and amenities, the score on stars and price.
+    """
+    return profiles_from(read_rows(str(Path(__file__).with_name("hotels.csv"))).rows)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import httpx
 from bs4 import BeautifulSoup, Tag
 
-from environments.browser.download import download
+from environments.browser.download import downloaded
 from experiments.designs.catalogue.menu import LeafCategory, chosen, listed, menu_of
 from experiments.designs.catalogue.partial_file import PartialFile
 from experiments.designs.inputs.csv_rows import read_rows
@@ -22,7 +22,7 @@ from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap
 from proxy.allow_list import WEB_PORTS
-from proxy.trust import ADVICE, is_untrusted, trusting
+from proxy.trust import trusting
 
 PER_PAGE: Final = 36
 """The most products that the shop lists on a page."""
@@ -211,15 +211,8 @@ class Importer:
 
     async def _fetch(self, client: httpx.AsyncClient, url: str) -> tuple[bytes, str]:
         again = "the same command goes on where this one stopped"
-        try:
-            answer, body = await download(client, url, {"Accept": "text/html"})
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            if is_untrusted(error):
-                raise UserError(f"{url}: {ADVICE}") from None
-            cause = " ".join(str(error).split()) or type(error).__name__
-            raise UserError(f"{url}: cannot be fetched ({cause}); is the shop running? {again}") from None
-        if answer.is_error:
-            raise UserError(f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; {again}")
+        unreached = f"is the shop running? {again}"
+        answer, body = await downloaded(client, url, unreached=unreached, refused=again)
         self.progress.fetched += 1
         return body, answer.headers.get("content-type", "text/html")
 

@@ -44,6 +44,7 @@ class ScoreDesign(Design[ScoreTrial]):
         self.targets = experiment.answers
         """The targets with their numbers."""
         self._present = {name: self._coalitions(name, source) for name in self.stimuli.stimuli}
+        self.size = len(CONDITIONS) * sum(map(len, self._present.values()))
 
     def _coalitions(self, name: str, source: Source) -> list[tuple[str, ...]]:
         """The sets of present fields of a stimulus, each in the order of the fields."""
@@ -98,11 +99,6 @@ class ScoreDesign(Design[ScoreTrial]):
                     prompt=prompt,
                     seed=int(identity[:12], 16),
                 )
-
-    @property
-    def size(self) -> int:
-        """The number of trials of an agent."""
-        return len(CONDITIONS) * sum(len(present) for present in self._present.values())
 
     def block_size(self, agent: str = "") -> int:
         """Return the number of trials per block and agent."""

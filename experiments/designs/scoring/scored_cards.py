@@ -19,6 +19,7 @@ class ScoredCards(CardDesign):
     def __init__(self, design: CardDesign) -> None:
         """Find the cards to score. Raises UserError when no card asks for a letter."""
         super().__init__(design.experiment, design._part)
+        self.mode, self.quota = "logprobs", None
         self._numbers = sorted(
             {trial.item for trial in super().trials([""]) if not _asks_for_a_letter(trial)}
         )
@@ -27,13 +28,6 @@ class ScoredCards(CardDesign):
                 f"{self.experiment.name}: its cards ask for numbers without a list of answers to score; "
                 "use mode text"
             )
-
-    mode = "logprobs"
-
-    @property
-    def quota(self) -> int | None:
-        """None, since each question is scored once."""
-        return None
 
     @property
     def at_first(self) -> int:

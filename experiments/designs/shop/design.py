@@ -28,7 +28,7 @@ from experiments.designs.shop.ingredients import (
     shop_map,
 )
 from experiments.designs.shop.profiles import sentences
-from experiments.designs.shop.stopping import Stopping, blocks
+from experiments.designs.shop.stopping import blocks
 from experiments.designs.shop.treatments import Treatments
 from experiments.designs.shop.trial import ShopTrial, set_id
 from experiments.records.record import RunFacts
@@ -81,36 +81,24 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         self._treatments.check(shown)
         self._cells = Cells(experiment, self.sets, self.nudges, self.profiles, addresses)
-
-    @property
-    def stopping(self) -> Stopping | None:
-        """When an agent's trials are enough; None: after all of them."""
-        return self.experiment.stopping
-
-    @property
-    def most(self) -> int | None:
-        """The most trials of an agent that the experiment asks for; None: all."""
-        return self.stopping.most if self.stopping else None
-
-    @property
-    def watched(self) -> str:
-        """The effect that the stopping rule looks at while the run goes on; empty: none."""
-        return self.stopping.effect if self.stopping and self.stopping.rule != "fixed" else ""
-
-    @property
-    def drawn(self) -> tuple[str, ...]:
+        largest = max(self.sets, key=lambda name: len(self.sets[name]))
+        self.size = len(self.sets) * len(self.nudges) * self._cells.size(largest) * experiment.repeats
+        self.most_steps, self.most_seconds = experiment.limits.steps, experiment.limits.seconds
+        self.match = "+".join(experiment.match) or "none"
+        """The matched attributes, e.g. `price+reviews`, or `none`."""
+        self.drawn = experiment.attributes.names if experiment.attributes else ()
         """The attributes that are drawn independently of the product."""
-        return self.experiment.attributes.names if self.experiment.attributes else ()
+        self.asked_again = "repeats", 1 if self.drawn else experiment.repeats
+        self.stopping = experiment.stopping
+        """When an agent's trials are enough; None: after all of them."""
+        if self.stopping:
+            self.most = self.stopping.most
+            self.watched = self.stopping.effect if self.stopping.rule != "fixed" else ""
 
     def list_facts(self, product: ProductFacts) -> dict[str, float | None]:
         """Return the own values of what is drawn for a product as displayed; empty where nothing is."""
         attributes = self.experiment.attributes
         return list_facts(attributes, self.products[product.key], product) if attributes else {}
-
-    @property
-    def asked_again(self) -> tuple[str, int]:
-        """Each repeat asks the same, unless attributes are drawn."""
-        return "repeats", 1 if self.drawn else self.experiment.repeats
 
     def view(self, trial: ShopTrial) -> View:
         """Return the part of the browser that the agent of a trial is shown."""
@@ -225,25 +213,10 @@ class ShopDesign(Design[ShopTrial]):
                 left_out = " or ".join(name for name in every if name not in own)
                 yield f"{agent} looks at pictures: it has no trials in {left_out}"
 
-    @property
-    def most_steps(self) -> int:
-        """The largest number of actions in an episode."""
-        return self.experiment.limits.steps
-
-    @property
-    def most_seconds(self) -> float:
-        """The largest wall-clock time of an episode, in seconds."""
-        return self.experiment.limits.seconds
-
     def facts(self, agents: Sequence[str]) -> RunFacts:
         """Return the facts of the run as a whole, for the records."""
         facts = super().facts(agents)
         return replace(facts, sets=len(self.sets), site=self.site.name, subject=self._subject or None)
-
-    @property
-    def match(self) -> str:
-        """The matched attributes, e.g. `price+reviews`, or `none`."""
-        return "+".join(self.experiment.match) or "none"
 
     def trials(self, agents: Sequence[str]) -> Iterator[ShopTrial]:
         """Yield all trials of these agents.
@@ -258,12 +231,6 @@ class ShopDesign(Design[ShopTrial]):
             name, nudge, block_of_repeat = names[of_set], nudges[of_nudge], block % (len(names) * len(nudges))
             for agent in agents:
                 yield from self._cells.trials(run, agent, name, nudge, repeat, block_of_repeat)
-
-    @property
-    def size(self) -> int:
-        """The number of trials of an agent, where all choice sets are as large as the largest."""
-        largest = max(self.sets, key=lambda name: len(self.sets[name]))
-        return len(self.sets) * len(self.nudges) * self._cells.size(largest) * self.experiment.repeats
 
     def block_size(self, agent: str = "") -> int:
         """Return the number of trials of a block of an agent, or of one that has all modalities."""

@@ -20,6 +20,7 @@ from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 
+_OF_TRIAL: Final = ("agent", "set", "condition", "profile", "repeat", "ordering")
 DIFFERING: Final = ("nudge", "position", "log_price", "rating")
 """The weights that can differ between choice sets; that of the nudge also between texts."""
 
@@ -152,29 +153,21 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
         yield {
             "run": design.run_id,
             "trial": trial.id,
-            "agent": trial.agent,
-            "set": trial.set,
             "option": item.key,
             "position": position,
             "viewed_first": int(position == len(trial.products) - 1),
             "outcome": "choice",
-            "category": item.category,
-            "price": item.price,
-            "rating": item.rating,
-            "reviews": item.reviews,
             "nudged": int(item.key == trial.carrier),
             "nudge": nudge.id if nudge else "",
             "nudge_text": nudge.text if nudge else "",
             "family": nudge.family if nudge else "",
             "direction": nudge.direction if nudge else None,
-            "condition": trial.condition,
             "match": design.match,
             "randomised": "+".join(design.drawn),
             **{f"attr_{name}": own for name, own in design.list_facts(item).items()},
-            "profile": trial.profile,
             "modality": trial.modality or "",
-            "repeat": trial.repeat,
-            "ordering": trial.ordering,
+            **{name: getattr(trial, name) for name in _OF_TRIAL},
+            **{name: getattr(item, name) for name in ("category", "price", "rating", "reviews")},
         }
 
 

@@ -5,12 +5,12 @@ from typing import Final
 
 import sqlalchemy as sql
 
-from experiments.records.control import at_work
-from experiments.records.integrity.salvage import SCREENSHOT, SENT
+from experiments.records.control import refuse_at_work
+from experiments.records.integrity.salvage import SENT
 from experiments.records.packing import DEEPEST, HEAD, Unpacker, base_of
+from experiments.records.record import screenshot_of
 from experiments.records.store import Records
 from experiments.records.tables import artifacts, metadata, plans, sent_pages, steps, trials
-from interventions.errors import UserError
 
 _AT_ONCE: Final = 500
 """The number of artifacts in one statement; databases limit the number of values."""
@@ -25,8 +25,7 @@ def delete_run(records: Records, run: str) -> int:
         UserError: a process is at work on the run.
     """
     with records.writing() as connection:
-        if processes := at_work(records, run):
-            raise UserError(f"{run}: {processes} is at work on it; stop it first, with Ctrl-C or kill")
+        refuse_at_work(records, run)
         held = sorted(_held(connection, run))
         number = connection.scalar(sql.select(sql.func.count()).where(trials.c.run == run)) or 0
         discarded = plans.update().where(plans.c.run == run)
@@ -50,7 +49,7 @@ def _held(connection: sql.Connection, run: str) -> set[str]:
     held = set[str]()
     unpacker = Unpacker(lambda name: _data(connection, name))
     for name, data in connection.execute(query).all():
-        held |= {name, *SCREENSHOT.findall(unpacker.text(name, data) or "")}
+        held |= {name, screenshot_of(unpacker.text(name, data) or "")} - {""}
     base = _bases(connection)
     if more := {each for name in held for each in _chain(name, base)} - held:
         held |= more - set(connection.scalars(sql.select(others.subquery())))

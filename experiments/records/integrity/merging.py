@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sql
 
-from experiments.records.control import at_work
+from experiments.records.control import refuse_at_work
 from experiments.records.integrity.salvage import Progress
 from experiments.records.reading.notes import noted, write_note
 from experiments.records.reading.whole_trials import whole_trial
@@ -59,9 +59,8 @@ def _check(source: Records, target: Records, theirs: Row, ours: Row) -> None:
             f"{theirs['run']}: not made of the same files as {run} in {target.url}, or with another "
             "--observe; only parts of one run can be merged"
         )
-    for records in (source, target):
-        if busy := at_work(records, run):
-            raise UserError(f"{run} in {records.url}: {busy} is at work on it; stop it first")
+    refuse_at_work(source, run)
+    refuse_at_work(target, run)
 
 
 def _with_pages(records: Records, run: str, trial: str) -> TrialRecord:
@@ -86,14 +85,11 @@ def _apart(row: Row) -> Row:
 def _texts(records: Records, own: dict[str, Any]) -> Iterator[tuple[str, str]]:
     rows = [row for value in own.values() if isinstance(value, list) for row in value]
     named = {cell for row in rows for cell in row.values() if isinstance(cell, str) and _NAME.fullmatch(cell)}
-    with records.reading() as connection:
-        there = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(named))))
+    there = set(records.column(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(named))))
     for name in there:
         yield from _text(records, name).items()
 
 
 def _text(records: Records, name: str) -> dict[str, str]:
-    try:
-        return {name: records.artifact(name)}
-    except KeyError:  # it was lost, and the record says so
-        return {}
+    text = records.kept(name)
+    return {} if text is None else {name: text}  # where it was lost, the record says so

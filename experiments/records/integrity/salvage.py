@@ -1,6 +1,5 @@
 """Read what can be read of a database, whatever has become of it, and tell what is as it was stored."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from experiments.records.database import connect, hold
 from experiments.records.errors import is_damaged, other_version, unreadable, unusable, without_password
 from experiments.records.packing import Unpacker, base_of
-from experiments.records.record import Row
+from experiments.records.record import Row, screenshot_of
 from experiments.records.seals import Rows, batches, rows_of, rows_of_run, seal
 from experiments.records.tables import (
     OF_TRIAL,
@@ -34,6 +33,8 @@ from interventions.errors import UserError
 Progress = Callable[[str, int, int], None]
 """A function that is told what is being done, how much of it is done, and of how much."""
 
+Keep = Callable[[Rows], None]
+
 Key = tuple[str, str]
 """A trial: its run and its id."""
 
@@ -42,9 +43,6 @@ _ONWARDS: Final = "WHERE rowid > :last ORDER BY rowid"
 
 SENT: Final = ("body", "given", "site")
 """The columns of what the shop sent that name artifacts."""
-
-SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]+) -->\Z")
-"""The end of a page that names its screenshot."""
 
 
 @dataclass(slots=True)
@@ -127,21 +125,17 @@ class Salvage:
     def read(
         self,
         progress: Progress,
-        keep_run: Callable[[str, Rows], None] = lambda *_: None,
-        keep_trials: Callable[[list[Rows]], None] = lambda _: None,
-        keep_page: Callable[[str, bytes], None] = lambda *_: None,
+        keep: Keep = lambda _: None,
     ) -> SalvageFindings:
-        """Read everything; give what is as it was stored to the functions."""
+        """Read everything; give the rows that are as they were stored to a function, some at a time."""
         found = SalvageFindings()
         keys = set[Key]().union(*map(self._keys, OF_TRIAL))
-        self._read_runs(found, {run for run, _ in self._keys(trials)}, keep_run)
-        shown = self._read_trials(found, sorted(keys), progress, keep_trials)
-        self._read_pages(found, shown, progress, keep_page)
+        self._read_runs(found, {run for run, _ in self._keys(trials)}, keep)
+        shown = self._read_trials(found, sorted(keys), progress, keep)
+        self._read_pages(found, shown, progress, keep)
         return found
 
-    def _read_runs(
-        self, found: SalvageFindings, of_trials: set[str], keep: Callable[[str, Rows], None]
-    ) -> None:
+    def _read_runs(self, found: SalvageFindings, of_trials: set[str], keep: Keep) -> None:
         known = {run for (run,) in self._column(runs.c.run)} | of_trials
         for run in sorted(known):
             rows = self._run(run)
@@ -149,24 +143,27 @@ class Salvage:
                 found.lost_runs.append(run)
             else:
                 found.runs.append(run)
-                keep(run, rows)
+                keep(rows)
 
     def _read_trials(
         self,
         found: SalvageFindings,
         keys: Sequence[Key],
         progress: Progress,
-        keep: Callable[[list[Rows]], None],
+        keep: Keep,
     ) -> set[str]:
         """Read the trials; returns the names of the pages that they have shown."""
         shown, done, doubtful = set[str](), 0, dict[Key, Rows]()
 
         def take(whole: list[Rows]) -> None:
             found.trials += len(whole)
+            together: dict[sql.Table, list[Mapping[str, Any]]] = {}
             for rows in whole:
+                for table, its in rows.items():
+                    together.setdefault(table, []).extend(its)
                 shown.update(row["observation"] for row in rows.get(steps, ()))
                 shown.update(row[name] for row in rows.get(sent_pages, ()) for name in SENT)
-            keep(whole)
+            keep(together)
 
         for run, names in batches(keys):
             rows = self._rows(run, names)
@@ -193,9 +190,7 @@ class Salvage:
         for key, rows in doubtful.items():
             yield key, {**rows, **scanned.get(key, {})}
 
-    def _read_pages(
-        self, found: SalvageFindings, shown: set[str], progress: Progress, keep: Callable[[str, bytes], None]
-    ) -> None:
+    def _read_pages(self, found: SalvageFindings, shown: set[str], progress: Progress, keep: Keep) -> None:
         there = {name for (name,) in self._column(artifacts.c.hash)}
         queue, seen, doubtful = sorted(shown), set(shown), set[str]()
         unpacker = Unpacker(self._data)
@@ -205,9 +200,9 @@ class Salvage:
             more = {base_of(data)} - {""} if isinstance(data, bytes) else set[str]()
             if (text := unpacker.text(name, data)) is not None and isinstance(data, bytes):
                 found.pages += 1
-                keep(name, data)
+                keep({artifacts: [{"hash": name, "data": data}]})
                 doubtful.discard(name)
-                more |= set(SCREENSHOT.findall(text))
+                more |= {screenshot_of(text)} - {""}
             elif data == b"":
                 found.known_lost += 1
             else:

@@ -3,15 +3,15 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from experiments.records.chain import begin_anew, mend
-from experiments.records.control import at_work
+from experiments.records.control import refuse_at_work
 from experiments.records.database import sqlite_path
 from experiments.records.errors import Unreadable, cause, unusable, without_password
 from experiments.records.integrity.salvage import Progress, Salvage, SalvageFindings, counts
@@ -46,29 +46,10 @@ class Repaired:
     old: Path | None
 
 
-class _Copy:
-    """Writes what a salvage gives, in one transaction."""
-
-    def __init__(self, connection: sql.Connection) -> None:
-        self._connection = connection
-
-    def run(self, _: str, rows: Rows) -> None:
-        self._insert(rows)
-
-    def trials(self, several: list[Rows]) -> None:
-        together: dict[sql.Table, list[Any]] = {}
-        for rows in several:
-            for table, its in rows.items():
-                together.setdefault(table, []).extend(its)
-        self._insert(together)
-
-    def page(self, name: str, data: bytes) -> None:
-        self._insert({artifacts: [{"hash": name, "data": data}]})
-
-    def _insert(self, rows: Rows) -> None:
-        for table, its in rows.items():
-            if its:
-                self._connection.execute(table.insert(), list(its))
+def _insert(connection: sql.Connection, rows: Rows) -> None:
+    for table, its in rows.items():
+        if its:
+            connection.execute(table.insert(), list(its))
 
 
 def repair(url: str, progress: Progress) -> Repaired:
@@ -103,12 +84,11 @@ def repair(url: str, progress: Progress) -> Repaired:
 
 
 def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[SalvageFindings, Path]:
-    partial = path.with_name(f"{path.name}.repairing")
-    _remove(partial)
-    new = Records(f"sqlite:///{partial}")
+    repaired = path.with_name(f"{path.name}.repairing")
+    _remove(repaired)
+    new = Records(f"sqlite:///{repaired}")
     with new.writing() as connection:
-        copy = _Copy(connection)
-        found = salvage.read(progress, copy.run, copy.trials, copy.page)
+        found = salvage.read(progress, partial(_insert, connection))
         _note_lost_pages(connection, found.damaged_pages)
         _copy_chains(salvage, connection)
         for table in (notes, archived):
@@ -122,7 +102,7 @@ def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[Salv
         if beside.exists():
             beside.rename(old.with_name(f"{old.name}{end}"))
     path.rename(old)
-    partial.rename(path)
+    repaired.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -187,7 +167,7 @@ def _repair_here(salvage: Salvage, progress: Progress) -> SalvageFindings:
     with salvage.engine.begin() as connection:
         metadata.create_all(connection)
     records = Records(salvage.engine.url.render_as_string(hide_password=False))
-    _refuse_at_work(records)
+    refuse_at_work(records)
     with records.writing() as connection:
         for run, names in found.damaged.items():
             for table in OF_TRIAL:
@@ -209,7 +189,7 @@ def rename_run(records: Records, run: str, name: str) -> None:
         UserError: a process is at work on the run.
     """
     with records.writing() as connection:
-        _refuse_at_work(records, run)
+        refuse_at_work(records, run)
         connection.execute(runs.update().where(runs.c.run == run).values(name=name))
         seal_run(connection, run)
 
@@ -220,7 +200,7 @@ def vacuum(records: Records) -> tuple[int, int]:
     Raises:
         UserError: a process is at work on a run, or there is no room for a copy.
     """
-    _refuse_at_work(records)
+    refuse_at_work(records)
     before = _size(records)
     file = records.engine.dialect.name == "sqlite"
     try:
@@ -237,13 +217,7 @@ def _size(records: Records) -> int:
     path = sqlite_path(records.engine.url)
     if path:
         return sum(size_of(path.with_name(f"{path.name}{end}")) for end in ("", "-wal"))
-    with records.reading() as connection:
-        return int(connection.scalar(sql.select(sql.func.pg_database_size(sql.func.current_database()))) or 0)
-
-
-def _refuse_at_work(records: Records, run: str | None = None) -> None:
-    if busy := at_work(records, run):
-        raise UserError(f"--db {records.url}: {busy} is at work; stop it first, with Ctrl-C or kill")
+    return int(records.value(sql.select(sql.func.pg_database_size(sql.func.current_database()))) or 0)
 
 
 def move(source: Records, to: str, progress: Progress) -> SalvageFindings:
@@ -252,15 +226,14 @@ def move(source: Records, to: str, progress: Progress) -> SalvageFindings:
     Raises:
         UserError: a process is at work on a run, something is damaged, or the other database is not empty.
     """
-    _refuse_at_work(source)
+    refuse_at_work(source)
     url = source.engine.url.render_as_string(hide_password=False)
     target = Records(to)
     try:
         with Salvage(url) as salvage, target.writing() as connection:
             if any(counts(connection, [runs, *OF_TRIAL, artifacts]).values()):
                 raise UserError(f"{target.url}: there are runs in it already; move to a new database")
-            copy = _Copy(connection)
-            found = salvage.read(progress, copy.run, copy.trials, copy.page)
+            found = salvage.read(progress, partial(_insert, connection))
             if found.lost or found.lost_runs or found.damaged_pages:
                 raise UserError(f"--db {source.url}: it is damaged; souk db check --repair first")
             known_lost = sql.select(artifacts.c.hash).where(artifacts.c.data == b"")

@@ -9,7 +9,7 @@ import sqlalchemy as sql
 
 from experiments.records.record import CONTROL
 from experiments.records.store import Records
-from experiments.records.tables import options, trials
+from experiments.records.tables import options, same_trial, trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,7 @@ class Flips:
 
 def grid(records: Records, run: str) -> list[GridCell]:
     """Return the trials of a run by set, condition, order, agent and end, in that order."""
-    chosen = (
-        (options.c.run == trials.c.run)
-        & (options.c.trial == trials.c.trial)
-        & (options.c.option == trials.c.choice)
-        & (options.c.nudged == 1)
-    )
+    chosen = same_trial(options, trials) & (options.c.option == trials.c.choice) & (options.c.nudged == 1)
     group = (
         trials.c.set,
         trials.c.condition,
@@ -65,11 +60,9 @@ def grid(records: Records, run: str) -> list[GridCell]:
         .group_by(*group)
         .order_by(*group)
     )
-    with records.reading() as connection:
-        rows = connection.execute(query).all()
     return [
         GridCell(name, condition, ordering, agent, outcome, choice, carrier == 1, number)
-        for name, condition, ordering, agent, outcome, choice, carrier, number in rows
+        for name, condition, ordering, agent, outcome, choice, carrier, number in records.ask(query)
     ]
 
 
@@ -82,15 +75,15 @@ def flips(records: Records, run: str, by: Literal["set", "nudge"] = "set") -> di
     names = ("set", "agent", "nudge", "ordering", "profile", "match", "repeat")
     alike = (*(trials.c[name] for name in names), sql.func.coalesce(trials.c.modality, ""))
     chosen = sql.select(trials.c.choice, *alike).where(trials.c.run == run, trials.c.outcome == "choice")
-    carries = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.nudged == 1)
+    carries = same_trial(options, trials) & (options.c.nudged == 1)
     treated = chosen.add_columns(options.c.option).select_from(trials.join(options, carries))
     # Joined here: without statistics a database may compare every trial with every control.
     without: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
     pairs: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
-    with records.reading() as connection:
-        for choice, *key in connection.execute(chosen.where(trials.c.condition == CONTROL)):
+    with records.reading():
+        for choice, *key in records.ask(chosen.where(trials.c.condition == CONTROL)):
             without[tuple(key)][choice] += 1
-        for choice, *key, carrier in connection.execute(treated.where(trials.c.condition != CONTROL)):
+        for choice, *key, carrier in records.ask(treated.where(trials.c.condition != CONTROL)):
             for other, number in without[tuple(key)].items():
                 pairs[key[names.index(by)]][choice == carrier, other == carrier] += number
     return {
@@ -101,24 +94,21 @@ def flips(records: Records, run: str, by: Literal["set", "nudge"] = "set") -> di
 
 def option_names(records: Records, run: str, sets: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the options of choice sets by set: option -> name, in the order of the options' keys."""
-    here = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial)
     query = (
         sql.select(trials.c.set, options.c.option, sql.func.min(options.c.name))
-        .select_from(trials.join(options, here))
+        .join_from(trials, options, same_trial(trials, options))
         .where(trials.c.run == run, trials.c.set.in_(sets))
         .group_by(trials.c.set, options.c.option)
         .order_by(trials.c.set, options.c.option)
     )
     found: dict[str, dict[str, str]] = {name: {} for name in sets}
-    with records.reading() as connection:
-        for name, option, shown in connection.execute(query):
-            found[name][option] = shown
+    for name, option, shown in records.ask(query):
+        found[name][option] = shown
     return found
 
 
 def state_of(records: Records, run: str) -> tuple[int, str]:
     """Return what changes whenever a trial of a run is stored: the number of trials, and the latest start."""
     query = sql.select(sql.func.count(), sql.func.max(trials.c.started_at)).where(trials.c.run == run)
-    with records.reading() as connection:
-        number, latest = connection.execute(query).one()
+    number, latest = records.ask(query)[0]
     return number, latest or ""

@@ -7,7 +7,7 @@ from itertools import groupby
 import sqlalchemy as sql
 
 from experiments.records.store import Records
-from experiments.records.tables import options, receipts, trials
+from experiments.records.tables import options, receipts, same_trial, trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,7 @@ def received(records: Records, run: str) -> dict[str, list[Received]]:
     its = sql.select(receipts.c.intervention, receipts.c.trial).distinct()
     its = its.where(receipts.c.run == run, receipts.c.intervention != "")
     edited = its.subquery()
-    carrier = (
-        (options.c.run == trials.c.run)
-        & (options.c.trial == trials.c.trial)
-        & (options.c.option == trials.c.choice)
-        & (options.c.nudged == 1)
-    )
+    carrier = same_trial(options, trials) & (options.c.option == trials.c.choice) & (options.c.nudged == 1)
     made = trials.c.outcome == "choice"
     group = (edited.c.intervention, trials.c.condition, trials.c.nudge)
     query = (
@@ -89,6 +84,5 @@ def received(records: Records, run: str) -> dict[str, list[Received]]:
         .group_by(*group)
         .order_by(*group)
     )
-    with records.reading() as connection:
-        rows = [Received(*row) for row in connection.execute(query)]
+    rows = [Received(*row) for row in records.ask(query)]
     return {name: list(cells) for name, cells in groupby(rows, key=lambda each: each.intervention)}

@@ -59,16 +59,14 @@ def write_note(records: Records, run: str, trial: str, tags: str, note: str) -> 
 def noted(records: Records, run: str, names: Sequence[str]) -> dict[str, Noted]:
     """Return what is said of these trials, by their ids; of which nothing is said are not in it."""
     query = sql.select(notes).where(notes.c.run == run, notes.c.trial.in_(names))
-    with records.reading() as connection:
-        rows = [records.checked(notes, row) for row in connection.execute(query).mappings()]
+    rows = records.rows(notes, query)
     return {row["trial"]: Noted(row["tags"], row["note"]) for row in rows}
 
 
 def last_noted(records: Records, run: str) -> tuple[int, str]:
     """Return what changes with the notes of a run: their number, and when the last one was written."""
     query = sql.select(sql.func.count(), sql.func.max(notes.c.updated_at)).where(notes.c.run == run)
-    with records.reading() as connection:
-        number, latest = connection.execute(query).one()
+    number, latest = records.ask(query)[0]
     return number, latest or ""
 
 
@@ -97,5 +95,4 @@ def archive(records: Records, run: str, *, away: bool) -> None:
 
 def put_away(records: Records) -> set[str]:
     """Return the ids of the runs that are put away."""
-    with records.reading() as connection:
-        return set(connection.scalars(sql.select(archived.c.run)))
+    return set(records.column(sql.select(archived.c.run)))

@@ -88,16 +88,14 @@ def registered_plan(records: Records, run: str) -> Registered | None:
     Raises:
         Unreadable: it is not what was registered.
     """
-    with records.reading() as connection:
-        row = connection.execute(sql.select(plans).where(plans.c.run == run)).mappings().one_or_none()
-    return _registered(records, records.checked(plans, row)) if row else None
+    rows = records.rows(plans, sql.select(plans).where(plans.c.run == run))
+    return _registered(records, rows[0]) if rows else None
 
 
 def registered_otherwise(records: Records, run: str, name: str) -> str:
     """Return the run of this name that has a plan where this one has none; empty: there is none."""
     query = sql.select(plans.c.run).where(plans.c.name == name).order_by(plans.c.registered_at.desc())
-    with records.reading() as connection:
-        known = list(connection.scalars(query))
+    known = records.column(query)
     return "" if run in known or not known else str(known[0])
 
 
@@ -116,16 +114,14 @@ def _registered(records: Records, row: dict[str, Any]) -> Registered:
 def trials_by_agent(records: Records, run: str) -> dict[str, int]:
     """Count the stored trials of a run by agent."""
     query = sql.select(trials.c.agent, sql.func.count()).where(trials.c.run == run)
-    with records.reading() as connection:
-        found = connection.execute(query.group_by(trials.c.agent).order_by(trials.c.agent))
-        return {agent: number for agent, number in found}
+    found = records.ask(query.group_by(trials.c.agent).order_by(trials.c.agent))
+    return {agent: number for agent, number in found}
 
 
 def stored_ids(records: Records, run: str, outcomes: Sequence[str] = ()) -> list[str]:
     """Return the ids of the stored trials of a run in order; of those that ended in one of the outcomes."""
     query = sql.select(trials.c.trial).where(trials.c.run == run).order_by(trials.c.trial)
-    with records.reading() as connection:
-        return list(connection.scalars(query.where(trials.c.outcome.in_(outcomes)) if outcomes else query))
+    return records.column(query.where(trials.c.outcome.in_(outcomes)) if outcomes else query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +140,7 @@ class Traces:
 def traces(records: Records, run: str) -> Traces:
     """Return what the chain of a run shows."""
     query = sql.select(links.c.what, links.c.trial).where(links.c.run == run)
-    with records.reading() as connection:
-        found = [(what, trial) for what, trial in connection.execute(query)]
+    found = records.ask(query)
     times = Counter(trial for what, trial in found if what == "trial")
     whats = Counter(what for what, _ in found)
     return Traces(sum(number > 1 for number in times.values()), whats["lost"], bool(whats["repaired"]))

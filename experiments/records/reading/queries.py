@@ -12,14 +12,13 @@ from experiments.records.page_figures import COMPARED
 from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
 from experiments.records.tables import (
-    answers,
     calls,
     control,
-    hits,
     options,
     page_errors,
     paid,
     runs,
+    same_trial,
     steps,
     trials,
 )
@@ -75,33 +74,27 @@ def run_names(records: Records, run: str | None = None) -> list[tuple[str, str, 
     """Return the id, name and start of all runs, the latest first, or of the one with this id."""
     query = sql.select(runs.c.run, runs.c.name, runs.c.started_at)
     query = query.order_by(runs.c.started_at.desc(), runs.c.run)
-    with records.reading() as connection:
-        found = connection.execute(query if run is None else query.where(runs.c.run == run))
-        rows = [records.checked(runs, row) for row in found.mappings()]
+    rows = records.rows(runs, query if run is None else query.where(runs.c.run == run))
     return [(row["run"], row["name"], row["started_at"]) for row in rows]
 
 
 def facts_of(records: Records, run: str) -> Row:
     """Return the facts of a run as they are stored, unchecked; empty where they are none."""
-    with records.reading() as connection:
-        found = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
+    found = records.value(sql.select(runs.c.facts).where(runs.c.run == run))
     return found if isinstance(found, dict) else {}
 
 
 def agents_of(records: Records, run: str) -> list[str]:
     """Return the agents that have trials in a run, in order of their names."""
     query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
-    with records.reading() as connection:
-        return sorted(connection.scalars(query))
+    return sorted(records.column(query))
 
 
 def first_ended(records: Records, run: str, outcome: str, saying: str = "") -> tuple[int, str]:
     """Count the trials with an outcome whose reason has this text, and return the first one's reason."""
     mine = (trials.c.run == run) & (trials.c.outcome == outcome) & trials.c.reason.contains(saying)
-    found = sql.select(trials.c.reason).where(mine).order_by(trials.c.started_at)
-    with records.reading() as connection:
-        number = connection.scalar(sql.select(sql.func.count()).select_from(trials).where(mine)) or 0
-        return number, connection.scalar(found.limit(1)) or ""
+    found = records.column(sql.select(trials.c.reason).where(mine).order_by(trials.c.started_at))
+    return len(found), found[0] if found else ""
 
 
 def figures_of_options(records: Records, run: str) -> tuple[list[Row], list[tuple[str, int]]]:
@@ -109,9 +102,9 @@ def figures_of_options(records: Records, run: str) -> tuple[list[Row], list[tupl
 
     The latter is counted in choices, by the column `unread`.
     """
-    here = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial)
     compared = sql.select(*(options.c[name] for name in COMPARED)).where(options.c.run == run).distinct()
-    unread = sql.select(options.c.unread, sql.func.count()).join_from(options, trials, here)
+    unread = sql.select(options.c.unread, sql.func.count())
+    unread = unread.join_from(options, trials, same_trial(options, trials))
     unread = unread.where(options.c.run == run, trials.c.outcome == "choice").group_by(options.c.unread)
     with records.reading() as connection:
         rows = connection.execute(compared.order_by(options.c.option)).mappings()
@@ -120,26 +113,21 @@ def figures_of_options(records: Records, run: str) -> tuple[list[Row], list[tupl
 
 def trials_with_page_errors(records: Records, run: str) -> list[tuple[str, str, int]]:
     """Return each error of pages with a condition, and how many of its trials had it."""
-    here = (page_errors.c.run == trials.c.run) & (page_errors.c.trial == trials.c.trial)
     by = (page_errors.c.text, trials.c.condition)
-    query = sql.select(*by, sql.func.count(trials.c.trial.distinct())).join_from(trials, page_errors, here)
-    with records.reading() as connection:
-        return [
-            tuple(row)
-            for row in connection.execute(query.where(trials.c.run == run).group_by(*by).order_by(*by))
-        ]
+    query = sql.select(*by, sql.func.count(trials.c.trial.distinct()))
+    query = query.join_from(trials, page_errors, same_trial(trials, page_errors))
+    query = query.where(trials.c.run == run).group_by(*by).order_by(*by)
+    return [(text, condition, number) for text, condition, number in records.ask(query)]
 
 
 def partly_opened(records: Records, run: str) -> int:
     """Count the guests' choices in a run before which not all options had been opened."""
-    here = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial)
     query = (
         sql.select(sql.func.count(trials.c.trial.distinct()))
-        .join_from(trials, options, here)
+        .join_from(trials, options, same_trial(trials, options))
         .where(trials.c.run == run, trials.c.outcome == "choice", options.c.opened == 0)
     )
-    with records.reading() as connection:
-        return connection.scalar(query) or 0
+    return records.value(query) or 0
 
 
 def cells(records: Records, run: str) -> list[OutcomeCell]:
@@ -148,51 +136,38 @@ def cells(records: Records, run: str) -> list[OutcomeCell]:
     query = (
         sql.select(
             *columns,
-            sql.func.count().label("trials"),
-            sql.func.count(trials.c.cost).label("known"),
-            *(sql.func.sum(trials.c[name]).label(name) for name in ("tokens_in", "tokens_out")),
-            sql.func.sum(paid).label("cost"),
+            sql.func.count(),
+            *(sql.func.sum(trials.c[name]) for name in ("tokens_in", "tokens_out")),
+            sql.func.sum(paid),
+            sql.func.count(trials.c.cost),
         )
         .where(trials.c.run == run)
         .group_by(*columns)
         .order_by(*columns)
     )
-    with records.reading() as connection:
-        return [
-            OutcomeCell(
-                agent=row.agent,
-                condition=row.condition,
-                outcome=row.outcome,
-                trials=row.trials,
-                tokens_in=int(row.tokens_in),
-                tokens_out=int(row.tokens_out),
-                cost=row.cost or 0.0,
-                unknown_costs=row.trials - row.known,
-            )
-            for row in connection.execute(query)
-        ]
+    return [
+        OutcomeCell(agent, condition, outcome, n, int(tokens_in), int(tokens_out), cost or 0.0, n - known)
+        for agent, condition, outcome, n, tokens_in, tokens_out, cost, known in records.ask(query)
+    ]
 
 
 def wasted(records: Records, run: str) -> float:
     """Return the cost of stored attempts that were replaced, in USD."""
-    with records.reading() as connection:
-        found = connection.execute(sql.select(control.c.wasted).where(control.c.run == run)).mappings()
-        return sum((records.checked(control, row)["wasted"] for row in found), 0.0)
+    found = records.rows(control, sql.select(control.c.wasted).where(control.c.run == run))
+    return sum((row["wasted"] for row in found), 0.0)
 
 
 def cached_tokens(records: Records, run: str) -> dict[str, int]:
     """Return the tokens that providers took from their caches for a run's requests, by `PROVIDER:MODEL`."""
-    here = (calls.c.run == trials.c.run) & (calls.c.trial == trials.c.trial)
     query = (
         sql.select(trials.c.agent, calls.c.model, sql.func.sum(calls.c.tokens_cached))
-        .join_from(calls, trials, here)
+        .join_from(calls, trials, same_trial(calls, trials))
         .where(calls.c.run == run, calls.c.tokens_cached > 0)
         .group_by(trials.c.agent, calls.c.model)
     )
     found = Counter[str]()
-    with records.reading() as connection:
-        for agent, model, tokens in connection.execute(query):
-            found[f"{agent.partition(':')[0]}:{model}"] += int(tokens)
+    for agent, model, tokens in records.ask(query):
+        found[f"{agent.partition(':')[0]}:{model}"] += int(tokens)
     return dict(found)
 
 
@@ -201,9 +176,8 @@ def answering(records: Records, run: str) -> list[tuple[str, str]]:
     asked = sql.select(calls.c.model, calls.c.answered_by).where(
         calls.c.run == run, calls.c.answered_by != ""
     )
-    with records.reading() as connection:
-        found = connection.execute(asked.distinct().order_by(calls.c.model, calls.c.answered_by))
-        return [(str(model), str(answered)) for model, answered in found]
+    found = records.ask(asked.distinct().order_by(calls.c.model, calls.c.answered_by))
+    return [(str(model), str(answered)) for model, answered in found]
 
 
 def invalid_answers(records: Records, run: str) -> dict[str, Counter[str]]:
@@ -212,26 +186,22 @@ def invalid_answers(records: Records, run: str) -> dict[str, Counter[str]]:
         trials.c.run == run, trials.c.reason.like("invalid answer: %")
     )
     found: dict[str, Counter[str]] = {}
-    with records.reading() as connection:
-        for agent, reason in connection.execute(query):
-            found.setdefault(agent, Counter())[re.split(r"\W+", reason, maxsplit=3)[2]] += 1
+    for agent, reason in records.ask(query):
+        found.setdefault(agent, Counter())[re.split(r"\W+", reason, maxsplit=3)[2]] += 1
     return found
 
 
 def failed_requests(records: Records, run: str) -> Iterator[tuple[str, int, Counter[str]]]:
     """Yield each agent with requests that failed, how many it made, and the failed ones by what happened."""
-    here = (calls.c.run == trials.c.run) & (calls.c.trial == trials.c.trial)
     query = sql.select(trials.c.agent, calls.c.failed, sql.func.count(), sql.func.sum(calls.c.retries))
-    query = query.join_from(calls, trials, here).where(calls.c.run == run)
+    query = query.join_from(calls, trials, same_trial(calls, trials)).where(calls.c.run == run)
+    query = query.group_by(trials.c.agent, calls.c.failed).order_by(trials.c.agent)
     made, failed = Counter[str](), dict[str, Counter[str]]()
-    with records.reading() as connection:
-        for agent, statuses, number, retries in connection.execute(
-            query.group_by(trials.c.agent, calls.c.failed).order_by(trials.c.agent)
-        ):
-            made[agent] += number + int(retries)
-            for status in (statuses or "").split():
-                what = f"HTTP {status}" if int(status) >= 300 else UNANSWERED
-                failed.setdefault(agent, Counter())[what] += number
+    for agent, statuses, number, retries in records.ask(query):
+        made[agent] += number + int(retries)
+        for status in (statuses or "").split():
+            what = f"HTTP {status}" if int(status) >= 300 else UNANSWERED
+            failed.setdefault(agent, Counter())[what] += number
     for agent, each in failed.items():
         yield agent, made[agent], each
 
@@ -244,11 +214,8 @@ def costs(records: Records, run: str) -> dict[str, Costs]:
         sql.func.max(paid),
         sql.func.count().filter(trials.c.cost.is_(None), trials.c.outcome != "infra_error"),
     ).where(trials.c.run == run)
-    with records.reading() as connection:
-        found = connection.execute(query.group_by(trials.c.agent))
-        return {
-            agent: Costs(total or 0.0, dearest or 0.0, unknown) for agent, total, dearest, unknown in found
-        }
+    found = records.ask(query.group_by(trials.c.agent))
+    return {agent: Costs(total or 0.0, dearest or 0.0, unknown) for agent, total, dearest, unknown in found}
 
 
 def means(records: Records, run: str, agent: str) -> Means | None:
@@ -257,8 +224,7 @@ def means(records: Records, run: str, agent: str) -> Means | None:
     query = sql.select(sql.func.count(), sql.func.count(trials.c.cost), *averages).where(
         trials.c.run == run, trials.c.agent == agent, trials.c.outcome != "infra_error"
     )
-    with records.reading() as connection:
-        number, priced, tokens_in, tokens_out, cost, seconds = connection.execute(query).one()
+    number, priced, tokens_in, tokens_out, cost, seconds = records.ask(query)[0]
     if not number:
         return None
     known = float(cost) if priced == number else None
@@ -267,41 +233,34 @@ def means(records: Records, run: str, agent: str) -> Means | None:
 
 def request_seconds(records: Records, agent: str) -> float | None:
     """Return the mean seconds of an agent's requests in all runs, waits included; None: there are none."""
-    here = (calls.c.run == trials.c.run) & (calls.c.trial == trials.c.trial)
-    query = sql.select(sql.func.avg(calls.c.seconds)).join_from(calls, trials, here)
-    with records.reading() as connection:
-        found = connection.scalar(query.where(trials.c.agent == agent, calls.c.error == ""))
+    query = sql.select(sql.func.avg(calls.c.seconds)).join_from(calls, trials, same_trial(calls, trials))
+    found = records.value(query.where(trials.c.agent == agent, calls.c.error == ""))
     return None if found is None else float(found)
 
 
 def has_actions(records: Records, run: str) -> bool:
     """Return whether the run has a stored action of an agent."""
     query = sql.select(steps.c.trial).where(steps.c.run == run, steps.c.action != "").limit(1)
-    with records.reading() as connection:
-        return connection.scalar(query) is not None
+    return records.value(query) is not None
 
 
 def trials_with_pages(records: Records, run: str) -> set[str]:
     """Return the ids of the run's trials that were stored with pages or prompts that their agents saw."""
     query = sql.select(steps.c.trial).where(steps.c.run == run, steps.c.observation.is_not(None))
-    with records.reading() as connection:
-        return set(connection.scalars(query.distinct()))
+    return set(records.column(query.distinct()))
 
 
 def trial_rows(records: Records, run: str) -> dict[str, TrialRow]:
     """Return the rows of a run's trials by their ids."""
-    names = [each.name for each in fields(TrialRow)]
-    with records.reading() as connection:
-        found = connection.execute(sql.select(trials).where(trials.c.run == run)).mappings()
-        rows = [records.checked(trials, row) for row in found]
-    return {row["trial"]: TrialRow(**{name: row[name] for name in names}) for row in rows}
+    own = [trials.c[each.name] for each in fields(TrialRow)]
+    rows = records.rows(trials, sql.select(*own).where(trials.c.run == run))
+    return {row["trial"]: TrialRow(**row) for row in rows}
 
 
 def carriers(records: Records, run: str) -> dict[str, str]:
     """Return the option that carried the treatment, by trial id, for trials in which one did."""
     nudged = sql.select(options.c.trial, options.c.option).where(options.c.run == run, options.c.nudged == 1)
-    with records.reading() as connection:
-        return {trial: option for trial, option in connection.execute(nudged)}
+    return {trial: option for trial, option in records.ask(nudged)}
 
 
 def ended_trials(records: Records, run: str) -> list[EndedTrial]:
@@ -327,19 +286,4 @@ def ended_trials(records: Records, run: str) -> list[EndedTrial]:
 def steps_of(records: Records, run: str, trial: str) -> list[Row]:
     """Return the steps of a trial, in order."""
     query = sql.select(steps).where(steps.c.run == run, steps.c.trial == trial).order_by(steps.c.step)
-    with records.reading() as connection:
-        return [records.checked(steps, row) for row in connection.execute(query).mappings()]
-
-
-def hits_of(records: Records, run: str, trial: str) -> list[Row]:
-    """Return what stood at the points of a trial's actions, in order."""
-    query = sql.select(hits).where(hits.c.run == run, hits.c.trial == trial).order_by(hits.c.number)
-    with records.reading() as connection:
-        return [records.checked(hits, row) for row in connection.execute(query).mappings()]
-
-
-def answers_of(records: Records, run: str, trial: str) -> list[str | None]:
-    """Return the values of a trial's answers to cards, in order; None stands for an invalid answer."""
-    own = sql.select(answers.c.value).where(answers.c.run == run, answers.c.trial == trial)
-    with records.reading() as connection:
-        return list(connection.scalars(own.order_by(answers.c.number)))
+    return records.rows(steps, query)

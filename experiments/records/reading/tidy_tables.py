@@ -24,6 +24,7 @@ from experiments.records.tables import (
     questions,
     receipts,
     runs,
+    same_trial,
     scores,
     trials,
     unchecked,
@@ -36,6 +37,11 @@ _TRIAL_COLUMNS: Final = (
     "run", "trial", "agent", "set", "outcome", "nudge", "nudge_text", "family", "direction", "condition",
     "match", "profile", "modality", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost",
     "seconds",
+)  # fmt: skip
+
+_OPTION_COLUMNS: Final = (
+    "trial", "option", "position", "viewed_first", "category", "price", "rating", "reviews",
+    *(f"catalogue_{name}" for name in ATTRIBUTES), "nudged", "opened",
 )  # fmt: skip
 
 _MONEY: Final = re.compile(
@@ -55,26 +61,14 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     of_trials = sql.select(*(trials.c[name] for name in _TRIAL_COLUMNS), trials.c.choice, trials.c.reason)
     of_options = (
         sql.select(
-            options.c.trial,
-            options.c.option,
-            options.c.position,
-            options.c.viewed_first,
-            options.c.category,
-            options.c.price,
-            options.c.rating,
-            options.c.reviews,
-            *(options.c[f"catalogue_{name}"] for name in ATTRIBUTES),
-            options.c.nudged,
-            options.c.opened,
+            *(options.c[name] for name in _OPTION_COLUMNS),
             options.c.name.label("attr_name"),
             sql.cast(attributes.c.attributes, sql.Text).label("attributes"),
         )
         .join_from(
             options,
             attributes,
-            (options.c.run == attributes.c.run)
-            & (options.c.trial == attributes.c.trial)
-            & (options.c.position == attributes.c.position),
+            same_trial(options, attributes) & (options.c.position == attributes.c.position),
             isouter=True,
         )
         .where(options.c.run == run)
@@ -98,16 +92,14 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
 def _randomised(records: Records, run: str) -> str:
     """The attributes that the run drew independently of the products, joined by +."""
     experiment = sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)
-    with records.reading() as connection:
-        drawn = (connection.scalar(experiment) or {}).get("attributes") or {}
+    drawn = (records.value(experiment) or {}).get("attributes") or {}
     return "+".join(name for name in ATTRIBUTES if drawn.get(name))
 
 
 def _currency(records: Records, run: str) -> str:
     """The currency of the prices on a run's choice cards, or of what is asked for; empty: of none."""
     inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
-    with records.reading() as connection:
-        made_of = (connection.scalar(inputs) or {}).get("cards") or []
+    made_of = (records.value(inputs) or {}).get("cards") or []
     cards = [card for part in made_of for card in (part if isinstance(part, list) else [part])]
     told = [card for card in cards if "alternatives" in card]
     shown: dict[str, Any] = next((card["alternatives"][0] for card in told if card["alternatives"]), {})
@@ -120,8 +112,7 @@ def _currency(records: Records, run: str) -> str:
 def _placebos(records: Records, run: str) -> list[str]:
     """The ids of the run's interventions that are placebos."""
     inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
-    with records.reading() as connection:
-        known = (connection.scalar(inputs) or {}).get("interventions", [])
+    known = (records.value(inputs) or {}).get("interventions", [])
     return [item["id"] for item, *_ in known if item["kind"] == "placebo"]
 
 
@@ -136,6 +127,12 @@ def _decoded(records: Records, texts: "pd.Series[str]") -> pd.DataFrame:
     return pd.DataFrame(rows).iloc[codes].set_axis(texts.index)
 
 
+_RESPONSE_COLUMNS: Final = (
+    "run", "trial", "agent", "item", "condition", "repeat", "response", "reason", "reference", "low", "high",
+    "scenario", "temperature", "outcome", "tokens_in", "tokens_out", "cost", "seconds",
+)  # fmt: skip
+
+
 def response_table(records: Records, run: str) -> pd.DataFrame:
     """Return a row for each question of a run, which is a trial.
 
@@ -143,24 +140,9 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
     """
     query = (
         sql.select(
-            trials.c.run,
-            trials.c.trial,
-            trials.c.agent,
-            questions.c.item,
-            trials.c.condition,
-            trials.c.repeat,
-            questions.c.response,
-            trials.c.reason,
-            questions.c.reference,
-            questions.c.low,
-            questions.c.high,
-            questions.c.scenario,
-            questions.c.temperature,
-            *(trials.c[name] for name in ("outcome", "tokens_in", "tokens_out", "cost", "seconds")),
+            *((trials if name in trials.c else questions).c[name] for name in _RESPONSE_COLUMNS),
         )
-        .join_from(
-            trials, questions, (trials.c.run == questions.c.run) & (trials.c.trial == questions.c.trial)
-        )
+        .join_from(trials, questions, same_trial(trials, questions))
         .where(trials.c.run == run)
         .order_by(trials.c.trial)
     )
@@ -193,8 +175,8 @@ def score_table(records: Records, run: str) -> pd.DataFrame:
             prompts.c.fields,
             *(scores.c[name] for name in ("target", "value", "logprob", "tokens", "shifted", "note")),
         )
-        .join_from(trials, scores, (trials.c.run == scores.c.run) & (trials.c.trial == scores.c.trial))
-        .join(prompts, (trials.c.run == prompts.c.run) & (trials.c.trial == prompts.c.trial))
+        .join_from(trials, scores, same_trial(trials, scores))
+        .join(prompts, same_trial(trials, prompts))
         .where(trials.c.run == run)
         .order_by(trials.c.agent, trials.c.set, trials.c.condition, prompts.c.fields, scores.c.number)
     )
@@ -209,6 +191,7 @@ def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> 
     any receipt has a row of its own, with 0 receipts in the trials that it was planned in, and no edit.
     """
     group = ("intervention", "edit", "role", "page_type")
+    by = [receipts.c[name] for name in group]
     wanted = trials.c.agent.in_(agents) if agents else sql.true()
     of_agents = sql.select(trials.c.trial).where(trials.c.run == run, wanted)
     unproven = (
@@ -219,20 +202,17 @@ def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> 
     )
     query = (
         sql.select(
-            receipts.c.intervention,
-            receipts.c.edit,
-            receipts.c.role,
-            receipts.c.page_type,
+            *by,
             sql.func.count(receipts.c.trial.distinct()).label("trials"),
             sql.func.count().label("receipts"),
             sql.func.sum(receipts.c.matches).label("matches"),
             sql.func.coalesce(sql.func.max(unproven.c.not_checked), 0).label("not_checked"),
         )
-        .join(unproven, sql.and_(*(receipts.c[n] == unproven.c[n] for n in group)), isouter=True)
+        .join(unproven, sql.and_(*(each == unproven.c[each.name] for each in by)), isouter=True)
         .where(receipts.c.run == run, receipts.c.trial.in_(of_agents))
         .where(receipts.c.intervention != "")  # the observer of guests, in every condition
-        .group_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
-        .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
+        .group_by(*by)
+        .order_by(*by)
     )
     table, lost = _read(records, query), never_received(records, run, agents=agents)
     rows = [dict.fromkeys(group, "") | {"intervention": name, "trials": n} for name, n in lost.items()]
@@ -245,7 +225,7 @@ def factors_table(records: Records, run: str) -> pd.DataFrame | None:
     """Return the deciding factors of a run; None where it was not judged."""
     query = (
         sql.select(factors.c.trial, trials.c.agent, factors.c.factor, factors.c.judge, factors.c.reason)
-        .join_from(factors, trials, (factors.c.run == trials.c.run) & (factors.c.trial == trials.c.trial))
+        .join_from(factors, trials, same_trial(factors, trials))
         .where(factors.c.run == run)
         .order_by(factors.c.trial, factors.c.number)
     )

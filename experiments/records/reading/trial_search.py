@@ -10,18 +10,16 @@ import sqlalchemy as sql
 from experiments.records.reading.notes import BETWEEN_TAGS
 from experiments.records.record import TrialRow
 from experiments.records.store import Records
-from experiments.records.tables import notes, options, steps, trials
+from experiments.records.tables import notes, options, same_trial, steps, trials
 
 _REASON: Final = 80
 """The number of characters by which reasons of trials are told apart."""
 
-_FIRST: Final = (
-    (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.position == 0)
-)
+_FIRST: Final = same_trial(options, trials) & (options.c.position == 0)
 # Looked up for each trial, by the key: a database without statistics may compare all trials with all options.
 _CATEGORY: Final = sql.select(options.c.category).where(_FIRST).correlate(trials).scalar_subquery()
 
-_SAID: Final = (notes.c.run == trials.c.run) & (notes.c.trial == trials.c.trial)
+_SAID: Final = same_trial(notes, trials)
 
 FACETS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
     "outcome": trials.c.outcome,
@@ -129,16 +127,14 @@ def matching(
     query = _where(sql.select(*_OWN), records, selection)
     if edge:
         place = sql.select(*order).where(trials.c.run == selection.run, trials.c.trial == edge)
-        with records.reading() as connection:
-            found = connection.execute(place).one_or_none()
-        if found is None:
+        found = records.ask(place)
+        if not found:
             return []
-        here, there = sql.tuple_(*order), sql.tuple_(*found, types=[column.type for column in order])
+        here, there = sql.tuple_(*order), sql.tuple_(*found[0], types=[column.type for column in order])
         query = query.where(here < there if selection.descending is not backwards else here > there)
     down = selection.descending is not backwards
     query = query.order_by(*(column.desc() if down else column.asc() for column in order)).limit(limit)
-    with records.reading() as connection:
-        rows = [TrialRow(**records.checked(trials, row)) for row in connection.execute(query).mappings()]
+    rows = [TrialRow(**row) for row in records.rows(trials, query)]
     return rows[::-1] if backwards else rows
 
 
@@ -183,8 +179,7 @@ def _counted(records: Records, selection: Selection, query: sql.Select[Any], col
     """Count by the first columns of a query, whatever the facets of the selection."""
     query = _where(query, records, replace(selection, facets={}))
     query = query.group_by(*(sql.literal_column(str(number)) for number in range(1, columns + 1)))
-    with records.reading() as connection:
-        return [(tuple(row[:-1]), row[-1]) for row in connection.execute(query)]
+    return [(tuple(row[:-1]), row[-1]) for row in records.ask(query)]
 
 
 def facet_counts(cells: Iterable[FacetCell], selection: Selection) -> dict[str, dict[str, int]]:

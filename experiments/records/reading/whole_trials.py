@@ -18,11 +18,10 @@ _VARIED: Final = ("condition", "nudge", "agent", "profile", "modality")
 def whole_trial(records: Records, run: str, trial: str) -> TrialRecord | None:
     """Return a trial with its rows in all tables and without its pages; None: the run has no such trial."""
     rows: dict[str, Any] = {}
-    with records.reading() as connection:
+    with records.reading():
         for table in OF_TRIAL:
             query = sql.select(table).where(table.c.run == run, table.c.trial == trial)
-            found = connection.execute(query.order_by(*table.primary_key.columns)).mappings()
-            rows[table.name] = [records.checked(table, row) for row in found]
+            rows[table.name] = records.rows(table, query.order_by(*table.primary_key.columns))
     own = rows.pop("trials")
     if not own:
         return None
@@ -36,8 +35,7 @@ def counterparts(records: Records, row: TrialRow) -> list[TrialRow]:
     """
     same = [trials.c[name] == getattr(row, name) for name in _PAIRED]
     query = sql.select(trials).where(trials.c.run == row.run, trials.c.trial != row.trial, *same)
-    with records.reading() as connection:
-        found = [records.checked(trials, each) for each in connection.execute(query).mappings()]
+    found = records.rows(trials, query)
     others = [_trial(each) for each in found]
 
     def distance(other: TrialRow) -> tuple[int, bool, str]:
@@ -51,9 +49,8 @@ def options_of(records: Records, run: str, names: list[str]) -> dict[str, list[R
     """Return the options of these trials by the ids of the trials, each in the order shown."""
     query = sql.select(options).where(options.c.run == run, options.c.trial.in_(names))
     found: dict[str, list[Row]] = {name: [] for name in names}
-    with records.reading() as connection:
-        for row in connection.execute(query.order_by(options.c.trial, options.c.position)).mappings():
-            found[row["trial"]].append(records.checked(options, row))
+    for row in records.rows(options, query.order_by(options.c.trial, options.c.position)):
+        found[row["trial"]].append(row)
     return found
 
 

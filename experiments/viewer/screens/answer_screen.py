@@ -20,7 +20,7 @@ def answer_screen(
     cells = cache.get(run, ("facets", "", "", None), lambda: facet_cells(records, Selection(run)))
     known = named_trials(run, cells)
     main = [value for value, its in known.items() if {*its.facets} <= {"agent", "condition"}]
-    return {"to": to, "run": run, "found": found, "known": known, "main": main, "live": False}
+    return {"to": to, "run": run, "found": found, "known": known, "main": main}
 
 
 def named_trials(run: str, cells: Iterable[FacetCell]) -> dict[str, Selection]:

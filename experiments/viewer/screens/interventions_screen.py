@@ -13,7 +13,6 @@ from experiments.records.record import CONTROL, Row, TrialRecord
 from experiments.records.store import Records
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame
-from experiments.viewer.screens.trial_screen import kept_text
 from experiments.viewer.state_cache import StateCache
 
 MOST: Final = 20
@@ -53,7 +52,6 @@ def interventions_screen(records: Records, cache: StateCache, to: Links, run: st
     return {
         "to": to,
         "run": run,
-        "live": False,
         "selection": Selection(run),
         "more": max(0, len(found) - MOST),
         "shown": [
@@ -104,7 +102,7 @@ def _page_with(records: Records, record: TrialRecord, texts: Sequence[str]) -> t
     """The first step whose page shows one of the texts; None: there is none, or no page is stored."""
     wanted = [" ".join(text.split()) for text in texts]
     for step in record.steps:
-        page = kept_text(records, step["observation"]) if step["observation"] else None
+        page = records.kept(step["observation"])
         if page is not None and any(text in " ".join(page.split()) for text in wanted):
             return step, page
     return None, None
@@ -115,5 +113,5 @@ def _same_page(records: Records, record: TrialRecord, step: Row) -> tuple[Row | 
     wanted = urlsplit(step["url"])[2:4]
     for each in record.steps:
         if urlsplit(each["url"])[2:4] == wanted and each["observation"]:
-            return each, kept_text(records, each["observation"])
+            return each, records.kept(each["observation"])
     return None, None

@@ -28,4 +28,4 @@ def runs_screen(records: Records, to: Links, *, away: bool = False) -> dict[str,
 def deletion_screen(records: Records, to: Links, run: str) -> dict[str, Any]:
     """Return the values of the question whether a run is to be deleted."""
     status = run_status(records, *run_names(records, run)[0])
-    return {"to": to, "live": False, "run": run, "status": status, "folder": records.folder(run)}
+    return {"to": to, "run": run, "status": status, "folder": records.folder(run)}

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from environments.protocol.actions import EVERY, ActionError, parse_action
 from experiments.records.reading.notes import Noted, noted
 from experiments.records.reading.trial_search import Selection, matching
-from experiments.records.record import Row, TrialRecord
+from experiments.records.record import Row, TrialRecord, screenshot_of, without_screenshot
 from experiments.records.store import Records
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame, marked_source
@@ -16,7 +15,6 @@ from experiments.viewer.screens.sent_page import SentShown, not_shown, rows_at, 
 from experiments.viewer.words import ending, number
 
 _TREE: Final = re.compile(r"\n<!-- accessibility tree\n(.*?)\n-->", re.DOTALL)
-_SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]{32}) -->\Z")
 _FIGURES: Final = ("price", "rating", "reviews")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=]+")
 
@@ -78,7 +76,6 @@ def trial_screen(
     return {
         "to": to,
         "run": row.run,
-        "live": False,
         "selection": selection,
         "record": record,
         "trial": row,
@@ -109,9 +106,7 @@ def _shown(records: Records, record: TrialRecord, places: Sequence[int], view: s
         row = record.steps[place]
         seen, rows = seen_at(records, record, row), rows_at(record, row)
         form = "source" if view == "source" else "page"
-        sent = [
-            sent_shown(record, each, form, partial(kept_text, records)) for each in rows if each not in told
-        ]
+        sent = [sent_shown(record, each, form, records.kept) for each in rows if each not in told]
         told += rows
         missing = "" if rows or seen.missing else not_shown(record)
         first = view if view in seen.views else (seen.views or [""])[0]
@@ -143,19 +138,18 @@ def seen_at(records: Records, record: TrialRecord, step: Row) -> SeenForms:
         if is_guest(record) and (record.sent_pages or not was_edited(record)):
             why = "The page was not kept: the proxy had nothing to edit there."
         return SeenForms(None, None, None, None, why)
-    text = kept_text(records, step["observation"])
+    text = records.kept(step["observation"])
     if text is None:
         return SeenForms(None, None, None, None, "The page of this step was lost; souk db check says more.")
     if record.prompts or (record.questions and record.questions[0]["mode"] in ("text", "logprobs")):
         return SeenForms(None, marked_source(text), None, None, "")
-    tree, pictured = _TREE.search(text), _SCREENSHOT.search(text)
-    page = _TREE.sub("", _SCREENSHOT.sub("", text))
+    tree, page = _TREE.search(text), _TREE.sub("", without_screenshot(text))
     edited, acted = [each["after"] for each in record.receipts], acted_on(step["action"])
     return SeenForms(
         frame(page, edited, acted),
         marked_source(page, edited, acted),
         tree[1] if tree else None,
-        _picture(records, pictured[1]) if pictured else None,
+        _picture(records, screenshot_of(text)),
         "",
     )
 
@@ -163,14 +157,6 @@ def seen_at(records: Records, record: TrialRecord, step: Row) -> SeenForms:
 def is_guest(record: TrialRecord) -> bool:
     """Return whether a subject acted that Souk did not start: what it was sent is known, not what it saw."""
     return any(each["opened"] is not None for each in record.options)
-
-
-def kept_text(records: Records, name: str) -> str | None:
-    """Return a stored text; None where it was lost."""
-    try:
-        return records.artifact(name)
-    except KeyError:
-        return None
 
 
 def acted_on(action: str) -> str:
@@ -183,7 +169,7 @@ def acted_on(action: str) -> str:
 
 
 def _picture(records: Records, name: str) -> str | None:
-    data = kept_text(records, name)
+    data = records.kept(name)
     return f"data:image/png;base64,{data}" if data and _BASE64.fullmatch(data) else None
 
 

@@ -16,36 +16,11 @@ from experiments.records.reading.whole_trials import options_of
 from experiments.records.store import Records
 from experiments.viewer.links import Links
 from experiments.viewer.state_cache import StateCache
+from interventions.data_file import read_data
 
 ROWS: Final = 50
 MOST_VALUES: Final = 12
 """The most values of a facet that are shown at once."""
-
-TITLES: Final = {
-    "outcome": "Outcome",
-    "reason": "Why not a choice",
-    "agent": "Agent",
-    "condition": "Condition",
-    "nudge": "Nudge",
-    "family": "Family",
-    "category": "Category",
-    "ordering": "Order",
-    "profile": "Profile",
-    "modality": "Shown as",
-    "match": "Matched",
-    "tag": "Tag",
-}
-COLUMNS: Final = (
-    ("started_at", "Started (UTC)", ""),
-    ("set", "Choice set, agent", ""),
-    ("", "Condition", ""),
-    ("", "Order", ""),
-    ("", "Outcome", ""),
-    ("steps", "Steps", "n"),
-    ("seconds", "Seconds", "n"),
-    ("tokens", "Tokens", "n"),
-    ("cost", "USD", "n"),
-)
 
 
 def trials_screen(
@@ -59,6 +34,7 @@ def trials_screen(
     rows: int = ROWS,
 ) -> dict[str, Any]:
     """Return the values of the screen: the trials after or before the one of this id."""
+    titles, columns = read_data(__file__, "trials_screen.yaml").values()
     said = last_noted(records, selection.run)
     key = ("facets", selection.set, selection.words, said if selection.words else None)
     untagged = cache.get(selection.run, key, lambda: facet_cells(records, selection))
@@ -71,15 +47,19 @@ def trials_screen(
     return {
         "to": to,
         "run": selection.run,
-        "live": False,
         "selection": selection,
         "number": trial_count(cells, selection),
         "facets": [
-            (name, TITLES[name], list(values.items())[:MOST_VALUES], max(0, len(values) - MOST_VALUES))
+            (
+                name,
+                titles[name],
+                list(values.items())[:MOST_VALUES],
+                max(0, len(values) - MOST_VALUES),
+            )
             for name, values in counted.items()
             if len(values) > 1 or name in selection.facets
         ],
-        "columns": COLUMNS,
+        "columns": columns,
         "trials": found,
         "chosen": _chosen(records, selection.run, [each.trial for each in found]),
         "said": noted(records, selection.run, [each.trial for each in found]),

@@ -11,7 +11,6 @@ from experiments.records.record import CONTROL, Row, TrialRecord
 from experiments.records.store import Records
 from experiments.replay.difference import elsewhere
 from experiments.viewer.links import Links
-from experiments.viewer.screens.trial_screen import kept_text
 from experiments.viewer.words import ending
 
 COMPARED: Final = 200_000
@@ -43,7 +42,6 @@ def twin_screen(
     return {
         "to": to,
         "run": record.trial.run,
-        "live": False,
         "selection": selection,
         "record": record,
         "twin": twin,
@@ -84,7 +82,7 @@ def _same_page(records: Records, left: Row, right: Row) -> bool:
 def _pages(records: Records, left: Row, right: Row) -> tuple[str, str] | None:
     if left["observation"] is None or right["observation"] is None:
         return None
-    before, after = (kept_text(records, each["observation"]) for each in (left, right))
+    before, after = (records.kept(each["observation"]) for each in (left, right))
     if before is None or after is None:
         return None
     return before, elsewhere(after, right["url"], left["url"])

@@ -47,9 +47,9 @@ def test_a_page_is_parsed_once_however_many_look_at_it(monkeypatch: pytest.Monke
         parsed.append(page.url)
 
     monkeypatch.setattr(ReadPage, "__init__", counted)
-    untreated(plan, sights_of(session), session, [KEY])
+    untreated(sights_of(session), session, [KEY])
     assert [page.sightings(SITE) != [] for page in session.pages] == [True, True]
-    untreated(plan, sights_of(session), session, [KEY])
+    untreated(sights_of(session), session, [KEY])
     assert sorted(parsed) == sorted(page.url for page in session.pages)
 
 
@@ -61,23 +61,23 @@ def sights_of(session: Session) -> list[Sight]:
 def test_a_product_page_needs_a_receipt_of_each_edit(planned: Treatment) -> None:
     plan, answer = Plan((planned,)), (f"{KEY}.html", product_page())
     treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
-    assert untreated(plan, sights_of(treated), treated, [KEY]) == ""
-    reason = untreated(plan, sights_of(not_treated), not_treated, [KEY])
+    assert untreated(sights_of(treated), treated, [KEY]) == ""
+    reason = untreated(sights_of(not_treated), not_treated, [KEY])
     assert f"has no receipt for {KEY}" in reason
     # A page that was not opened needs none, unless its product was chosen.
     empty = Session(plan, SITE)
-    assert untreated(plan, [], empty, [KEY]) == ""
-    assert "has no receipt" in untreated(plan, [], empty, [KEY], chosen=KEY)
+    assert untreated([], empty, [KEY]) == ""
+    assert "has no receipt" in untreated([], empty, [KEY], chosen=KEY)
 
 
 def test_where_only_the_html_is_known_the_text_is_looked_for_in_it() -> None:
     plan = Plan((NUDGED,))
     session = passed_on(plan, (f"{KEY}.html", product_page()))
     shown = session.pages[0].text
-    assert untreated(plan, [Sight(KEY, shown)], session, [KEY]) == ""
+    assert untreated([Sight(KEY, shown)], session, [KEY]) == ""
     for html in (shown.replace(NUDGE, ""), shown.replace(NUDGE, f"Not{NUDGE}")):
-        assert "was not shown" in untreated(plan, [Sight(KEY, html)], session, [KEY])
-    assert [effect.edit for effect in unchecked(plan, [Sight(KEY, shown)], session)] == ["insert_text"]
+        assert "was not shown" in untreated([Sight(KEY, html)], session, [KEY])
+    assert [effect.edit for effect in unchecked([Sight(KEY, shown)], session)] == ["insert_text"]
 
 
 def stood(given: str) -> Standing:
@@ -92,7 +92,7 @@ def test_one_look_that_was_given_the_text_is_enough() -> None:
     session = passed_on(plan, (f"{KEY}.html", product_page()))
     for given, shown in (((NUDGE, ""), True), (("", NUDGE), True), (("", ""), False)):
         looks = [Sight(KEY, "", stood(each)) for each in given]
-        assert (untreated(plan, looks, session, [KEY]) == "") is shown
+        assert (untreated(looks, session, [KEY]) == "") is shown
 
 
 def test_what_stood_there_before_an_observation_and_after_it_both_count() -> None:
@@ -100,22 +100,22 @@ def test_what_stood_there_before_an_observation_and_after_it_both_count() -> Non
     session = passed_on(plan, (f"{KEY}.html", product_page()))
     for before, after in ((NUDGE, NUDGE), (NUDGE, ""), ("", NUDGE)):
         looks = [Sight(KEY, "", stood(after), before=stood(before))]
-        assert (untreated(plan, looks, session, [KEY]) == "") is bool(before and after)
+        assert (untreated(looks, session, [KEY]) == "") is bool(before and after)
     gone = replace(stood(NUDGE), found={spot: () for spot in stood(NUDGE).found})
     for before, after in ((gone, stood(NUDGE)), (stood(NUDGE), gone)):
-        assert "is gone" in untreated(plan, [Sight(KEY, "", after, before=before)], session, [KEY])
+        assert "is gone" in untreated([Sight(KEY, "", after, before=before)], session, [KEY])
 
 
 def test_what_one_look_could_not_check_is_on_record() -> None:
     plan = Plan((NUDGED,))
     session = passed_on(plan, (f"{KEY}.html", product_page()))
     looked, blind = Sight(KEY, "", stood(NUDGE)), Sight(KEY, NUDGE)
-    assert unchecked(plan, [looked], session) == []
+    assert unchecked([looked], session) == []
     for looks in ([looked, blind], [blind, looked]):
-        assert [effect.edit for effect in unchecked(plan, looks, session)] == ["insert_text"]
+        assert [effect.edit for effect in unchecked(looks, session)] == ["insert_text"]
     in_data = replace(session.receipts[0], edit="set_price", role="data.price")
     session.note_receipts((in_data,))
-    assert unchecked(plan, [looked], session) == [], "nobody reads data but the page's scripts"
+    assert unchecked([looked], session) == [], "nobody reads data but the page's scripts"
 
 
 def test_what_nobody_sees_is_left_out_of_html_too() -> None:
@@ -124,26 +124,26 @@ def test_what_nobody_sees_is_left_out_of_html_too() -> None:
     shown = session.pages[0].text
     for between in (UNSEEN, "&shy;", "&#8203;", "&ZeroWidthSpace;", "&NoBreak;", "&zwnj;"):
         sprinkled = shown.replace(NUDGE, between.join(NUDGE))
-        assert untreated(plan, [Sight(KEY, sprinkled)], session, [KEY]) == ""
+        assert untreated([Sight(KEY, sprinkled)], session, [KEY]) == ""
         changed = shown.replace(NUDGE, between.join(f"{NUDGE[:-1]}s"))
-        assert "was not shown" in untreated(plan, [Sight(KEY, changed)], session, [KEY])
+        assert "was not shown" in untreated([Sight(KEY, changed)], session, [KEY])
 
 
 def test_a_card_needs_a_receipt_of_what_is_planned_for_it() -> None:
     plan = Plan((NUDGED,))
     answer = ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2)))
     treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
-    assert untreated(plan, [], treated, [KEY]) == ""
-    assert f"has no receipt for {KEY} on {HOST}cookies.html" in untreated(plan, [], not_treated, [KEY])
-    assert [effect.page_type for effect in unchecked(plan, [], treated)] == ["listing"]
+    assert untreated([], treated, [KEY]) == ""
+    assert f"has no receipt for {KEY} on {HOST}cookies.html" in untreated([], not_treated, [KEY])
+    assert [effect.page_type for effect in unchecked([], treated)] == ["listing"]
 
 
 def test_only_a_list_of_the_choice_set_proves_that_it_was_listed() -> None:
     plan = Plan((Treatment("show-only", None, (ShowOnly(keys=(KEY,)),), ("listing",)),))
     listed = passed_on(plan, ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2))))
-    assert untreated(plan, [], listed, [KEY]) == ""
+    assert untreated([], listed, [KEY]) == ""
     others = passed_on(
         plan, ("crackers.html", category_page(card("rye-crackers", 2), card("oat-crackers", 3)))
     )
     assert [receipt.edit for receipt in others.receipts] == ["show_only"]
-    assert untreated(plan, [], others, [KEY]) == "show-only: no page has listed the choice set"
+    assert untreated([], others, [KEY]) == "show-only: no page has listed the choice set"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from agents.simulated.readers.card_text import family_of
 from analysis.conjoint.cards import chain_family
 from experiments.designs.cards.experiment_file import Block
-from experiments.designs.cards.hotel_profiles import HotelProfile
-from experiments.designs.cards.hotels import hotels
+from experiments.designs.cards.hotel_profiles import HotelProfile, hotels
 from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
 from tests.experiments.designs.cards.make import shipped, trials
 

@@ -23,8 +23,8 @@ from experiments.designs.shop.listing import ShowOnly, category_address
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import Testbed, open_testbed
-from experiments.records.record import Start
-from experiments.treatment.trajectory import Trajectory, as_stored, trace, without_screenshot
+from experiments.records.record import Start, without_screenshot
+from experiments.treatment.trajectory import Trajectory, as_stored, trace
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Slot
