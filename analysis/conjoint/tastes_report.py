@@ -1,12 +1,11 @@
-"""Write the part of the conjoint report about tastes that differ."""
+"""Say which model of tastes that differ describes the choices best."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pandas as pd
 
 from analysis.conjoint.tastes import AGENT
 from analysis.reporting.answer import number_text, sentence
-from analysis.reporting.sections import NamedTable, Section
 
 
 def differing(models: pd.DataFrame, classes: pd.DataFrame) -> Iterator[str]:
@@ -35,31 +34,3 @@ def _best(best: "pd.Series", classes: pd.DataFrame) -> str:
         for row in classes.drop_duplicates("class").to_dict("records")
     ]
     return f"{text}, with shares of {', '.join(shares)}"
-
-
-def taste_sections(frames: Mapping[str, pd.DataFrame]) -> list[Section]:
-    """Return the section on tastes that differ; none where it was not asked for."""
-    if frames["taste_models"].empty:
-        return []
-    return [
-        Section(
-            "Tastes that differ",
-            "Do all have the same tastes? The column unit says who has tastes of its own: each agent, with"
-            " which it answers all its cards, or each answer. In the mixed logit tastes are normal, with the"
-            " mean estimate and the standard deviation sd; latent classes are kinds of tastes, each with its"
-            " share. The model with the lowest bic describes the choices best; aic and bic take answers as"
-            " independent.",
-            (
-                NamedTable(
-                    "mixed",
-                    "Mixed logit: mean part-worths, and how far they differ (log price).",
-                    frames["mixed"],
-                ),
-                NamedTable("classes", "Latent classes: part-worths of each (log price).", frames["classes"]),
-                NamedTable("class_members", "The likeliest class of each agent.", frames["class_members"]),
-                NamedTable(
-                    "taste_models", "Alike, mixed or in classes: which model fits?", frames["taste_models"]
-                ),
-            ),
-        )
-    ]
