@@ -115,10 +115,7 @@ def encode(
     places = RowPlaces(table)
     rows = check_table(table)
     currency = _currency(rows, places, currency)
-    for name in ("repeat", "ordering"):
-        if name not in rows:
-            rows[name] = "" if name == "ordering" else 0.0
-    rows["repeat"] = rows["repeat"].fillna(0)
+    rows["repeat"] = rows["repeat"].fillna(0) if "repeat" in rows else 0.0
     out = opt_outs(rows, TRIAL_ID)
     trials = rows.groupby(TRIAL_ID)
     rows["size"] = trials["option"].transform("size")

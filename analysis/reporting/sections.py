@@ -6,16 +6,16 @@ Each kind of study makes its own; their words are in its `report.yaml`.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import jinja2
 import pandas as pd
-import yaml
 from matplotlib.figure import Figure
 
 from analysis.reporting.plots import to_svg
+from analysis.tables.yaml_data import read_data
 
 Draw = Callable[[], Figure]
 
@@ -107,7 +107,7 @@ def written_sections(
     place of their name.
     """
     made = []
-    for section in _read(file):
+    for section in read_data(file):
         if "needs" in section and tables[section["needs"]] is None:
             continue
         own_tables: list[NamedTable] = []
@@ -128,11 +128,6 @@ def written_sections(
         text = "\n\n".join(filter(None, paragraphs))
         made.append(Section(section["title"], text, tuple(own_tables), tuple(own_figures)))
     return made
-
-
-@cache
-def _read(file: Path) -> Any:
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
 _PLAIN: Final = jinja2.Environment(  # noqa: S701 - plain text, which pages escape
