@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.conjoint import figures
 from analysis.conjoint.study import ERRORS, ConjointAnalysis
 from analysis.conjoint.tables import where_alike
-from analysis.conjoint.tastes_report import differing
+from analysis.conjoint.tastes import AGENT
 from analysis.conjoint.triage import takes
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
 from analysis.reporting.sections import Report, Section, written_sections
@@ -62,7 +62,7 @@ def report(found: ConjointAnalysis) -> Report:
         sections=tuple([*first, *(section for section in made if section not in first)]),
         answer=(
             *(sentence(row["group"], _answer(found, row)) for row in found.triage.to_dict("records")),
-            *differing(found.taste_models, found.classes),
+            *_differing(found.taste_models, found.classes),
         ),
         checked=_checked(found),
         problems=(
@@ -165,6 +165,34 @@ def _price(row: Any, told: bool, sample: str, how: str) -> Iterator[str]:
             f"a price 10 % higher multiplies the odds of being chosen by {number_text(times, 2)}"
             f" (95 %{how}: {number_text(low, 2)} to {number_text(high, 2)})"
         )
+
+
+def _differing(models: pd.DataFrame, classes: pd.DataFrame) -> Iterator[str]:
+    """Say which of the fitted models describes the choices best, by its bic."""
+    for group, own in models.groupby("group", sort=False):
+        best = own.sort_values("bic").iloc[0]
+        yield sentence(str(group), [_best(best, classes[classes["group"] == group])])
+
+
+def _best(best: "pd.Series", classes: pd.DataFrame) -> str:
+    who = "agents" if best["unit"] == AGENT else "answers"
+    if best["model"] == "alike":
+        return (
+            f"that tastes differ between {who} is not shown: the model with equal tastes has the lowest bic"
+        )
+    if best["model"] == "mixed":
+        return (
+            f"tastes differ between {who}: of the models that were fitted, the mixed logit has the lowest bic"
+        )
+    text = f"tastes differ between {who}: the model with {best['model']} has the lowest bic"
+    if classes["class"].nunique() != int(best["model"].split()[0]) or classes["share"].isna().any():
+        return text
+    shares = [
+        f"{number_text(100 * row['share'], 0)} % (95 %: {number_text(100 * row['share_low'], 0)} to"
+        f" {number_text(100 * row['share_high'], 0)})"
+        for row in classes.drop_duplicates("class").to_dict("records")
+    ]
+    return f"{text}, with shares of {', '.join(shares)}"
 
 
 def _checked(found: ConjointAnalysis) -> str:
