@@ -12,7 +12,7 @@ from analysis.tables.choice_table import Column, check_columns, columns_of, refu
 from analysis.tables.errors import AnalysisError
 from analysis.tables.table_file import RowPlaces, first_row, read_frame, together
 
-SCORE_COLUMNS: Final = columns_of("scores")
+SCORE_COLUMNS: Final = tuple(columns_of("scores").values())
 """All documented columns; further columns `phi_FIELD` are Banzhaf values that came with the table."""
 
 UNEXPLAINED, INFINITE = "no reason given", "infinite"

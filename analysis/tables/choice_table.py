@@ -39,13 +39,13 @@ class Column(NamedTuple):
     high: float = LARGEST
 
 
-def columns_of(table: str) -> tuple[Column, ...]:
-    """Return the documented columns of a table in `columns.yaml`."""
+def columns_of(table: str) -> dict[str, Column]:
+    """Return the documented columns of a table in `columns.yaml`, by their names there."""
     facts = read_data(Path(__file__).with_name("columns.yaml"))[table]
-    return tuple(Column(name, **told) for name, told in facts.items())
+    return {name: Column(**{"name": name, **told}) for name, told in facts.items()}
 
 
-COLUMNS = columns_of("choices")
+COLUMNS = tuple(columns_of("choices").values())
 """All documented columns; further attributes are called `attr_*` and pass through unchanged."""
 
 TRIAL = ["run", "agent", "trial"]

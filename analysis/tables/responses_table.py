@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.tables.choice_table import check_columns, columns_of, refuse
 from analysis.tables.table_file import RowPlaces, read_frame
 
-RESPONSE_COLUMNS = columns_of("responses")
+RESPONSE_COLUMNS = tuple(columns_of("responses").values())
 """All documented columns. For a choice, `response` is 1 for the biased answer and 0 for the other."""
 
 QUESTION = ["run", "agent", "trial", "item", "condition", "scenario", "temperature", "repeat"]
