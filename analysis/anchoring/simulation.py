@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.tables.choice_table import Column, check_columns
+from analysis.tables.choice_table import check_columns, columns_of
 from analysis.tables.errors import AnalysisError
 from analysis.tables.table_file import RowPlaces, first_row
 
@@ -17,14 +17,7 @@ STANDARD: Final = "standard"
 _REGIMES = {STANDARD: "S", "different_anchors": "D"}
 _NAME = re.compile(rf"anchoring_(?P<model>.+)_results_(?P<regime>{'|'.join(_REGIMES)})")
 _FIELDS = ("scene", "comparative", "absolute", "anchor")
-_COLUMNS = {
-    "target": Column("TargetToken", "text", "the answer that was scored", filled=True),
-    "anchor": Column("Anchor", "number", "the number in the question", filled=True),
-    "value": Column("TargetInt", "number", "the target's number", filled=True),
-    "logprob": Column("LogProbFullPrompt", "log", "its natural log score", high=0),
-    **{PHI + field: Column(f"Shapley_{field}", "number", "its attribution") for field in _FIELDS},
-}
-_VARIATION = Column("VariationID", "whole", "the question", filled=True, low=0, high=5)
+_COLUMNS = columns_of("anchoring simulations")
 
 
 def is_simulation(table: pd.DataFrame) -> bool:
@@ -47,9 +40,9 @@ def scores_of(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             " or anchoring_MODEL_results_different_anchors.csv"
         )
     places = RowPlaces(table)
-    table = check_columns(table, (_VARIATION, *_COLUMNS.values()), places, published=True)
-    number = table[_VARIATION.name]
+    table = check_columns(table, tuple(_COLUMNS.values()), places, published=True)
     scores = pd.DataFrame({name: table[column.name] for name, column in _COLUMNS.items()})
+    number = scores.pop("number")
     anchors = scores["anchor"].groupby(number)
     wrong = anchors.transform("nunique") != 2
     if wrong.any():

@@ -8,25 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.anchoring.simulation import PHI, STANDARD, is_simulation, scores_of
-from analysis.tables.choice_table import Column, check_columns, refuse
+from analysis.tables.choice_table import Column, check_columns, columns_of, refuse
 from analysis.tables.errors import AnalysisError
 from analysis.tables.table_file import RowPlaces, first_row, read_frame, together
 
-SCORE_COLUMNS: Final = (
-    Column("run", "text", "the run that scored the prompt"),
-    Column("trial", "text", "the prompt's trial"),
-    Column("agent", "text", "the model that scored", required=True, filled=True),
-    Column("stimulus", "text", "the variation of the question", required=True, filled=True),
-    Column("anchor", "number", "the number that the stimulus shows", required=True, filled=True),
-    Column("condition", "text", "low or high", required=True),
-    Column("fields", "text", "the fields present in the prompt, joined by +", required=True),
-    Column("target", "text", "the answer that was scored", required=True, filled=True),
-    Column("value", "number", "the target's number", required=True, filled=True),
-    Column("logprob", "log", "its natural log score; empty if undefined", required=True, high=0),
-    Column("tokens", "number", "tokens of the target", low=0),
-    Column("shifted", "flag", "1 where the score begins within the prompt's last token"),
-    Column("note", "text", "why the score is empty"),
-)
+SCORE_COLUMNS: Final = tuple(columns_of("scores").values())
 """All documented columns; further columns `phi_FIELD` are Banzhaf values that came with the table."""
 
 UNEXPLAINED, INFINITE = "no reason given", "infinite"

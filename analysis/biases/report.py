@@ -1,20 +1,19 @@
-"""The report on a battery of biases: which tables and figures answer which question, in plain words."""
+"""Write the report on a battery of biases; the words of its sections are in `report.yaml`."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 
 from analysis.biases import figures
 from analysis.biases.study import BiasAnalysis
 from analysis.reporting.answer import LEVEL, by_agent, claimed, uneven
-from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
+from analysis.reporting.sections import Report, Section, with_rows, written_sections
 from analysis.tables.frame import counted
-from analysis.tables.readings import CAPTION
 
-THREE = 3
-"""Decimals of an effect size."""
+WORDS = Path(__file__).with_name("report.yaml")
 
 
 def report(found: BiasAnalysis) -> Report:
@@ -67,77 +66,10 @@ def _problems(found: BiasAnalysis) -> Iterator[str]:
 
 def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
     """The index, the responses and the experiments behind it, then what explains them."""
-    return (
-        Section(
-            "Biases by agent",
-            "Cohen's d of each experiment, averaged over scenarios and temperatures and then capped to 0"
-            " to 1, with a 95 % interval about these scenarios and temperatures. The figure shows the mean"
-            " before the cap; 0.2 is small, 0.5 medium, 0.8 large. "
-            "Experiments that are incomplete, or in which the groups are completely separated so that d "
-            "is undefined, are left out and counted in the table.",
-            (NamedTable("index", "Bias detected by bias and agent (d)", found.index, THREE),),
-            (
-                NamedFigure(
-                    "heatmap", "Mean bias detected by bias and agent", partial(figures.heatmap, found.index)
-                ),
-            ),
-        ),
-        Section(
-            "Responses",
-            "Each question was asked in a context of its own. A response that is missing or not valid is"
-            " left out and counted here, with its reason. " + " ".join(found.notes),
-            named_tables(
-                missing=("Missing responses by reason", found.missing),
-                readings=(CAPTION, found.readings),
-                attrition_by_factor=(
-                    "Do responses go missing evenly? Largest difference between levels (points)",
-                    found.attrition_by_factor,
-                ),
-            ),
-        ),
-        Section(
-            "Scenarios and temperatures",
-            "d = (treatment mean - control mean) / pooled standard deviation. Positive values are in the"
-            " biased direction; for gambler's fallacy that is the higher estimate after a streak. "
-            "Intervals are 95 %, by the delta method without assuming normality; p values are two-sided "
-            "and adjusted over an agent's experiments. Hedges' g is d without its bias in small samples. The "
-            "figure averages over agents.",
-            (NamedTable("experiments", "Cohen's d by experiment", found.experiments, THREE),),
-            (
-                NamedFigure(
-                    "scenarios",
-                    "Mean d by scenario and temperature",
-                    partial(figures.scenarios, found.experiments),
-                ),
-            ),
-        ),
-        Section(
-            "Homogeneity",
-            "How much of the variance of d between the experiments of a pair is sampling error. From "
-            "0.75 on they may be spoken of as one effect. The ratios are in the table of biases by "
-            "agent.",
-            figures=(
-                NamedFigure(
-                    "homogeneity", "Homogeneity by bias and agent", partial(figures.homogeneity, found.index)
-                ),
-            ),
-        ),
-        Section(
-            "Regressions",
-            "Least squares of the bias detected, and of its value capped to 0 to 1, on bias, agent, "
-            "scenario and temperature. A coefficient is the difference from the reference, all else "
-            "equal.",
-            named_tables(regressions=("Regressions over experiments", found.regressions)),
-        ),
-        Section(
-            "What makes a model biased",
-            "Gradient-boosted trees predict the capped bias of agents they have not seen. A feature's "
-            "importance is how much worse they do when it is shuffled.",
-            named_tables(importances=("Permutation importances on held-out agents", found.importances)),
-            (
-                NamedFigure(
-                    "importances", "Permutation importances", partial(figures.importances, found.importances)
-                ),
-            ),
-        ),
-    )
+    drawn = {
+        "heatmap": partial(figures.heatmap, found.index),
+        "scenarios": partial(figures.scenarios, found.experiments),
+        "homogeneity": partial(figures.homogeneity, found.index),
+        "importances": partial(figures.importances, found.importances),
+    }
+    return tuple(written_sections(WORDS, with_rows(vars(found)), drawn, notes=" ".join(found.notes)))

@@ -1,6 +1,7 @@
 """Read the attributes of options as regressors: numbers, levels against a base, or what hotels have."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,34 +12,22 @@ from analysis.tables.choice_table import LARGEST, as_text
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats, Ints, counted
 from analysis.tables.table_file import RowPlaces, quoted
+from analysis.tables.yaml_data import read_data
 
 PREFIX: Final = "attr_"
 NUMBERS, LEVELS, NONE = "numbers", "levels", "none"
 """How an attribute can be declared: a number, levels, or left out of the models."""
 MOST_LEVELS: Final = 20
 """An attribute with more texts than these has levels only if it is declared so."""
-OF_HOTELS: Final = {"stars": "stars", "room": "bed_rank", "cancellation": "cancel", "breakfast": "breakfast"}
+HOTELS: Final = read_data(Path(__file__).with_name("hotels.yaml"))
+OF_HOTELS: Final[Mapping[str, str]] = {name: told["term"] for name, told in HOTELS["terms"].items()}
 """The attributes that hotels have, and their terms."""
-DESCRIBED: Final = {
-    "name": "describes the hotel",
-    "neighborhood": "describes the hotel",
-    "amenities": "describes the hotel",
-    "score": "is the rating",
-    "chain": "in the models with brands",
-}
+DESCRIBED: Final[Mapping[str, str]] = HOTELS["described"]
 """The other attributes of hotels, and why they are no terms of their own."""
 EMPTY: Final = "the column is empty"
 READ: Final = ("attribute", "read", "declared", "base", "terms", "note")
 
-BEDS: Final = (
-    ("king", 3.0),
-    ("queen", 2.0),
-    ("double", 1.0),
-    ("full", 1.0),
-    ("twin", 0.0),
-    ("single", 0.0),
-    ("bunk", 1.0),
-)
+BEDS: Final[Mapping[str, int]] = HOTELS["beds"]
 """The rank of a room by the first of these words that its lower-cased type contains."""
 NO_BED: Final = 1.0
 _FLAGS: Final = {"yes": 1.0, "true": 1.0, "1": 1.0, "1.0": 1.0, "no": 0.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
@@ -134,7 +123,7 @@ def opt_outs(rows: pd.DataFrame, trial: str) -> "pd.Series[bool]":
 
 def bed_rank(room: str) -> float:
     """Return the rank of a room's bed: king 3, queen 2, double or full 1, twin or single 0, else 1."""
-    return next((rank for word, rank in BEDS if word in room.lower()), NO_BED)
+    return next((float(rank) for word, rank in BEDS.items() if word in room.lower()), NO_BED)
 
 
 def distinct(values: pd.Series) -> tuple[Ints, pd.Series]:
@@ -192,7 +181,6 @@ _HOTELS: Final[Mapping[str, Callable[[pd.Series, _Refusal], Floats]]] = {
     "bed": _beds,
     "1 or 0": _flags,
 }
-_READ_AS: Final = {"stars": "stars", "room": "bed", "cancellation": "1 or 0", "breakfast": "1 or 0"}
 
 
 def _kind(name: str, texts: pd.Series, declared: Mapping[str, str], *, hotels: bool) -> tuple[str, str]:
@@ -205,9 +193,9 @@ def _kind(name: str, texts: pd.Series, declared: Mapping[str, str], *, hotels: b
         return NONE, EMPTY
     if hotels and name in DESCRIBED:
         return NONE, DESCRIBED[name]
-    alike = numeric.all() if name != "room" else known.str.lower().str.contains("|".join(dict(BEDS))).all()
+    alike = numeric.all() if name != "room" else known.str.lower().str.contains("|".join(BEDS)).all()
     if name in OF_HOTELS and (hotels or alike):
-        return _READ_AS[name], ""
+        return HOTELS["terms"][name]["read"], ""
     if numeric.mean() > 0.5:
         return NUMBERS, ""
     if len(known) > MOST_LEVELS:

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.conjoint.attributes import (
     DESCRIBED,
     EMPTY,
+    HOTELS,
     LEVELS,
     NUMBERS,
     OF_HOTELS,
@@ -27,18 +28,6 @@ CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_
 PRICES = ("log_price", "price")
 
 INDEPENDENT = "Independent"
-FAMILIES = {
-    family: tuple(names.split(", "))
-    for family, names in {
-        "Hilton": "hilton, hampton, doubletree, embassy suites, conrad, homewood, waldorf, ink 48",
-        "Marriott": "marriott, courtyard, fairfield, residence inn, springhill, moxy, aloft, ac hotel, "
-        "w new york, westin, sheraton, st. regis, renaissance, ritz-carlton, edition, lotte",
-        "IHG": "holiday inn, crowne plaza, intercontinental, kimpton, indigo, voco, even hotel, staybridge",
-        "Hyatt": "hyatt, andaz, thompson",
-        "Wyndham": "wyndham, ramada, days inn, la quinta, best western",
-    }.items()
-}
-"""Chain families by words of a hotel's name, for cards without a chain; the first that fits counts."""
 
 _BLOCKS = {2: "binary", 3: "ternary"}
 POOLED = "pooled"
@@ -115,10 +104,7 @@ def encode(
     places = RowPlaces(table)
     rows = check_table(table)
     currency = _currency(rows, places, currency)
-    for name in ("repeat", "ordering"):
-        if name not in rows:
-            rows[name] = "" if name == "ordering" else 0.0
-    rows["repeat"] = rows["repeat"].fillna(0)
+    rows["repeat"] = rows["repeat"].fillna(0) if "repeat" in rows else 0.0
     out = opt_outs(rows, TRIAL_ID)
     trials = rows.groupby(TRIAL_ID)
     rows["size"] = trials["option"].transform("size")
@@ -215,7 +201,9 @@ def decile(price: npt.ArrayLike, edges: Floats) -> Ints:
 def chain_family(name: str) -> str:
     """Return the chain family that a hotel's name contains, else Independent."""
     text = name.lower()
-    return next((family for family, words in FAMILIES.items() if any(w in text for w in words)), INDEPENDENT)
+    return next(
+        (family for family, words in HOTELS["families"].items() if any(w in text for w in words)), INDEPENDENT
+    )
 
 
 def _chains(rows: pd.DataFrame) -> npt.NDArray[np.object_]:

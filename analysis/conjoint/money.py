@@ -8,7 +8,7 @@ from scipy import stats
 
 from analysis.conjoint.frames import Row, tidy_frame, tidy_row
 from analysis.conjoint.full_models import CURVE, PRICE, PRICE_FORMS, FullModels
-from analysis.estimators.wtp import fieller, no_price
+from analysis.estimators.wtp import fieller, no_price, ratio_error
 from analysis.tables.families import adjusted
 from analysis.tables.frame import join_notes
 
@@ -48,10 +48,7 @@ def _row(models: FullModels, term: str) -> Row:
     values: dict[str, Any] = {"part_worth": b}
     if not reason:
         ratio, low, high = fieller(fit, term, PRICE)
-        at = [fit.terms.index(term), fit.terms.index(PRICE)]
-        gradient = np.array([-1.0, -ratio]) / fit.of(PRICE)[0]
-        spread = float(np.sqrt(gradient @ fit.cov[np.ix_(at, at)] @ gradient))
-        price = models.at_price
+        spread, price = ratio_error(fit, term, PRICE), models.at_price
         values |= {
             "estimate": price * ratio,
             "std_error": price * spread,

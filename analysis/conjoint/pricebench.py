@@ -4,31 +4,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.tables.choice_table import Column, check_columns, read_table
+from analysis.tables.choice_table import Column, check_columns, columns_of, read_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.table_file import RowPlaces, first_row, read_frame
 
 _LETTERS = ("a", "b", "c")
-_TASK = (
-    Column("task_id", "whole", "the task's number", filled=True),
-    Column("group_id", "text", "the choice set", filled=True),
-    Column("rep", "number", "the repetition"),
-)
-_HOTEL = {
-    "option": Column("hotel_id", "whole", "the hotel's number"),
-    "attr_name": Column("name", "text", "its name"),
-    "attr_stars": Column("stars", "number", "its stars", low=0),
-    "attr_neighborhood": Column("neighborhood", "text", "where it is"),
-    "attr_room": Column("room_type", "text", "the room"),
-    "attr_cancellation": Column("cancellation_free", "flag", "free cancellation"),
-    "attr_breakfast": Column("breakfast_included", "flag", "breakfast"),
-    "attr_amenities": Column("amenities", "text", "what it offers"),
-    "price": Column("price", "number", "in USD", low=0),
-    "reviews": Column("review_count", "number", "a count", low=0),
-    "rating": Column("review_score", "number", "0 to 10", low=0, high=10),
-}
+_TASK = tuple(columns_of("pricebench tasks").values())
+_HOTEL = columns_of("pricebench hotels")
 """What becomes of each of a hotel's columns, which the study names by the option's letter: `a_price`."""
-_CHOICE = (_TASK[0], Column("choice", "text", "the letter of the chosen option"))
+_CHOICE = tuple(columns_of("pricebench choices").values())
 _ORDERINGS = {"orig": "forward", "swap": "reversed"}
 _SWAP_OFFSET = 10_000
 """Added to the task numbers in the study's own files of the reversed order."""

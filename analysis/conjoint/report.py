@@ -1,9 +1,10 @@
-"""Write the conjoint report: which tables and figures answer which question."""
+"""Write the conjoint report; the words of its sections are in `report.yaml`."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,13 @@ import pandas as pd
 from analysis.conjoint import figures
 from analysis.conjoint.study import ERRORS, ConjointAnalysis
 from analysis.conjoint.tables import where_alike
-from analysis.conjoint.tastes_report import differing, taste_sections
+from analysis.conjoint.tastes import AGENT
 from analysis.conjoint.triage import takes
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
-from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
+from analysis.reporting.sections import Report, Section, written_sections
 from analysis.tables.frame import counted, label
-from analysis.tables.readings import CAPTION
 
+WORDS = Path(__file__).with_name("report.yaml")
 TWO = 2
 """Decimals of an amount."""
 WORDING = Wording(
@@ -61,7 +62,7 @@ def report(found: ConjointAnalysis) -> Report:
         sections=tuple([*first, *(section for section in made if section not in first)]),
         answer=(
             *(sentence(row["group"], _answer(found, row)) for row in found.triage.to_dict("records")),
-            *differing(found.taste_models, found.classes),
+            *_differing(found.taste_models, found.classes),
         ),
         checked=_checked(found),
         problems=(
@@ -166,6 +167,34 @@ def _price(row: Any, told: bool, sample: str, how: str) -> Iterator[str]:
         )
 
 
+def _differing(models: pd.DataFrame, classes: pd.DataFrame) -> Iterator[str]:
+    """Say which of the fitted models describes the choices best, by its bic."""
+    for group, own in models.groupby("group", sort=False):
+        best = own.sort_values("bic").iloc[0]
+        yield sentence(str(group), [_best(best, classes[classes["group"] == group])])
+
+
+def _best(best: "pd.Series", classes: pd.DataFrame) -> str:
+    who = "agents" if best["unit"] == AGENT else "answers"
+    if best["model"] == "alike":
+        return (
+            f"that tastes differ between {who} is not shown: the model with equal tastes has the lowest bic"
+        )
+    if best["model"] == "mixed":
+        return (
+            f"tastes differ between {who}: of the models that were fitted, the mixed logit has the lowest bic"
+        )
+    text = f"tastes differ between {who}: the model with {best['model']} has the lowest bic"
+    if classes["class"].nunique() != int(best["model"].split()[0]) or classes["share"].isna().any():
+        return text
+    shares = [
+        f"{number_text(100 * row['share'], 0)} % (95 %: {number_text(100 * row['share_low'], 0)} to"
+        f" {number_text(100 * row['share_high'], 0)})"
+        for row in classes.drop_duplicates("class").to_dict("records")
+    ]
+    return f"{text}, with shares of {', '.join(shares)}"
+
+
 def _checked(found: ConjointAnalysis) -> str:
     missing = int(found.triage["n_missing"].sum())
     agents = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(found.triage).items())
@@ -176,237 +205,22 @@ def _verdicts(triage: pd.DataFrame) -> "pd.Series[int]":
     return triage["verdict"].replace("", "without a choice").value_counts()
 
 
-def _sections(analysis: ConjointAnalysis) -> list[Section]:
-    """One section per question."""
-    frames, notes = analysis.frames, analysis.notes
-    money = analysis.currency or figures.UNITS
-
-    def table(name: str, caption: str) -> NamedTable:
-        return NamedTable(name, caption, frames[name])
-
-    found = [
-        Section(
-            TRIAGE,
-            "Who looks at the options at all? positions has the share of choices at each position. If the"
-            " whole interval of one lies above 85 %, the agent is position-locked: its choices say where"
-            " options stood and little else, so the models below leave it out. Undecided: an interval reaches"
-            " over this limit.\n\nThe rate in triage is the published one: in tables with pairs the share of"
-            " the option that stood first, of the first two alternatives of a set of any size. With every set"
-            " shown in both orders an agent that weighs the attributes comes near 50 %. The score interval is"
-            " that of the sets shown in both orders, whose answers need not be independent. Of larger sets"
-            " alone it is the share of the first position.",
-            (
-                table("triage", "First-shown rate (share), with both intervals, tests, verdict."),
-                table("positions", "Share of choices at each position, beside that of a chooser at random."),
-                table("attributes", "How each attribute of the table was read."),
-                *named_tables(
-                    readings=(CAPTION, frames["readings"]),
-                    attrition_by_factor=(
-                        "Do choices go missing evenly? Largest difference between levels (points)",
-                        frames["attrition_by_factor"],
-                    ),
-                ),
-            ),
-            (
-                NamedFigure(
-                    "triage",
-                    "First-shown rate of each agent with its 95 % Wilson interval.",
-                    partial(figures.triage_figure, frames["triage"]),
-                ),
-            ),
-        )
-    ]
-    if frames["coefficients"].empty:
-        return [*found, *_notes(notes)]
-    found += [
-        Section(
-            "Price",
-            "How much does a higher price put an agent off? In pairs the model is a logit on the differences"
-            " between the two options with an intercept; for any set size it is McFadden's conditional logit."
-            " A log-price coefficient of -5 means that a price 10 % higher multiplies the odds by 1.1 to the"
-            " power of -5, which is 0.62. The dots take the price by deciles and so assume no curve; a curve"
-            " that runs through them describes the agent well. Of the two curves the one with the lower AIC"
-            " fits better.",
-            (
-                table(
-                    "functional_form", "AIC of the linear less the log price. Negative: linear fits better."
-                ),
-                table("price_response", f"Coefficients of log price (log_price) and of the price ({money})."),
-                table("price_deciles", "Utility against the first decile, and the two fitted curves."),
-            ),
-            (
-                NamedFigure(
-                    "price_deciles",
-                    "Utility by price decile with 95 % intervals, and the fitted log and linear curves.",
-                    partial(figures.price_figure, where_alike(frames["price_deciles"]), money),
-                ),
-                NamedFigure(
-                    "functional_form",
-                    "AIC of the linear less the log price, by agent.",
-                    partial(figures.form_figure, frames["functional_form"]),
-                ),
-            ),
-        ),
-        Section(
-            "Quality",
-            "What does one unit of each attribute weigh, or a level against its base, the log price held?"
-            " Of an opt-out, none is its constant. Colours compare agents within a column only.",
-            (table("quality", "Coefficients of the log-price model, pairs where there are any."),),
-            (
-                NamedFigure(
-                    "quality",
-                    "Quality coefficients by agent and attribute.",
-                    partial(figures.quality_figure, where_alike(frames["quality"])),
-                ),
-            ),
-        ),
-        Section(
-            "Personality map",
-            "Each agent by how strongly it minds the price and how much it values reviews, in one model.",
-            (
-                table(
-                    "personality", "Log-price coefficient with its sign turned, and review-score coefficient."
-                ),
-            ),
-            (
-                NamedFigure(
-                    "personality",
-                    "Price sensitivity against the weight of the review score, with 95 % intervals.",
-                    partial(figures.personality_figure, where_alike(frames["personality"])),
-                ),
-            ),
-        ),
-        Section(
-            WORTH,
-            "What one unit of an attribute is worth: its part-worth over that of the price, sign turned, at"
-            f" the median price, in {money} and in percent of that price. The model also holds the chains and"
-            " which option was shown first. The price has the form that fits: a form is enough if the other"
-            " one adds nothing to it, and if neither is, a curve holds both. The interval has all values that"
-            " the data do not refute. Where the price coefficient is not clearly below 0, or two forms that"
-            " fit give different signs, there is no value, and the row says why.\n\n"
-            "willingness_to_pay is as published studies have it: without chains and order, and with the price"
-            " form of the lower AIC.",
-            (
-                NamedTable("money", f"Worth of one unit in {money}, and in percent.", frames["money"], TWO),
-                table("price_forms", "Is the form of the price enough? A small p says no."),
-                NamedTable(
-                    "willingness_to_pay",
-                    f"Worth of one unit ({money}), with delta-method and Krinsky-Robb intervals.",
-                    frames["willingness_to_pay"],
-                    TWO,
-                    detail=True,
-                ),
-            ),
-            (
-                NamedFigure(
-                    "money",
-                    "Worth of one unit of each attribute by agent, with 95 % intervals.",
-                    partial(figures.money_figure, frames["money"], money),
-                ),
-            ),
-        ),
-        Section(
-            "Prediction",
-            "Does the model say what an agent chooses from cards that it was not fitted to? The choice sets"
-            " are put into five parts, and each part is predicted by a model of the others. pseudo_r2 is"
-            " McFadden's on the cards of the fit, held_out_r2 the same on the others.",
-            (table("held_out", "Hit rate and log-likelihood per choice, beside those of chance."),),
-        ),
-        *_common(frames),
-        *taste_sections(frames),
-        Section(
-            "Set size",
-            "Does a third option change how the price counts? The coefficients come from conditional logits"
-            " of each set size. The pooling tests ask whether one model fits all sizes, both orders, and all"
-            " agents; a small p says no. p_robust holds where answers depend on each other. p_value, of a"
-            " chi-square test, rejects too often where they do and choice sets are few.",
-            (
-                table(
-                    "set_size", "Log-price coefficient by set size; Spearman's rank correlation over agents."
-                ),
-                table("pooling", "Tests of one model for all set sizes, both orders, all agents."),
-            ),
-            (
-                NamedFigure(
-                    "set_size",
-                    "Log-price coefficients of two set sizes; on the dotted line they are equal.",
-                    partial(figures.block_figure, where_alike(frames["set_size"])),
-                ),
-            ),
-        ),
-        Section(
-            "Price sensitivity and model size",
-            "Do larger models mind the price more? Sizes are given, or read from labels such as 27b.",
-            (table("model_size", "Price sensitivity, billions of parameters, and their rank correlation."),),
-            (
-                NamedFigure(
-                    "model_size",
-                    "Price sensitivity against the number of parameters.",
-                    partial(figures.size_figure, frames["model_size"]),
-                ),
-            ),
-        ),
-        Section(
-            "Brand",
-            "Do chains attract, the price deciles and all quality attributes held? The base are independent"
-            " hotels. The permutation test asks whether agents of one provider like the same chains.",
-            (
-                table("brands", "Coefficients of the chain families."),
-                table("brand_permutation", "Correlation within less between providers, with permutation p."),
-            ),
-            (
-                NamedFigure(
-                    "brands",
-                    "Chain coefficients by agent.",
-                    partial(figures.brand_figure, where_alike(frames["brands"])),
-                ),
-            ),
-        ),
-        Section(
-            "What was booked",
-            "The options that were chosen in the smallest sets, beside everything that was offered there,"
-            " which is what a chooser at random would book. Position-locked agents are included.",
-            (table("booked", f"Mean and median price ({money}), mean stars, share of each chain (%)."),),
-            (
-                NamedFigure(
-                    "booked",
-                    "Mean price booked with its 95 % interval, and mean price offered.",
-                    partial(figures.booked_figure, frames["booked"], money),
-                ),
-            ),
-        ),
-        Section(
-            "All models",
-            "Every coefficient of every model. logit: pairs, A less B, with an intercept; clogit: conditional"
-            " logit, one group per trial. Adjusted p values are Benjamini-Hochberg within one model.",
-            (
-                table("fit_statistics", "Log-likelihood, AIC, pseudo R2 and sizes."),
-                table("coefficients", "Coefficients."),
-            ),
-        ),
-    ]
-    return [*found, *_notes(notes)]
-
-
-def _common(frames: Mapping[str, pd.DataFrame]) -> list[Section]:
-    """What agents have in common; nothing where there is one."""
-    if frames["heterogeneity"].empty:
-        return []
-    return [
-        Section(
-            "Agents in common",
-            "What do agents weigh on average, how far do they differ (sd), and where would the part-worth of"
-            " a new agent lie? Random effects by REML. A shrunken part-worth draws an agent's own estimate"
-            " towards the mean, the further the less certain it is; ranks go by it.",
-            (
-                NamedTable("heterogeneity", "Part-worths over agents (log price).", frames["heterogeneity"]),
-                NamedTable(
-                    "shrunken", "Part-worth of each agent, own and shrunken.", frames["shrunken"], detail=True
-                ),
-            ),
-        )
-    ]
-
-
-def _notes(notes: Sequence[str]) -> list[Section]:
-    return [Section("Notes", " ".join(notes))] if notes else []
+def _sections(found: ConjointAnalysis) -> list[Section]:
+    """One section per question; without a model there is the triage only."""
+    money = found.currency or figures.UNITS
+    may_lack = ("readings", "attrition_by_factor", "coefficients", "heterogeneity", "taste_models")
+    tables = found.frames | {name: None for name in may_lack if found.frames[name].empty}
+    drawn = {
+        "triage": partial(figures.triage_figure, found.triage),
+        "price_deciles": partial(figures.price_figure, where_alike(found.price_deciles), money),
+        "functional_form": partial(figures.form_figure, found.functional_form),
+        "quality": partial(figures.quality_figure, where_alike(found.quality)),
+        "personality": partial(figures.personality_figure, where_alike(found.personality)),
+        "money": partial(figures.money_figure, found.money, money),
+        "set_size": partial(figures.block_figure, where_alike(found.set_size)),
+        "model_size": partial(figures.size_figure, found.model_size),
+        "brands": partial(figures.brand_figure, where_alike(found.brands)),
+        "booked": partial(figures.booked_figure, found.booked, money),
+    }
+    made = written_sections(WORDS, tables, drawn, money=money)
+    return [*made, *([Section("Notes", " ".join(found.notes))] if found.notes else [])]

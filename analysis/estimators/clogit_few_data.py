@@ -1,4 +1,4 @@
-"""The conditional logit where data are few: errors from few clusters, and a fit of separated choices."""
+"""The conditional logit where choices are separated: a penalised fit."""
 
 import numpy as np
 from scipy import optimize
@@ -14,31 +14,6 @@ def shares(utility: Floats, starts: Ints) -> Floats:
     size = np.diff([*starts, len(utility)])
     odds = np.exp(utility - np.repeat(np.maximum.reduceat(utility, starts), size))
     return np.asarray(odds / np.repeat(np.add.reduceat(odds, starts), size), dtype=np.float64)
-
-
-def jackknife_errors(x: Floats, chosen: Floats, starts: Ints, cluster: Ints, beta: Floats) -> Floats:
-    """Return the K standard errors of a fitted conditional logit, clustered by the jackknife.
-
-    x: N x K, sorted by set. chosen: 1 or 0. cluster: one label per set; G of them. Without cluster g the
-    coefficients would differ by about (I - I_g)^-1 s_g, with the information I and the cluster's score s_g.
-    The errors come from the sum of their squares, times (G - 1) / G (the linearised CV3 of MacKinnon, Nielsen
-    and Webb 2023). Unlike the sandwich they are not too small where few clusters carry an estimate. NaN where
-    a term hangs on one cluster alone.
-    """
-    size = np.diff([*starts, len(x)])
-    p = shares(x @ beta, starts)
-    apart = x - _means(x, p, starts, size)
-    member = np.repeat(cluster, size)
-    parts = []
-    for label in np.unique(cluster):
-        rows = member == label
-        parts.append(((apart[rows] * p[rows, None]).T @ apart[rows], (chosen - p)[rows] @ x[rows]))
-    whole = np.sum([information for information, _ in parts], axis=0)
-    try:
-        moved = np.array([np.linalg.solve(whole - information, score) for information, score in parts])
-    except np.linalg.LinAlgError:
-        return np.full(len(beta), np.nan)
-    return np.asarray(np.sqrt((moved**2).sum(axis=0) * (len(parts) - 1) / len(parts)), dtype=np.float64)
 
 
 def fit_firth(x: Floats, chosen: Floats, starts: Ints) -> Floats:

@@ -84,11 +84,14 @@ def _solved(matrices: Floats, vectors: Floats) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
-def with_errors(fit: CLogit, moved: pd.DataFrame) -> CLogit:
+HANGS = "no interval: the estimate hangs on one choice set, or the choices are separated"
+
+
+def with_errors(fit: CLogit, moved: pd.DataFrame, hangs: str = HANGS) -> CLogit:
     """Return the fit with the errors of its moves (CV3), and t with one less degree than there are clusters.
 
     The covariance is (G - 1) / G times the sum of the moves' products. With fewer than twelve clusters there
-    are no errors.
+    are no errors. hangs: what is said of a term whose move is unknown.
     """
     count, least = len(moved), LEAST_CLUSTERS[1]
     if count < least:
@@ -97,9 +100,8 @@ def with_errors(fit: CLogit, moved: pd.DataFrame) -> CLogit:
         return replace(fit, cov=np.full_like(fit.cov, np.nan), df=np.inf, term_notes=notes)
     values = moved.to_numpy(float)
     cov = (count - 1) / count * values.T @ values
-    reason = "no interval: the estimate hangs on one choice set, or the choices are separated"
     lost = np.isnan(np.diag(cov))
-    notes = tuple(note or (reason if gone else "") for note, gone in zip(fit.term_notes, lost, strict=True))
+    notes = tuple(note or (hangs if gone else "") for note, gone in zip(fit.term_notes, lost, strict=True))
     return replace(fit, cov=cov, df=count - 1.0, term_notes=notes)
 
 

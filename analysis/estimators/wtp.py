@@ -86,15 +86,20 @@ def fieller(fit: CLogit, term: str, price_term: str, level: float = 0.95) -> tup
     return -b / slope, (-half - root) / a, (-half + root) / a
 
 
+def ratio_error(fit: CLogit, term: str, price_term: str) -> float:
+    """Return the standard error of -b / b_price by the delta method."""
+    at = [fit.terms.index(term), fit.terms.index(price_term)]
+    b, slope = fit.estimate[at]
+    gradient = np.array([-1.0, b / slope]) / slope
+    return float(np.sqrt(gradient @ fit.cov[np.ix_(at, at)] @ gradient))
+
+
 def no_price(fit: CLogit, term: str) -> str:
     """Return why there is no willingness to pay; empty if the price coefficient is clearly below 0."""
     slope, error = fit.of(term)
-    width = float(stats.t.ppf(0.975, fit.df)) * error
-    return _no_price(slope, width, term, fit.term_notes[fit.terms.index(term)])
-
-
-def _no_price(slope: float, half_width: float, term: str, note: str) -> str:
+    half_width = float(stats.t.ppf(0.975, fit.df)) * error
     if np.isnan(half_width):
+        note = fit.term_notes[fit.terms.index(term)]
         return f"no willingness to pay: {note or f'{term} has no standard error'}"
     if slope - half_width > 0:
         return f"no willingness to pay: the coefficient of {term} is positive, a higher price attracts"

@@ -15,29 +15,13 @@ from analysis.reporting.answer import steady
 from analysis.reporting.plots import save_figure
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import INTERVALS, P_VALUES, heading, label, without_code
+from analysis.tables.frame import AFTER, INTERVALS, P_VALUES, heading, label, without_code
 
 FOLDED = 12
 """The most rows of a table that is shown at once; a longer table opens with a click."""
 
 NOTE = "note"
 ENDS = tuple(chain(*INTERVALS.values()))
-BEFORE = {
-    "95 % interval": ("estimate", "std_error", "share"),
-    "score interval": ("p_value", "p_adjusted"),
-    "interval by block": ("blocked",),
-    "clustered interval": ("estimate", "share", "95 % interval"),
-    "interval of g": ("hedges_g",),
-    "interval of the mean": ("mean",),
-    "interval of sd": ("sd",),
-    "interval of the share": ("share",),
-    "interval in percent": ("percent",),
-    "interval by set": ("p_by_set",),
-    "interval of a new one": ("p_equal", "interval of sd"),
-    "interval, shrunken": ("shrunken",),
-    "Krinsky-Robb interval": ("p_value", "p_adjusted", "95 % interval"),
-}
-"""The columns after which each interval stands."""
 KEPT = ("term", "estimate", *ENDS)
 """Columns that stay, also where all rows have the same value."""
 
@@ -158,7 +142,7 @@ def table_cells(table: NamedTable) -> dict[str, object]:
         if set(ends) <= set(shown):
             bounds = zip(*(_cells(frame, end, table.decimals) for end in ends), strict=True)
             interval = [f"{low} to {high}" if low else "" for low, high in bounds]
-            before = [at for at, column in enumerate(texts, 1) if column in BEFORE[name]]
+            before = [at for at, column in enumerate(texts, 1) if column in AFTER[name]]
             place = max(before, default=len(texts))
             texts = dict([*list(texts.items())[:place], (name, interval), *list(texts.items())[place:]])
     kinds = ["" if name in frame and not _numeric(frame[name]) else "n" for name in texts]

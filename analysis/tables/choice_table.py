@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.tables.errors import AnalysisError
 from analysis.tables.table_file import RowPlaces, first_row, quoted, read_frame
+from analysis.tables.yaml_data import read_data
 
 Kind = Literal["text", "number", "whole", "flag", "sign", "log"]
 
@@ -38,74 +39,19 @@ class Column(NamedTuple):
     high: float = LARGEST
 
 
-COLUMNS = (
-    Column("run", "text", "the run that made the trial"),
-    Column("trial", "text", "the trial, unique within a run and an agent", required=True, filled=True),
-    Column("agent", "text", "who chose; the model of the formulas", required=True, filled=True),
-    Column("set", "text", "the option set", required=True, filled=True),
-    Column("option", "text", "the option within the set", required=True, filled=True),
-    Column("position", "whole", "order of presentation, from 0", required=True, filled=True, low=0),
-    Column("viewed_first", "flag", "1 for the option seen first; from position when absent"),
-    Column("chosen", "flag", "1 for the chosen option, empty when the trial has no choice", required=True),
-    Column(
-        "outcome",
-        "text",
-        "how the trial ended: choice, no_choice, agent_limit ...",
-        required=True,
-        filled=True,
-    ),
-    Column("reading", "text", "the rule by which the answer to a card was read; invalid: and why it was not"),
-    Column("category", "text", "the product category"),
-    Column("price", "number", "as displayed, in currency units", low=0),
-    Column("currency", "text", "the currency of prices, such as EUR; empty where it is not known"),
-    Column("rating", "number", "as displayed, 0 to 100", low=0, high=100),
-    Column("reviews", "number", "as displayed, a count", low=0),
-    Column("catalogue_price", "number", "the catalogue's, in currency units", low=0),
-    Column("catalogue_rating", "number", "the catalogue's, 0 to 100", low=0, high=100),
-    Column("catalogue_reviews", "number", "the catalogue's, a count", low=0),
-    Column("cheaper", "flag", "1 for the one lowest price of the set; from price when absent"),
-    Column("higher_rated", "flag", "1 for the one highest rating of the set; from rating when absent"),
-    Column("nudged", "flag", "1 for an option that carries a nudge; 0 when absent"),
-    Column("placebo", "flag", "1 for an option that carries a placebo; when absent, from condition"),
-    Column("opened", "whole", "how often a guest opened the option's page; empty where not known", low=0),
-    Column("nudge", "text", "id of the nudge"),
-    Column("nudge_text", "text", "text of the nudge, its variables unfilled"),
-    Column("family", "text", "family of the nudge"),
-    Column("direction", "sign", "+1, or -1 for a nudge meant to push away; +1 when absent"),
-    Column("condition", "text", "the cell of the design"),
-    Column("match", "text", "the attributes that were equalised"),
-    Column("randomised", "text", "the attributes that were drawn independently of the product: price+rating"),
-    Column("profile", "text", "the shopper's profile"),
-    Column("modality", "text", "how pages were shown: html, tree, screenshot, both, marks"),
-    Column("repeat", "number", "repetition of the same cell"),
-    Column("ordering", "text", "the order of the set's options"),
-    Column("steps", "number", "steps of the trial", low=0),
-    Column("tokens_in", "number", "tokens read in the trial", low=0),
-    Column("tokens_out", "number", "tokens written in the trial", low=0),
-    Column("cost", "number", "cost of the trial, in USD", low=0),
-    Column("seconds", "number", "duration of the trial", low=0),
-)
+def columns_of(table: str) -> dict[str, Column]:
+    """Return the documented columns of a table in `columns.yaml`, by their names there."""
+    facts = read_data(Path(__file__).with_name("columns.yaml"))[table]
+    return {name: Column(**{"name": name, **told}) for name, told in facts.items()}
+
+
+COLUMNS = tuple(columns_of("choices").values())
 """All documented columns; further attributes are called `attr_*` and pass through unchanged."""
 
 TRIAL = ["run", "agent", "trial"]
 """The columns that identify a trial: equal designs give equal trial ids, so two runs may share them."""
 TRIAL_ID = "trial_id"
 """The column of a checked table with an integer from 0 for each trial, which is much faster to group by."""
-
-_FILLED_TEXT = (
-    "run",
-    "reading",
-    "category",
-    "currency",
-    "nudge",
-    "nudge_text",
-    "family",
-    "condition",
-    "match",
-    "randomised",
-    "profile",
-    "modality",
-)
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
@@ -128,9 +74,8 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     """
     places = RowPlaces(table)
     table = check_columns(table, COLUMNS, places)
-    for name in _FILLED_TEXT:
-        if name not in table:
-            table[name] = ""
+    absent = [each.name for each in COLUMNS if each.kind == "text" and each.name not in table]
+    table = table.assign(**dict.fromkeys(absent, ""))
     table[TRIAL_ID] = table.groupby(TRIAL, sort=False).ngroup()
     _check_trials(table, places)
     _check_randomised(table, places)

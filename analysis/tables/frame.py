@@ -1,12 +1,15 @@
 """The shape of every result: a tidy frame with the estimators' columns, and labels of its terms."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+from analysis.tables.yaml_data import read_data
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
@@ -29,68 +32,21 @@ FRAME_COLUMNS = (
 
 NUMBERS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
 
-INTERVALS = {
-    "95 % interval": ("conf_low", "conf_high"),
-    "score interval": ("exact_low", "exact_high"),
-    "interval by block": ("blocked_low", "blocked_high"),
-    "clustered interval": ("clustered_low", "clustered_high"),
-    "interval of g": ("hedges_low", "hedges_high"),
-    "interval of the mean": ("mean_low", "mean_high"),
-    "interval of sd": ("sd_low", "sd_high"),
-    "interval of the share": ("share_low", "share_high"),
-    "interval in percent": ("percent_low", "percent_high"),
-    "interval by set": ("by_set_low", "by_set_high"),
-    "interval of a new one": ("predict_low", "predict_high"),
-    "interval, shrunken": ("shrunken_low", "shrunken_high"),
-    "Krinsky-Robb interval": ("krinsky_robb_low", "krinsky_robb_high"),
+_WORDS = read_data(Path(__file__).with_name("words.yaml"))
+INTERVALS: Mapping[str, tuple[str, str]] = {
+    name: tuple(told["columns"]) for name, told in _WORDS["intervals"].items()
 }
 """The two columns of an interval, by what stands over it where people read it."""
-
-COUNTS = {
-    "strata: for/against/of": ("strata_for", "strata_against", "strata"),
-    "sets: for/against/of": ("sets_for", "sets_against", "sets"),
-}
+AFTER: Mapping[str, Sequence[str]] = {name: told["after"] for name, told in _WORDS["intervals"].items()}
+"""The columns after which each interval stands."""
+COUNTS: Mapping[str, Sequence[str]] = _WORDS["counts"]
 """The three columns of a count, by what stands over them in the terminal."""
-
+LABELS: Mapping[str, str] = _WORDS["labels"]
+"""The labels of terms in reports and figures; see `label` for others."""
+HEADINGS: Mapping[str, str] = _WORDS["headings"]
+"""Columns as people read them; others are shown as they are called, with spaces."""
 P_VALUES = ("p_value", "p_adjusted", "p_exact", "p_equivalent", "p_blocked", "p_blocked_adjusted")
 """The columns that are shown as p values."""
-
-LABELS = {
-    "viewed_first": "Viewed first",
-    "higher_rated": "Higher rated",
-    "cheaper": "Cheaper",
-    "nudged": "Nudged",
-    "placebo": "Placebo",
-    "nudged_less_placebo": "Nudged less placebo",
-    "stars": "A star",
-    "bed_rank": "A better bed",
-    "cancel": "Free cancellation",
-    "breakfast": "Breakfast",
-    "review_score": "A point of review score",
-    "review_count_100": "100 reviews",
-    "shown_first": "Shown first",
-    "none": "None of the options",
-    "price_advantage": "Price advantage",
-    "rating_advantage": "Rating advantage",
-    "condition[high]": "High anchor",
-    "condition[low]": "Low anchor",
-}
-"""The labels of terms in reports and figures; see `label` for others."""
-
-HEADINGS = {
-    "group": "agent",
-    "p_value": "p",
-    "p_adjusted": "adjusted p",
-    "p_exact": "exact p",
-    "p_equivalent": "equivalence p",
-    "blocked": "estimate by block",
-    "p_blocked": "p by block",
-    "p_blocked_adjusted": "adjusted p by block",
-    "hedges_g": "g",
-    "std_error": "std. error",
-    "n_missing": "missing",
-}
-"""Columns as people read them; others are shown as they are called, with spaces."""
 
 
 def label(term: object) -> str:

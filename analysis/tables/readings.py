@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-CAPTION = "How the answers were read: by which rule, or why they are invalid"
 INVALID = "invalid: "
 
 

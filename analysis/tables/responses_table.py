@@ -4,36 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.tables.choice_table import Column, check_columns, refuse
+from analysis.tables.choice_table import check_columns, columns_of, refuse
 from analysis.tables.table_file import RowPlaces, read_frame
 
-RESPONSE_COLUMNS = (
-    Column("run", "text", "the run that made the trial"),
-    Column("trial", "text", "the trial in which the question was asked", required=True, filled=True),
-    Column("agent", "text", "who answered", required=True, filled=True),
-    Column("item", "text", "the product to value, or the bias", required=True, filled=True),
-    Column(
-        "condition",
-        "text",
-        "control, low or high; for a bias control or treatment",
-        required=True,
-        filled=True,
-    ),
-    Column("repeat", "number", "repetition of the same question"),
-    Column("response", "number", "the answer; empty when there is none that is valid", required=True),
-    Column("reason", "text", "why the response is empty"),
-    Column("reading", "text", "the rule by which the answer was read; invalid: and why it was not"),
-    Column("reference", "number", "the list price", low=0),
-    Column("low", "number", "the lowest market price", low=0),
-    Column("high", "number", "the highest market price", low=0),
-    Column("currency", "text", "the currency of answers in money, such as EUR; empty where it is not known"),
-    Column("anchor", "number", "the number shown before the question"),
-    Column("scenario", "text", "the variant of the question; base when empty"),
-    Column("temperature", "number", "sampling temperature", low=0),
-    Column("family", "text", "the family of the agent's model"),
-    Column("kind", "text", "number or choice; a bias of the battery has its own when empty"),
-    Column("biased", "text", "the biased answer of a choice"),
-)
+RESPONSE_COLUMNS = tuple(columns_of("responses").values())
 """All documented columns. For a choice, `response` is 1 for the biased answer and 0 for the other."""
 
 QUESTION = ["run", "agent", "trial", "item", "condition", "scenario", "temperature", "repeat"]

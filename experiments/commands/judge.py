@@ -26,7 +26,7 @@ def judge(
     Example: souk judge nudges --agent openai:gpt-4.1-mini --limit 200
     """
     from analysis.choice.ended.factors import deciding_factors
-    from analysis.choice.report.behavior_report import factors_section
+    from analysis.reporting.sections import NamedTable, Section
     from experiments.console.progress import RunProgress
     from experiments.console.terminal import stderr_console, stdout_console
     from experiments.records.reading.tidy_tables import factors_table
@@ -52,7 +52,9 @@ def judge(
         raise typer.Exit(130) from None
     table = factors_table(records, found["run"])
     if table is not None:
-        print_sections(stdout_console(), [factors_section(deciding_factors(table))], None)
+        caption = "Share of judged trials that name each factor (percent)"
+        factors = NamedTable("factors", caption, deciding_factors(table), decimals=1)
+        print_sections(stdout_console(), [Section("Deciding factors", "", (factors,))], None)
     if failures:
         console.print(
             f"{failures:,} trials are not judged: the provider failed. The same command tries them again.",

@@ -14,8 +14,9 @@ from scipy import optimize, stats
 from agents.simulated.tab_shopper import ShopperProfile
 from agents.simulated.utility import Taste
 from analysis.estimators.clogit import fit_clogit
-from analysis.estimators.clogit_few_data import fit_firth, jackknife_errors, shares
+from analysis.estimators.clogit_few_data import fit_firth, shares
 from analysis.estimators.identification import dependent_columns
+from analysis.estimators.leave_out import moves, with_errors
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
 from experiments.fitting.shown_choices import BRAND, ShownChoices
@@ -171,7 +172,7 @@ def _estimated(shown: ShownChoices, told: list[str]) -> tuple[Floats, list[Param
     if np.isfinite(fit.estimate).all():
         weights, errors = _rounded(fit.estimate), fit.std_error
         if np.isfinite(errors).all():
-            errors = jackknife_errors(x.to_numpy(), shown.chosen, shown.starts, shown.sets, fit.estimate)
+            errors = with_errors(fit, moves(fit, x, shown.chosen, trial, cluster)).std_error
         half = stats.t.ppf(0.975, fit.df) * errors
         parameters = [
             _with_error(name, at, error, (at - width, at + width), reason)

@@ -81,7 +81,8 @@ def analysis_code() -> str:
     """Return the version of the analysis: SHA-256 of its source files, in hex."""
     root = Path(str(analysis.__file__)).parent
     told = hashlib.sha256()
-    for path in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):
+    files = [*root.rglob("*.py"), *root.rglob("*.yaml")]
+    for path in sorted(files, key=lambda path: path.relative_to(root).as_posix()):
         told.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes() + b"\0")
     return told.hexdigest()
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import experiments
 from agents.base import Usage
 from agents.scoring import Scorer, TargetScore
-from analysis.reporting.sections import Report, Section, named_tables
+from analysis.reporting.sections import NamedTable, Report, Section
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import Column
 from experiments.bundles.verify import verify_bundle
@@ -159,7 +159,7 @@ def analyze_coins(tosses: pd.DataFrame) -> Coins:
 
 
 def report_of_coins(found: Coins) -> Report:
-    section = Section("Heads", "Counted.", named_tables(heads=("Heads by agent", found.heads)))
+    section = Section("Heads", "Counted.", (NamedTable("heads", "Heads by agent", found.heads),))
     return Report((section,), answer=tuple(f"{row.agent}: {row.heads}" for row in found.heads.itertuples()))
 
 

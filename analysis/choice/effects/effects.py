@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.estimators.clusters import choose_clusters, cluster_codes
-from analysis.estimators.contrasts import ContrastQuery, Specification, best_specification, interactions
+from analysis.estimators.contrasts import Specification, best_specification, interactions
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
 from analysis.tables.families import adjusted
@@ -145,20 +145,16 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     }
     if not varying:
         return Estimands(None, {}, reasons)
-    one = np.zeros(len(rows), int)
     specifications = [
-        Specification(
-            x, {"all": one}, interactions(varying, order, "all", one), left_out(order, len(varying))
-        )
+        Specification(x, interactions(varying, order), left_out(order, len(varying)))
         for order in range(len(varying), 0, -1)
     ]
-    queries = [ContrastQuery(term, term, one, 1) for term in varying]
     clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)
     code = next(iter(clusters.values())) if len(clusters) == 1 else None
     if code is not None and len(np.unique(code)) < LEAST_CLUSTERS[1]:
         code = None  # there is no jackknife anyway
-    specification, model, found = best_specification(specifications, trial, queries, code)
-    weights = {term: row for term, (row,) in zip(varying, found, strict=True) if model.identifies(row)}
+    specification, model, found = best_specification(specifications, trial, varying, code)
+    weights = {term: row for term, row in zip(varying, found, strict=True) if model.identifies(row)}
     untold = {
         term: f"{term} cannot be told from the other features in these trials"
         for term in varying

@@ -1,7 +1,6 @@
 """Weigh randomised attributes against each other: part-worths, the price elasticity, what each is worth."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,8 +11,9 @@ from analysis.choice.effects.drawn import STEP, randomised
 from analysis.choice.effects.effects import agents, count_trials, regressors, varies
 from analysis.choice.effects.frames import empty_frame
 from analysis.estimators.clogit import CLogit, fit_clogit
+from analysis.estimators.leave_out import with_errors
 from analysis.estimators.lpm import LEAST_CLUSTERS
-from analysis.estimators.wtp import fieller, no_price
+from analysis.estimators.wtp import fieller, no_price, ratio_error
 from analysis.tables.choice_table import trial_ids
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, result_frame
@@ -22,6 +22,7 @@ MEASURES: Final = ("part_worth", "elasticity", "percent", "money")
 PRICE: Final = "price"
 RATING_STEP: Final = 10.0
 """The points of rating that a part-worth is for."""
+ENDLESS: Final = "no interval: without one of the choice sets there is no finite estimate"
 _OWN_PRICE: Final = "attr_list_price"
 
 
@@ -130,29 +131,13 @@ def _scaled(name: str, values: "pd.Series[float]") -> "pd.Series[float]":
 
 
 def jackknifed(fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Ints, clusters: Ints) -> CLogit:
-    """Return the fit with the covariance of leaving out each cluster (CV3), and t with one less than these.
-
-    It is (G - 1) / G times the sum of the products of the deviations from the full estimate (MacKinnon,
-    Nielsen and Webb 2023). Terms without a finite estimate in one of the fits have no standard error.
-    """
+    """Return the fit with the errors of fits without each cluster (CV3), see `with_errors`."""
     names = np.unique(clusters)
-    least = LEAST_CLUSTERS[1]
-    if len(names) < least:
-        reason = f"no interval: fewer than {least} choice sets"
-        notes = tuple(note or reason for note in fit.term_notes)
-        return replace(fit, cov=np.full_like(fit.cov, np.nan), df=len(names) - 1.0, term_notes=notes)
     apart = []
-    for name in names:
+    for name in names if len(names) >= LEAST_CLUSTERS[1] else ():
         kept = clusters != name
         apart.append(fit_clogit(x[kept], chosen[kept], trial[kept]).estimate - fit.estimate)
-    deviations = np.array(apart)
-    cov = (len(names) - 1) / len(names) * deviations.T @ deviations
-    reason = "no interval: without one of the choice sets there is no finite estimate"
-    without = np.isnan(cov).diagonal()
-    notes = tuple(
-        note or (reason if lost else "") for note, lost in zip(fit.term_notes, without, strict=True)
-    )
-    return replace(fit, cov=cov, df=len(names) - 1.0, term_notes=notes)
+    return with_errors(fit, pd.DataFrame(apart), ENDLESS)
 
 
 def _rows(
@@ -187,7 +172,7 @@ def _rows(
             if reason:
                 yield {"term": term, "note": reason, "measure": measure}
                 continue
-            spread = _ratio_error(fit, term, ratio)
+            spread = ratio_error(fit, term, PRICE)
             yield {
                 **tested,
                 "estimate": by * np.expm1(ratio),
@@ -197,10 +182,3 @@ def _rows(
                 "note": note,
                 "measure": measure,
             }
-
-
-def _ratio_error(fit: CLogit, term: str, ratio: float) -> float:
-    """The standard error of -b / b_price by the delta method."""
-    at = [fit.terms.index(term), fit.terms.index(PRICE)]
-    gradient = np.array([-1.0, -ratio]) / fit.estimate[at[1]]
-    return float(np.sqrt(gradient @ fit.cov[np.ix_(at, at)] @ gradient))

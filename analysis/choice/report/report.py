@@ -1,56 +1,23 @@
-"""Write the report of the choice analysis: which tables and figures answer which question."""
+"""Write the report of the choice analysis: its answer, and its sections."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
 
-from analysis.choice.report.attrition_report import attrition_section, checked, problems, treatment_section
-from analysis.choice.report.behavior_report import factors_section, sensitivity_section, steps_section
-from analysis.choice.report.effects_report import (
-    effects_section,
-    exact_section,
-    logit_section,
-    methods_section,
-)
-from analysis.choice.report.parts_report import (
-    common_section,
-    larger_sets_section,
-    modalities_section,
-    nudges_section,
-    profiles_section,
-)
-from analysis.choice.report.stopping_report import said, stopping_section
-from analysis.choice.report.tradeoff_report import tradeoff_clauses, tradeoff_section
-from analysis.choice.report.wording import WORDING
+from analysis.choice.report.attrition_report import checked, problems
+from analysis.choice.report.sections import sections
+from analysis.choice.report.wording import WORDING, rule_clause, tradeoff_clauses
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.answer import LEVEL, by_agent, clauses, p_text, sample_text, sentence
-from analysis.reporting.sections import Report, Section
+from analysis.reporting.sections import Report
 
 
 def report(found: ChoiceAnalysis) -> Report:
     """Make the report: the effects first; what the table does not hold gives no section."""
-    made = [effects_section(found), exact_section(found), attrition_section(found), treatment_section(found)]
-    if found.sequence is not None:
-        made.insert(0, stopping_section(found.sequence, found.sequence_path))
-    makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
-        (found.tradeoffs, lambda own: tradeoff_section(own.tradeoffs)),
-        (found.nudge_texts, nudges_section),
-        (found.profiles, profiles_section),
-        (found.heterogeneity, common_section),
-        (found.positions, larger_sets_section),
-        (found.slopes, sensitivity_section),
-        (found.logit, logit_section),
-        (found.steps, steps_section),
-    ]
-    if found.modalities is not None:
-        makers.insert(3, (found.modalities, modalities_section))
-    made += [make(found) for frame, make in makers if len(frame)]
-    if found.factors is not None and len(found.factors):
-        made.append(factors_section(found.factors))
     stopped = None if found.sequence is None else _stopped(found, found.sequence)
     return Report(
-        sections=(*made, methods_section()),
+        sections=tuple(sections(found)),
         answer=(
             *(stopped or by_agent(_families(found), partial(_answer, found.tradeoffs))),
             *_equivalent(found.exact),
@@ -67,7 +34,7 @@ def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:
         others, clause = effects, list[str]()
         if agent in rows.index:
             own = rows.loc[[agent]].to_dict("records")[0]
-            others, clause = effects[effects["term"] != own["term"]], [said(own)]
+            others, clause = effects[effects["term"] != own["term"]], [rule_clause(own)]
         told.append(sentence(str(agent), [*clause, *_answer(found.tradeoffs, str(agent), others)]))
     return tuple(told)
 

@@ -1,7 +1,13 @@
-"""How the effects on choices are said."""
+"""Say the effects on choices, what attributes are worth, and what a stopping rule has found."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Final
+
+import pandas as pd
 
 from analysis.choice.effects.effects import LESS_PLACEBO, PLACEBO
-from analysis.reporting.answer import Wording
+from analysis.reporting.answer import Wording, claimed, number_text, p_text
+from analysis.tables.frame import counted
 
 WORDING = Wording(
     names={
@@ -17,3 +23,57 @@ WORDING = Wording(
     decimals=1,
 )
 """The terms are said in this order."""
+
+WORTH: Final = {
+    "rating": "10 points of rating",
+    "reviews": "twice as many reviews",
+    "nudged": "a nudge",
+    "viewed_first": "being seen first",
+}
+"""What the trade-offs are about, in the order in which they are said."""
+
+
+def rule_clause(row: dict[Any, Any]) -> str:
+    """Say in one clause what a row of `sequence_frame` tells."""
+    of = f"{int(row['trials']):,} of at most {counted(int(row['most']), 'trial')}"
+    head = f"stopped by its rule after {of}" if row["decision"] else f"not stopped by its rule in {of}"
+    if not row["strata"]:
+        return f"{head}: {row['note']}"
+    level = number_text(100 * (1 - row["alpha"]))
+    low, high = number_text(row["conf_low"], 1), number_text(row["conf_high"], 1)
+    name = WORDING.names[row["term"]]
+    numbers = f"{number_text(row['estimate'], 1)} points ({level} % at any time: {low} to {high}"
+    numbers += f"; p {p_text(row['p_value'])})"
+    if row["decision"] == "within margin":
+        return f"{head}: {name} moves the choice by less than {row['margin']:g} points: {numbers}"
+    if row["decision"]:
+        return f"{head}: {name} moves the choice by {numbers}"
+    return f"{head}: {name} is not told apart from 0: {numbers}"
+
+
+def tradeoff_clauses(rows: pd.DataFrame) -> list[str]:
+    """Return what is said of one agent's elasticity and trade-offs. rows: of the frame of `tradeoffs`."""
+    said = []
+    for row in rows[rows["measure"] == "elasticity"].to_dict("records"):
+        if claimed(pd.DataFrame([row])).all():
+            said.append(
+                "a price 1 % higher changes the chance of being chosen by"
+                f" {number_text(row['estimate'], 2)} % (95 %: {_interval(row, 2)})"
+            )
+    percent = rows[(rows["measure"] == "percent") & rows["term"].isin(WORTH)]
+    told = percent[claimed(percent)].to_dict("records")
+    worth = [
+        f"{WORTH[row['term']]} {number_text(row['estimate'], 1)} % ({_interval(row)})"
+        for row in sorted(told, key=lambda row: list(WORTH).index(row["term"]))
+    ]
+    if worth:
+        said.append(f"worth in percent of the price: {', '.join(worth)}")
+    untold = percent[percent["estimate"].isna() | percent["conf_low"].isna()]
+    for note, own in untold.groupby("note", sort=False):
+        names = ", ".join(WORTH[term] for term in own["term"])
+        said.append(f"what these are worth is not told: {names} ({note})")
+    return said
+
+
+def _interval(row: Mapping[Hashable, float], decimals: int = 1) -> str:
+    return " to ".join(number_text(row[end], decimals) for end in ("conf_low", "conf_high"))

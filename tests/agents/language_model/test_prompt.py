@@ -154,7 +154,7 @@ def test_both_files_are_needed(tmp_path: Path, missing: str) -> None:
 
 
 def test_no_folder_and_no_text(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such folder of prompts; make one: souk prompts .* --new"):
+    with pytest.raises(UserError, match=r"no such folder of prompts; make one: souk prompts .* --new"):
         load_prompt("nowhere", tmp_path)
     (_folder(tmp_path) / "step.j2").write_bytes(b"{{ goal }} \xff")
     with pytest.raises(UserError, match=r"step\.j2: not UTF-8"):

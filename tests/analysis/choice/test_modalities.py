@@ -10,7 +10,7 @@ import pytest
 
 from analysis.choice.effects.effects import TERMS, choice_effects
 from analysis.choice.effects.groups import modality_effects
-from analysis.choice.report.parts_report import modalities_section
+from analysis.choice.report.report import report
 from analysis.choice.study import analyze_choice
 from analysis.tables.choice_table import check_table
 from tests.analysis.conftest import draw
@@ -107,10 +107,10 @@ def test_differences_hold_the_truth_and_none_is_seldom_found(simulate: Simulate)
 def test_the_section_is_there_where_there_are_modalities(simulate: Simulate) -> None:
     table, _ = both(simulate, 3, blind=True)
     table = table[table["set"].isin([f"set{number}" for number in range(4)])]
-    section = modalities_section(analyze_choice(table))
+    (section,) = [each for each in report(analyze_choice(table)).sections if each.title == "Modalities"]
     assert [each.name for each in section.tables] == ["modality_differences", "modalities"]
     assert section.figures
     nudged = section.tables[0].frame.set_index("term").loc["nudged"]
     assert nudged["modality"] == "screenshot"
-    alone = modalities_section(analyze_choice(table[table["modality"] == "html"]))
-    assert (alone.tables, alone.figures) == ((), ())
+    alone = report(analyze_choice(table[table["modality"] == "html"]))
+    assert "Modalities" not in {each.title for each in alone.sections}

@@ -14,7 +14,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 from analysis.choice.effects.effects import TERMS
-from analysis.estimators.contrasts import ContrastQuery, Specification, interactions
+from analysis.estimators.contrasts import Specification, interactions
 from analysis.estimators.lpm import CANCELS, Contrast, Fit, Model
 
 Simulate = Callable[..., Any]
@@ -49,15 +49,14 @@ def prepare(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def design(data: pd.DataFrame, terms: tuple[str, ...] = TERMS, order: int = 4) -> Specification:
-    one = np.zeros(len(data), int)
-    return Specification(data[list(terms)], {"all": one}, interactions(terms, order, "all", one))
+    return Specification(data[list(terms)], interactions(terms, order))
 
 
 def contrast(data: pd.DataFrame, focus: str, order: int = 4, **clusters: str) -> Contrast:
     made = design(data, order=order)
     codes = {name: data[column].to_numpy() for name, column in clusters.items()}
     fit = Model(made.values(), data["t"].to_numpy()).fit(data["y"].to_numpy(float), codes)
-    return fit.contrast(made.weights(ContrastQuery(focus, focus, np.zeros(len(data), int), 1))[0])
+    return fit.contrast(made.weights(focus))
 
 
 def fitted(x: list[float], y: np.ndarray, trial: np.ndarray, **clusters: Any) -> Contrast:
@@ -151,7 +150,7 @@ def test_the_jackknife_refits_without_each_cluster(data: pd.DataFrame) -> None:
     for half in halves:
         made = design(half, ("viewed_first", "cheaper", "nudged"), 1)
         codes = half["code"].to_numpy()
-        row = made.weights(ContrastQuery("n", "nudged", np.zeros(len(half), int), 1))[0]
+        row = made.weights("nudged")
         fit = Model(made.values(), half["t"].to_numpy()).fit(half["y"].to_numpy(float), {"set": codes})
         found.append(fit.contrast(row))
         moved = {}
@@ -159,7 +158,7 @@ def test_the_jackknife_refits_without_each_cluster(data: pd.DataFrame) -> None:
             rest = half[codes != code]
             made = design(rest, ("viewed_first", "cheaper", "nudged"), 1)
             again = Model(made.values(), rest["t"].to_numpy())
-            row = made.weights(ContrastQuery("n", "nudged", np.zeros(len(rest), int), 1))[0]
+            row = made.weights("nudged")
             moved[int(code)] = (
                 again.fit(rest["y"].to_numpy(float), {"set": codes[codes != code]}).contrast(row).estimate
             )
@@ -276,7 +275,7 @@ def test_influence_adds_up_to_the_estimate(data: pd.DataFrame) -> None:
     mixed = data.sample(frac=1, random_state=1)
     made = design(mixed)
     model = Model(made.values(), mixed["t"].to_numpy())
-    weights = made.weights(ContrastQuery("n", "nudged", np.zeros(len(mixed), int), 1))[0]
+    weights = made.weights("nudged")
     y = mixed["y"].to_numpy(float)
     estimate = model.fit(y, {"cat": mixed["cat"].to_numpy()}).contrast(weights).estimate
     assert model.influence(weights) @ y == pytest.approx(estimate, abs=1e-12)
@@ -316,7 +315,7 @@ def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Sim
 
 @pytest.mark.slow
 def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> None:
-    """On an ordinary regression with a dummy for each trial; also by group."""
+    """On an ordinary regression with a dummy for each trial."""
     data = prepare(simulate(5, sets=6, nudges=3, nudges_per_set=3, categories=3).table)
     terms = ("viewed_first", "cheaper", "nudged")
     whole = data[["y", "cat", *terms]].astype(int)
@@ -326,14 +325,9 @@ def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> N
     fit = Model(made.values(), data["t"].to_numpy()).fit(
         data["y"].to_numpy(float), {"cat": data["cat"].to_numpy()}
     )
-    ours = ContrastQuery("all", "nudged", np.zeros(len(data), int), 1)
     theirs = marginaleffects.avg_comparisons(model, variables="nudged").to_pandas()
-    assert fit.contrast(made.weights(ours)[0]).estimate == pytest.approx(theirs["estimate"].item(), abs=1e-8)
-    groups = data["cat"].to_numpy()
-    theirs = marginaleffects.avg_comparisons(model, variables="nudged", by="cat").to_pandas()
-    rows = made.weights(ContrastQuery("cat", "nudged", groups, int(groups.max()) + 1))
-    found = [fit.contrast(rows[int(cat)]).estimate for cat in theirs["cat"]]
-    assert found == pytest.approx(theirs["estimate"].tolist(), abs=1e-8)
+    found = fit.contrast(made.weights("nudged")).estimate
+    assert found == pytest.approx(theirs["estimate"].item(), abs=1e-8)
 
 
 def test_two_way_errors_agree_with_statsmodels_on_dummies(simulate: Simulate) -> None:
@@ -432,24 +426,20 @@ def test_the_two_way_error_stands_where_it_is_the_largest() -> None:
 
 
 def test_interactions_are_all_products() -> None:
-    parts = np.array([0, 0, 2, 2])
-    columns = interactions("abc", 2, "by", parts)
-    factors = {frozenset(pair) for size in (1, 2) for pair in combinations("abc", size)}
-    assert columns == [(each, "by", part) for part in (0, 2) for each, *_ in columns[:6]]
-    assert {each for each, *_ in columns} == factors
+    columns = interactions("abc", 2)
+    assert columns == [frozenset(pair) for size in (1, 2) for pair in combinations("abc", size)]
     x = pd.DataFrame({"a": [1, 1, 1, 0], "b": [1, 0, 1, 1], "c": [0, 0, 1, 1]})
-    values = Specification(x, {"by": parts}, columns).values()
-    for k, (each, _, part) in enumerate(columns):
-        assert values[:, k].tolist() == (x[list(each)].prod(axis=1) * (parts == part)).tolist()
+    values = Specification(x, columns).values()
+    for k, each in enumerate(columns):
+        assert values[:, k].tolist() == x[list(each)].prod(axis=1).tolist()
 
 
 def test_identification(data: pd.DataFrame) -> None:
     trial = data["t"].to_numpy()
 
     def identified(x: pd.DataFrame, focus: str, order: int) -> bool:
-        one = np.zeros(len(x), int)
-        made = Specification(x, {"all": one}, interactions(list(x), order, "all", one))
-        return Model(made.values(), trial).identifies(made.weights(ContrastQuery(focus, focus, one, 1))[0])
+        made = Specification(x, interactions(list(x), order))
+        return Model(made.values(), trial).identifies(made.weights(focus))
 
     x = data[list(TERMS)]
     assert identified(x, "cheaper", 4)

@@ -16,7 +16,7 @@ from analysis.choice.effects.effects import TERMS, choice_effects
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.ended.attrition import attrition
 from analysis.choice.report.figures import attrition_figure, effects_figure, forest, known, price_figure
-from analysis.choice.report.rows import named_by
+from analysis.choice.report.sections import named_by
 from analysis.reporting.human_values import HUMAN_EFFECTS
 from analysis.reporting.paper import sized
 from analysis.reporting.plots import SCORE_INTERVAL, heatmap, save_figure, to_svg

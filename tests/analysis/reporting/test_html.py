@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from playwright.async_api import Page
 
 from analysis.reporting.answer import number_text
-from analysis.reporting.html import BEFORE, cell, write_files, write_report
+from analysis.reporting.html import cell, write_files, write_report
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import INTERVALS
+from analysis.tables.frame import AFTER, INTERVALS
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>{{ 7*7 }}'\"&"
 
@@ -157,7 +157,7 @@ async def test_what_is_the_same_in_all_rows_is_said_once(page: Page, tmp_path: P
 
 
 def test_every_interval_has_its_place() -> None:
-    assert BEFORE.keys() == INTERVALS.keys()
+    assert AFTER.keys() == INTERVALS.keys()
 
 
 @pytest.mark.browser

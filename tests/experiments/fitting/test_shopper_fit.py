@@ -13,8 +13,7 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from agents.simulated.tab_shopper import ShopperProfile, shipped_taste
 from agents.simulated.utility import ATTRIBUTES, Taste, choice_probabilities
-from analysis.estimators.clogit import fit_clogit
-from analysis.estimators.clogit_few_data import fit_firth, jackknife_errors, shares
+from analysis.estimators.clogit_few_data import fit_firth, shares
 from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
@@ -137,20 +136,6 @@ def test_what_is_held_out_was_not_fitted() -> None:
     assert (mine.right, mine.brier) == pytest.approx((np.mean(right), np.mean(brier)), abs=1e-4)
     assert found.quality["chance"].loglik == pytest.approx(-math.log(2))
     assert found.quality["chance"].right == pytest.approx(0.5) and found.quality["chance"].pseudo_r2 == 0
-
-
-@pytest.mark.parametrize("name", ["nudges", "trios"])
-def test_the_errors_are_those_of_leaving_each_set_out(name: str) -> None:
-    shown = choices(name, BALANCED, 600, 2)
-    x, groups = shown.x[list(WEIGHTS)], np.repeat(np.arange(len(shown.starts)), shown.sizes)
-    beta = fit_clogit(x, shown.chosen, groups).estimate
-    found = jackknife_errors(x.to_numpy(), shown.chosen, shown.starts, shown.sets, beta)
-    left = []
-    for each in np.unique(shown.sets):
-        rows = np.repeat(shown.sets != each, shown.sizes)
-        left.append(fit_clogit(x[rows], shown.chosen[rows], groups[rows]).estimate - beta)
-    exact = np.sqrt((np.array(left) ** 2).sum(axis=0) * (len(left) - 1) / len(left))
-    assert found == pytest.approx(exact, rel=0.12)
 
 
 @pytest.mark.slow

@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_limits
 from agents.simulated.utility import Taste
 from analysis.conjoint import fits as models_of_study
 from analysis.conjoint import full_models as models_of_money
-from analysis.conjoint.cards import FAMILIES, ShownOptions, encode
+from analysis.conjoint.attributes import HOTELS
+from analysis.conjoint.cards import ShownOptions, encode
 from analysis.conjoint.fits import Fits, few_sets, fit_models
 from analysis.conjoint.full_models import CURVE, PRICE, full_models
 from analysis.conjoint.held_out import held_out
@@ -219,7 +220,7 @@ def true_money(taste: Taste) -> dict[Key, float]:
         "breakfast": taste.breakfast,
         "review_score": taste.rating,
         "shown_first": taste.position,
-        **{f"chain_{name}": taste.brand.get(name.lower(), 0.0) for name in FAMILIES},
+        **{f"chain_{name}": taste.brand.get(name.lower(), 0.0) for name in HOTELS["families"]},
     }
     return {(name,): -100 * weight / taste.log_price for name, weight in names.items()}
 
