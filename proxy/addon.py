@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeGuard
 
 from mitmproxy import http
 from mitmproxy.connection import Address
@@ -146,9 +146,8 @@ class Rewriter:
         is_bad = response.status_code >= 500 and makes_the_page(flow.request)
         # All trials lack alike a script that a recording does not have.
         if is_bad and (response.reason != NOT_RECORDED or is_document_request(flow.request)):
-            session.note_upstream_error(
-                f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip()
-            )
+            told = f"{flow.request.url}: HTTP {response.status_code} {response.reason}"
+            session.note_upstream_error(told.rstrip())
         if is_untreatable(flow, session):
             kind = content_type(response).partition(";")[0]
             session.note_failure(f"{flow.request.url}: data that come in pieces ({kind}) cannot be edited")
@@ -208,9 +207,9 @@ class Rewriter:
             return
         if flow.response is not None and TOO_LARGE in flow.error.msg:
             session.note_failure(f"{flow.request.url}: the page cannot be rewritten: too large")
-        elif flow.client_conn.connected and (
-            makes_the_page(flow.request) or (flow.response is None and is_data_request(flow.request))
-        ):
+            return
+        is_data = flow.response is None and is_data_request(flow.request)
+        if flow.client_conn.connected and (is_data or makes_the_page(flow.request)):
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
@@ -383,10 +382,15 @@ def is_data_request(request: http.Request) -> bool:
     return told in (("empty", "cors"), ("empty", "same-origin"))
 
 
+def is_planned(response: http.Response | None, session: Session) -> TypeGuard[http.Response]:
+    """Return whether edits are planned and the shop has given what was asked for."""
+    return response is not None and bool(session.plan.treatments) and 200 <= response.status_code < 300
+
+
 def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether edits are planned and this is a page, or data for one, that may need some."""
     response = flow.response
-    if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
+    if not is_planned(response, session):
         return False
     kind = content_type(response)
     if is_page(response) or (is_json(kind) and session.site.loads(flow.request.url)):
@@ -396,11 +400,8 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
 
 def is_fetched(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether edits are planned and a script may put the answer into a page."""
-    response = flow.response
-    if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
-        return False
-    destination = flow.request.headers.get("sec-fetch-dest", "empty")
-    return destination == "empty" and not is_document_request(flow.request)
+    is_empty = flow.request.headers.get("sec-fetch-dest", "empty") == "empty"
+    return is_planned(flow.response, session) and is_empty and not is_document_request(flow.request)
 
 
 def may_hold_html(flow: http.HTTPFlow, session: Session) -> bool:
@@ -421,9 +422,8 @@ def is_short(response: http.Response) -> bool:
 def is_untreatable(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether edits are planned, and this is data for a page that no edit can be made in."""
     response = flow.response
-    if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
-        return False
-    return is_in_pieces(content_type(response)) and session.site.loads(flow.request.url)
+    in_pieces = is_planned(response, session) and is_in_pieces(content_type(response))
+    return in_pieces and session.site.loads(flow.request.url)
 
 
 def is_page(response: http.Response) -> bool:

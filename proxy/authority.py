@@ -33,20 +33,19 @@ class Authority:
         try:
             certificate = x509.load_pem_x509_certificate(path.read_bytes())
         except OSError:
-            raise UserError(
-                f"{folder}: no certificate authority there; `souk proxy serve --ca {folder}` makes one"
-            ) from None
+            why = f"{folder}: no certificate authority there; `souk proxy serve --ca {folder}` makes one"
+            raise UserError(why) from None
         except ValueError:
-            raise UserError(
-                f"{path}: not a certificate; remove the folder, and let --ca make it anew"
-            ) from None
-        key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-        return cls(
-            certificate=path.resolve(),
-            fingerprint=certificate.fingerprint(SHA256()).hex(":").upper(),
-            spki=base64.b64encode(hashlib.sha256(key).digest()).decode(),
-            expires=certificate.not_valid_after_utc,
-        )
+            why = f"{path}: not a certificate; remove the folder, and let --ca make it anew"
+            raise UserError(why) from None
+        fingerprint = certificate.fingerprint(SHA256()).hex(":").upper()
+        return cls(path.resolve(), fingerprint, spki_of(certificate), certificate.not_valid_after_utc)
+
+
+def spki_of(certificate: x509.Certificate) -> str:
+    """Return the Base64 SHA-256 of a certificate's public key, as Chromium takes it."""
+    key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(hashlib.sha256(key).digest()).decode()
 
 
 def make_private(folder: Path) -> None:
@@ -61,9 +60,8 @@ def make_private(folder: Path) -> None:
         if files and not (folder / KEY).exists():
             raise UserError(f"{folder}: holds something else than an authority; name a folder of its own")
         if link := next((path for path in (folder, *files) if path.is_symlink()), None):
-            raise UserError(
-                f"{link}: is a link, and what it leads to would be made private; name a folder without links"
-            )
+            why = "is a link, and what it leads to would be made private; name a folder without links"
+            raise UserError(f"{link}: {why}")
         folder.chmod(stat.S_IRWXU)
         for file in files:
             if file.is_file():

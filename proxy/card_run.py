@@ -7,6 +7,7 @@ from interventions.apply.plan import Plan
 from interventions.cards.card import Card
 from interventions.cards.reply import InvalidAnswer
 from interventions.edits.ask import Ask
+from interventions.edits.base import Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +53,12 @@ class CardRun:
     def plan(self) -> Plan:
         """The plan of the current card; its `ask` edit holds the card's number and what was wrong."""
         told = {"number": self.current, "problem": self.problem}
-        return Plan(
-            tuple(
-                replace(
-                    treatment,
-                    edits=tuple(
-                        edit.model_copy(update=told) if isinstance(edit, Ask) else edit
-                        for edit in treatment.edits
-                    ),
-                )
-                for treatment in self.plans[self.current].treatments
-            )
-        )
+
+        def asking(edit: Edit) -> Edit:
+            return edit.model_copy(update=told) if isinstance(edit, Ask) else edit
+
+        planned = self.plans[self.current].treatments
+        return Plan(tuple(replace(each, edits=tuple(map(asking, each.edits))) for each in planned))
 
     def answer(self, card: int, text: str) -> None:
         """Take an answer to card number `card`.

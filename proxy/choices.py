@@ -173,11 +173,9 @@ def plain(request: http.Request) -> http.Request:
     """Return a request whose body has no content coding. Raises CannotEdit where it cannot be undone."""
     if "content-encoding" not in request.headers:
         return request
-    known = request.copy()
+    known, coding = request.copy(), request.headers["content-encoding"]
     try:
-        known.raw_content = decode(
-            request.raw_content or b"", request.headers["content-encoding"], MAX_DOCUMENT_BYTES
-        )
+        known.raw_content = decode(request.raw_content or b"", coding, MAX_DOCUMENT_BYTES)
     except Undecodable as error:
         raise CannotEdit(f"the request cannot be read: {error}") from None
     del known.headers["content-encoding"]

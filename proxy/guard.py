@@ -130,11 +130,9 @@ class PageScript:
             headers["content-type"] = f"{kind.partition(';')[0]}; charset={label}"
         if policies := headers.get_all(CSP):
             reports = frozenset({"'self'"} if session.observer or session.site.drawn else ())
-            scripts, loaded = {keyed}, set[str]()
-            if session.observer:
-                scripts.add(session.observer)
-                loaded.add(urljoin(request.url, _path(session.observer)))
-            inline = Inline(scripts=frozenset(scripts), loaded=frozenset(loaded), connects=reports)
+            loaded = {urljoin(request.url, _path(session.observer))} if session.observer else ()
+            scripts = frozenset({keyed, session.observer} - {""})
+            inline = Inline(scripts=scripts, loaded=frozenset(loaded), connects=reports)
             headers.set_all(CSP, [allow(policy, inline) for policy in policies])
         if keyed != script:  # another session must not be shown it
             headers["cache-control"] = "no-store"

@@ -290,10 +290,8 @@ def refusal_of(flow: http.HTTPFlow) -> str:
     """
     port = flow.client_conn.sockname[1]
     host, asked_port = flow.metadata.get(ASKED) or (flow.request.host, flow.request.port)
-    if (host.lower(), asked_port) not in {
-        *((name, port) for name in LOOPBACK),
-        *((OWN_NAME, port) for port in DEFAULT_PORTS.values()),
-    }:
+    own = {(OWN_NAME, each) for each in DEFAULT_PORTS.values()} | {(name, port) for name in LOOPBACK}
+    if (host.lower(), asked_port) not in own:
         return f"This address is not the testbed's own. Open http://127.0.0.1:{port}{PREFIX} instead."
     if is_of_another_site(flow.request):
         return "Another site cannot begin or end trials."
@@ -327,13 +325,7 @@ def describe(visit: Visit | None, *, all_done: bool) -> dict[str, object]:
     if visit is None:
         outcome = "all trials are done" if all_done else f"not begun: POST {PREFIX}next begins a trial"
         return {"trial": None, "goal": "", "urls": [], "outcome": outcome, "note": ""}
-    return {
-        "trial": visit.trial,
-        "goal": visit.goal,
-        "urls": visit.urls,
-        "outcome": visit.outcome,
-        "note": visit.note,
-    }
+    return {key: getattr(visit, key) for key in ("trial", "goal", "urls", "outcome", "note")}
 
 
 def page(visit: Visit | None, *, all_done: bool) -> bytes:
@@ -351,9 +343,8 @@ def page(visit: Visit | None, *, all_done: bool) -> bytes:
             f'<li><a href="{escape(url)}" target=_blank rel=noreferrer>Product {number}</a></li>'
             for number, url in enumerate(visit.urls, start=1)
         )
-        content = (
-            f"<h1>Your task</h1><p style='white-space:pre-line'>{escape(visit.goal)}</p><ol>{links}</ol>"
-        )
+        content = f"<h1>Your task</h1><p style='white-space:pre-line'>{escape(visit.goal)}</p>"
+        content += f"<ol>{links}</ol>"
         content += f"<p><strong>{escape(visit.note)}</strong></p>" if visit.note else ""
         content += button.format(PREFIX, "end", "I want none of them")
     return (

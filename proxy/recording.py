@@ -107,9 +107,8 @@ class Recording:
             (self.folder / BODIES).mkdir(exist_ok=True)
             self._append(b"")
         except OSError as error:
-            raise UserError(
-                f"{self.folder}: cannot be written ({error.strerror}); choose another folder"
-            ) from None
+            why = f"cannot be written ({error.strerror}); choose another folder"
+            raise UserError(f"{self.folder}: {why}") from None
 
     def answers(self) -> list[RecordedAnswer]:
         """Return all answers, in the order in which they were recorded. Raises UserError."""
@@ -117,9 +116,8 @@ class Recording:
         try:
             lines = path.read_text("utf-8").splitlines()
         except (OSError, UnicodeError):
-            raise UserError(
-                f"{self.folder}: not a recording; make one with `souk proxy serve --record {self.folder}`"
-            ) from None
+            why = f"not a recording; make one with `souk proxy serve --record {self.folder}`"
+            raise UserError(f"{self.folder}: {why}") from None
         return [self._parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
 
     def add(self, answer: RecordedAnswer) -> None:

@@ -121,11 +121,8 @@ class Mapping:
         # Names with these prefixes are refused without the attribute.
         if not self.own.startswith("https:") and not pair.lstrip().startswith(("__Secure-", "__Host-")):
             dropped |= {"secure", "partitioned", "samesite=none"}
-        kept = [
-            attribute
-            for attribute in attributes
-            if not dropped & {attribute.partition("=")[0].strip().lower(), attribute.replace(" ", "").lower()}
-        ]
+        plain = {each: "".join(each.split()).lower() for each in attributes}
+        kept = [each for each in attributes if not dropped & {plain[each], plain[each].partition("=")[0]}]
         return ";".join([pair, *kept])
 
 
@@ -190,9 +187,8 @@ class Outbound:
         if mapping is None or response is None or response.stream or not response.raw_content:
             return
         try:
-            body = decode(
-                response.raw_content, response.headers.get("content-encoding", ""), MAX_DOCUMENT_BYTES
-            )
+            coding = response.headers.get("content-encoding", "")
+            body = decode(response.raw_content, coding, MAX_DOCUMENT_BYTES)
         except Undecodable:
             return
         mapped = mapping.outward(body)

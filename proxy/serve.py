@@ -144,16 +144,15 @@ def plan_for(
     treatments: list[Treatment] = []
     known = {product.key: product for product in products}
     named = [known.get(key, ProductFacts(key)) for key in keys]
+    targets: Sequence[ProductFacts | None] = named or [None]
     for intervention in interventions:
-        if named:
-            treatments += [compile_treatment(intervention, product, **values) for product in named]
-            continue
         try:
-            treatments.append(compile_treatment(intervention, None, **values))
+            each = [compile_treatment(intervention, target, **values) for target in targets]
         except UserError:
-            if not known:
+            if named or not known:
                 raise
-            treatments += [compile_treatment(intervention, product, **values) for product in known.values()]
+            each = [compile_treatment(intervention, product, **values) for product in known.values()]
+        treatments += each
     return Plan(tuple(treatments))
 
 

@@ -1,22 +1,20 @@
 """Trust shops with certificates of authorities that are not public: a file's, or those of SSL_CERT_FILE."""
 
 import asyncio
-import base64
 import os
 import ssl
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import certifi
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from interventions.errors import UserError
+from proxy.authority import spki_of
 
 OPTION: Final = "--upstream-ca"
 VARIABLE: Final = "SSL_CERT_FILE"
@@ -61,15 +59,13 @@ async def keys_of(urls: Iterable[str], upstream_ca: Path | None) -> tuple[str, .
     if bundle(upstream_ca) is None:
         return ()
     context, keys = trusting(upstream_ca), list[str]()
-    for host, port in dict.fromkeys(
-        (parts.hostname, parts.port or 443) for parts in map(urlsplit, urls) if parts.scheme == "https"
-    ):
+    secure = [parts for parts in map(urlsplit, urls) if parts.scheme == "https"]
+    for host, port in dict.fromkeys((parts.hostname, parts.port or 443) for parts in secure):
         with suppress(OSError):  # what cannot be reached or verified is told where it is fetched
             _, writer = await asyncio.open_connection(host, port, ssl=context)
             found: ssl.SSLObject = writer.get_extra_info("ssl_object")
             certificate = x509.load_der_x509_certificate(found.getpeercert(binary_form=True) or b"")
-            key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-            keys.append(base64.b64encode(sha256(key).digest()).decode())
+            keys.append(spki_of(certificate))
             writer.close()
     return tuple(keys)
 
@@ -79,9 +75,8 @@ def _read(path: Path | str, name: str) -> bytes:
         added = Path(path).read_bytes()
         x509.load_pem_x509_certificates(added)
     except OSError as error:
-        raise UserError(
-            f"{name} {path}: cannot be read ({error.strerror}); give a file of certificates"
-        ) from None
+        why = f"cannot be read ({error.strerror}); give a file of certificates"
+        raise UserError(f"{name} {path}: {why}") from None
     except ValueError:
         raise UserError(f"{name} {path}: holds no certificates; give a file in PEM format") from None
     return added

@@ -180,18 +180,8 @@ def _together(
     for line, old in zip(sums.lines, old_lines, strict=True):
         role = line.role if line.pieces == 1 else f"{line.role} / {line.pieces.normalize():f}"
         sent = old.value / old.pieces if old else None
-        found.append(
-            Sighting(
-                line.product,
-                "price",
-                line.value / line.pieces,
-                role,
-                url,
-                line.rounding,
-                is_sum=True,
-                sent=sent,
-            )
-        )
+        each = line.value / line.pieces
+        found.append(Sighting(line.product, "price", each, role, url, line.rounding, is_sum=True, sent=sent))
     return found + list(_totals(sums, sums_before, url, state))
 
 
@@ -231,9 +221,8 @@ def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None
 
     totals = list(seen(sums.totals, before.totals if before else []))
     sent = {each.value if each.sent is None else each.sent for each in totals}
-    for total, each in zip(
-        sums.of_lines, seen(sums.of_lines, before.of_lines if before else []), strict=True
-    ):
+    of_lines = seen(sums.of_lines, before.of_lines if before else [])
+    for total, each in zip(sums.of_lines, of_lines, strict=True):
         # Lines of another kind may be only some of all, as the last three in a header.
         if total.place == ROW or (each.value if each.sent is None else each.sent) in sent:
             yield replace(each, is_of_lines=True)
@@ -248,11 +237,8 @@ def disagreements(seen: Iterable[Sighting]) -> list[str]:
     """
     every = list(seen)
     shown = _grouped(every)
-    sent = _grouped(
-        replace(each, value=each.sent)
-        for each in every
-        if not each.is_sum and each.part in PARTS and each.sent is not None
-    )
+    figures = (each for each in every if not each.is_sum and each.part in PARTS)
+    sent = _grouped(replace(each, value=each.sent) for each in figures if each.sent is not None)
     found = {key: list(_disagreements(*key[:2], group)) for key, group in shown.items()}
     for key, group in sent.items():
         if not found.get(key):

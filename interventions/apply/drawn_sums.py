@@ -7,7 +7,7 @@ this shop, as it may hold tax or shipping.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -88,10 +88,7 @@ class DrawnSums:
                 is_sum=True, sent=late.old, cart=cart, is_of_lines=True, is_drawn=True,
             )  # fmt: skip
             yield right
-            yield Sighting(
-                CART, "total", total.value, total.role, url, late.rounding,
-                is_sum=True, sent=late.old, cart=cart, is_drawn=True,
-            )  # fmt: skip
+            yield replace(right, value=total.value, role=total.role, is_of_lines=False)
         for line in sums.lines:
             price = self.prices.get(line.product)
             each = line.value / line.pieces
@@ -102,12 +99,8 @@ class DrawnSums:
     def _of_lines(self, sums: CartSums) -> BothSums | None:
         """What the lines come to; None where no price of theirs was edited, or they do not tell."""
         worth = next((total for total in sums.of_lines if total.place == ROW), None)
-        repriced = [
-            (self.prices[product], pieces)
-            for product, pieces in sums.content.get(ROW, ())
-            if product in self.prices
-        ]
-        moved = sum(((price.new - price.old) * pieces for price, pieces in repriced), Decimal(0))
+        rows = ((self.prices.get(product), pieces) for product, pieces in sums.content.get(ROW, ()))
+        moved = sum(((price.new - price.old) * pieces for price, pieces in rows if price), Decimal(0))
         if worth is None or not moved:
             return None
         return BothSums(worth.value - moved, worth.value, worth.rounding)

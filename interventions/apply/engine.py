@@ -142,7 +142,7 @@ def rewrite(
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
         return untouched
-    task = _Rewriting(body, url, plan, site, known, came, earlier, totals, partly=partly)
+    task = _Rewriting(body, url, plan, site, known, came, dict(earlier), totals, partly)
     places = places or PlaceMemory()
     try:
         is_page = is_html(content_type)
@@ -197,29 +197,24 @@ _PAGES = 2_000
 """How many pages are remembered."""
 
 
+@dataclass(eq=False)
 class _Rewriting:
     """The way from a page to its rewrite; `current` (intervention, edit, role) is what is being done."""
 
-    def __init__(
-        self,
-        body: bytes,
-        url: str,
-        plan: Plan,
-        site: SiteMap,
-        known: Mapping[str, str],
-        came: str | None,
-        earlier: Mapping[str, Earlier],
-        totals: Mapping[Decimal, Decimal],
-        *,
-        partly: bool,
-    ) -> None:
-        self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
-        self.earlier, self.totals, self.partly = dict(earlier), totals, partly
-        self.lacks: EditFailed | None = None
-        self.current: Owner = ("", "", "")
-        self.done: list[tuple[Owner, str, Change]] = []
-        self.inner: list[Receipt] = []
-        self.steps = 0
+    body: bytes
+    url: str
+    plan: Plan
+    site: SiteMap
+    known: Mapping[str, str]
+    came: str | None
+    earlier: dict[str, Earlier]
+    totals: Mapping[Decimal, Decimal]
+    partly: bool
+    lacks: EditFailed | None = None
+    current: Owner = ("", "", "")
+    done: list[tuple[Owner, str, Change]] = field(default_factory=list)
+    inner: list[Receipt] = field(default_factory=list)
+    steps: int = 0
 
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
@@ -266,9 +261,8 @@ class _Rewriting:
         page.connects.add("'self'")
         page.scripts |= {edit.script for t in self.plan.treatments for edit in t.edits} - {""}
         body = page.finish()
-        return Rewrite(
-            body, view.page_type, None, self.receipts("data", body), page.inline, earlier=self.earlier
-        )
+        receipts = self.receipts("data", body)
+        return Rewrite(body, view.page_type, None, receipts, page.inline, earlier=self.earlier)
 
     def run_data(self, content_type: str) -> Rewrite:
         """Make the edits in data, and in the parts of pages in it. Raises CannotEdit, EditFailed."""
@@ -290,11 +284,8 @@ class _Rewriting:
             is_text = is_plain(content_type) and not is_data(self.body)
             text = self.in_string(text) if is_text else with_strings(text, self.in_string)
         body = self.body if text == plain else text.encode(codec)
-        after = page_hash(body, self.url)
-        inner = (
-            replace(r, page_hash_before=page_hash(self.body, self.url), page_hash_after=after)
-            for r in self.inner
-        )
+        before, after = page_hash(self.body, self.url), page_hash(body, self.url)
+        inner = (replace(each, page_hash_before=before, page_hash_after=after) for each in self.inner)
         receipts = (*self.receipts("data", body), *inner)
         return Rewrite(body, "data" if is_known else "", None, receipts, earlier=self.earlier)
 
@@ -334,10 +325,8 @@ class _Rewriting:
     def receipts(self, page_type: str, body: bytes) -> tuple[Receipt, ...]:
         before, after = page_hash(self.body, self.url), page_hash(body, self.url)
         return tuple(
-            Receipt(
-                *owner, page_type, key, change.matches, _cut(change.before), _cut(change.after), before, after
-            )
-            for owner, key, change in self.done
+            Receipt(*owner, page_type, key, each.matches, _cut(each.before), _cut(each.after), before, after)
+            for owner, key, each in self.done
         )
 
     def write_embedded(self, view: MappedPage) -> None:
@@ -415,9 +404,8 @@ def planned_on_own_page(plan: Plan, product: str, site: SiteMap) -> Iterator[tup
     """Yield the edits that are planned for one product, and that its own page has to show."""
     for treatment in plan.by_product.get(product, ()):
         if not treatment.pages or "product" in treatment.pages:
-            yield from (
-                (treatment, edit) for edit in treatment.edits if is_for_own_page(edit.roles()[0], site)
-            )
+            edits = (edit for edit in treatment.edits if is_for_own_page(edit.roles()[0], site))
+            yield from ((treatment, edit) for edit in edits)
 
 
 def is_for_own_page(role: str, site: SiteMap) -> bool:

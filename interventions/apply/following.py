@@ -18,7 +18,7 @@ from interventions.yaml.sitemap import SiteMap
 
 _STAY: Final = frozenset(["former", "shipping", "extra"])
 """The kinds of amounts that say the same beside another price."""
-_WORDS: Final = {"unit": "price per unit", "": "the price once more", "high": "the upper price"}
+_WORDS: Final = {"unit": "price per unit", "": "the amount", "high": "the upper price"}
 _ASIDE: Final = frozenset(["header", "footer", "nav"])
 _MONEY: Final = ("price", "subtotal", "total", *(role.partition(".")[2] for role in FOLLOWERS))
 _LONGEST: Final = 60
@@ -37,9 +37,7 @@ class Following(NamedTuple):
     @property
     def what(self) -> str:
         """What it is, in words."""
-        return {"unit": "price per unit", "": "the amount", "high": "the upper price"}.get(
-            self.kind, self.kind
-        )
+        return _WORDS.get(self.kind, self.kind)
 
     def should_be(self, sent: "Following") -> tuple[Decimal, Decimal]:
         """Return what the amount is when it follows the price, and how far that may be rounded."""

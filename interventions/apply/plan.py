@@ -162,32 +162,26 @@ def _fill(
                 message = f'the table "{name}" has no entry for the category "{category}"; add one'
                 raise intervention.error(path, message)
             return intervention.tables[name][category]
-        known = [
-            *values,
-            *intervention.variables,
-            *intervention.tables,
-            *(f"product.{f.name}" for f in _FACTS),
-        ]
+        facts = (f"product.{fact}" for fact in _FACTS)
+        known = [*values, *intervention.variables, *intervention.tables, *facts]
         raise intervention.error(path, f'nothing is known of "${{{name}}}"; {did_you_mean(name, known)}')
 
     return VARIABLE.sub(lambda match: look_up(match[1]), data)
 
 
-_FACTS = fields(ProductFacts)
+_FACTS = [fact.name for fact in fields(ProductFacts)]
 
 
 def _fact(name: str, path: KeyPath, intervention: Intervention, product: ProductFacts | None) -> str:
-    if name not in {fact.name for fact in _FACTS}:
-        hint = did_you_mean(name, [fact.name for fact in _FACTS])
-        raise intervention.error(path, f'a product has no "{name}"; {hint}')
+    if name not in _FACTS:
+        raise intervention.error(path, f'a product has no "{name}"; {did_you_mean(name, _FACTS)}')
     if product is None:
         message = f'"{name}" differs by product, but this is for every product; drop the variable'
         raise intervention.error(path, message)
     value = getattr(product, name)
     if value in (None, ""):
-        raise intervention.error(
-            path, f'the product "{product.key}" has no {name}; leave it out of the design'
-        )
+        message = f'the product "{product.key}" has no {name}; leave it out of the design'
+        raise intervention.error(path, message)
     return f"{value:.2f}" if name == "price" else str(value)
 
 

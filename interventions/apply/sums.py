@@ -151,13 +151,8 @@ def _line_on(key: str, showing: Showing, found: CartSums) -> Line:
     for target, _ in (*sums, *prices)[:1]:
         found.currency = found.currency or _currency(showing, target, f"{showing.group}.price")
     pieces = next((value for _, value in shown("quantity")), Decimal(1))
-    return Line(
-        key,
-        pieces,
-        prices[0][1] if prices else None,
-        [(f"{showing.group}.subtotal", value) for _, value in sums],
-        _half(found.currency),
-    )
+    of_line = [(f"{showing.group}.subtotal", value) for _, value in sums]
+    return Line(key, pieces, prices[0][1] if prices else None, of_line, _half(found.currency))
 
 
 def _totals_on(view: MappedPage, role: str, found: CartSums) -> Iterator[Total]:
@@ -186,9 +181,8 @@ def _add_data(
     if not data.totals and "subtotal" not in data.roles:
         return
     entries = document.entries(data, url, own, site.query)
-    if lines := [
-        _line_in(key, entry) for key, entry in entries if entry.has("price") or entry.has("subtotal")
-    ]:
+    shown = (each for each in entries if each[1].has("price") or each[1].has("subtotal"))
+    if lines := [_line_in(key, entry) for key, entry in shown]:
         found.add_lines(f"{data.url or data.css} {data.items}", lines)
     found.totals += (
         Total("data.totals", f"{data.url or data.css} {path} {number}", value, CENT)

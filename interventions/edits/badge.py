@@ -48,7 +48,4 @@ class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
         style = _STYLE + _COLOURS[self.colour]
         text = html.escape(self.text, quote=False)
         markup = f'<span class="product-badge-details" style="{style}">{text}</span>'
-        targets = showing.main(self.before)
-        for target in targets:
-            showing.insert(target.node, "before", markup, style=style)
-        return Change(len(targets), "", self.text)
+        return showing.insert_at(self.before, "before", self.text, markup, style=style)

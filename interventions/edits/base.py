@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, PlainValidator, ValidationInfo, WithJsonSchema
 
 from interventions.edits.in_browser import Spot, There, Verdict
 from interventions.edits.showing import Change, Showing
@@ -130,9 +130,7 @@ Text = Annotated[str, AfterValidator(_check_text)]
 """Visible text; it may hold `${variables}`. White space counts as one space, as it does on a page."""
 
 
-def figure(
-    name: str, example: str, check: Callable[[Decimal], Decimal | None]
-) -> Callable[[object], Decimal | str]:
+def figure(name: str, example: str, check: Callable[[Decimal], Decimal | None]) -> PlainValidator:
     """Return a validator for a figure, or a text with `${variables}` that will become one.
 
     `check` returns the value as it will be shown, or None when it is out of range.
@@ -142,14 +140,20 @@ def figure(
         if isinstance(value, str) and VARIABLE.search(value):
             return value
         try:
-            number = None if isinstance(value, bool) else check(Decimal(str(value)))
+            given = Decimal("nan" if isinstance(value, bool) else str(value))
+            number = check(given) if given.is_finite() else None
         except InvalidOperation:
             number = None
         if number is None:
             raise ValueError(f'"{value}" is not {name}; write {example}')
         return number
 
-    return validate
+    return PlainValidator(validate)
+
+
+def whole(low: int, high: int) -> Callable[[Decimal], Decimal | None]:
+    """Return a check for whole numbers from `low` to `high`."""
+    return lambda number: number if number == number.to_integral() and low <= number <= high else None
 
 
 FIGURE_SCHEMA = WithJsonSchema(

@@ -6,25 +6,20 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, PlainValidator, field_validator
+from pydantic import BaseModel, field_validator
 
 from interventions.data_file import read_source
-from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, RoleName, Text, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, RoleName, Text, figure, filled, whole
 from interventions.edits.in_browser import There, Verdict, as_read, inserted
 from interventions.edits.showing import Change, Showing
 
 _STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
 _SCRIPT = read_source(__file__, "countdown.js")
 
+_A_DAY = 24 * 60
 Minutes = Annotated[
     Decimal | str,
-    PlainValidator(
-        figure(
-            "a number of minutes",
-            "a whole number from 1 to 1440",
-            lambda n: n if n.is_finite() and n == n.to_integral() and 1 <= n <= 24 * 60 else None,
-        )
-    ),
+    figure("a number of minutes", f"a whole number from 1 to {_A_DAY}", whole(1, _A_DAY)),
     FIGURE_SCHEMA,
 ]
 
@@ -65,7 +60,5 @@ class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
             f'<span class="product-countdown-details" style="{_STYLE}">{before}'
             f'<span data-seconds="{minutes * 60}">{start}</span>{after}<script>{_SCRIPT}</script></span>'
         )
-        targets = showing.main(self.after)
-        for target in targets:
-            showing.insert(target.node, "after", markup, style=_STYLE, script=_SCRIPT)
-        return Change(len(targets), "", self.text.replace("{time}", start))
+        text = self.text.replace("{time}", start)
+        return showing.insert_at(self.after, "after", text, markup, style=_STYLE, script=_SCRIPT)

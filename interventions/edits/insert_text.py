@@ -18,23 +18,10 @@ _STYLES = {
     "background:#e8f0fe;color:#174ea6;font-size:14px;font-weight:600;line-height:1.5",
 }
 # Elements in which a heading or a form may stand.
-FLOW = frozenset(
-    [
-        "article",
-        "aside",
-        "body",
-        "dd",
-        "div",
-        "fieldset",
-        "footer",
-        "form",
-        "header",
-        "li",
-        "main",
-        "section",
-        "td",
-    ]
-)
+FLOW = frozenset([
+    "article", "aside", "body", "dd", "div", "fieldset", "footer", "form", "header", "li", "main",
+    "section", "td",
+])  # fmt: skip
 
 
 class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
@@ -57,13 +44,8 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
         return self
 
     def _places(self) -> list[tuple[Where, str]]:
-        places: tuple[tuple[Where, str | None], ...] = (
-            ("after", self.after),
-            ("before", self.before),
-            ("prepend", self.prepend),
-            ("append", self.append),
-        )
-        return [(where, role) for where, role in places if role is not None]
+        wheres: tuple[Where, ...] = ("after", "before", "prepend", "append")
+        return [(where, role) for where in wheres if (role := getattr(self, where)) is not None]
 
     def words(self) -> str:
         return self.text

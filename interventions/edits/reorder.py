@@ -4,24 +4,14 @@ from decimal import Decimal
 from random import Random
 from typing import Annotated, ClassVar, Self
 
-from pydantic import BaseModel, PlainValidator, model_validator
+from pydantic import BaseModel, model_validator
 from selectolax.lexbor import LexborNode
 
-from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled, whole
 from interventions.edits.showing import Change, Showing
 from interventions.errors import CannotEdit
 
-Rank = Annotated[
-    Decimal | str,
-    PlainValidator(
-        figure(
-            "a rank",
-            "a whole number from 1",
-            lambda n: n if n.is_finite() and n == n.to_integral() and 1 <= n < 10**6 else None,
-        )
-    ),
-    FIGURE_SCHEMA,
-]
+Rank = Annotated[Decimal | str, figure("a rank", "a whole number from 1", whole(1, 10**6 - 1)), FIGURE_SCHEMA]
 
 
 class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):

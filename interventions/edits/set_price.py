@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Annotated, ClassVar
 
-from pydantic import PlainValidator, RootModel
+from pydantic import RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
 from interventions.edits.in_browser import There, Verdict, figure_stands
@@ -23,13 +23,7 @@ def _rounded(amount: Decimal) -> Decimal:
 
 Price = Annotated[
     Decimal | str,
-    PlainValidator(
-        figure(
-            "a price",
-            "an amount such as 19.99",
-            lambda n: _rounded(n) if n.is_finite() and 0 <= n < 10**9 else None,
-        )
-    ),
+    figure("a price", "an amount such as 19.99", lambda n: _rounded(n) if 0 <= n < 10**9 else None),
     FIGURE_SCHEMA,
 ]
 

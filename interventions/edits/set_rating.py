@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, ClassVar
 
-from pydantic import PlainValidator, RootModel
+from pydantic import RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
 from interventions.edits.in_browser import There, Verdict, figure_stands
@@ -14,12 +14,10 @@ from interventions.edits.showing import Change, Showing
 
 Rating = Annotated[
     Decimal | str,
-    PlainValidator(
-        figure(
-            "a rating",
-            "a whole percentage from 0 to 100",
-            lambda n: n.quantize(Decimal(1), ROUND_HALF_UP) if n.is_finite() and 0 <= n <= 100 else None,
-        )
+    figure(
+        "a rating",
+        "a whole percentage from 0 to 100",
+        lambda n: n.quantize(Decimal(1), ROUND_HALF_UP) if 0 <= n <= 100 else None,
     ),
     FIGURE_SCHEMA,
 ]

@@ -6,22 +6,16 @@ from decimal import Decimal
 from functools import partial
 from typing import Annotated
 
-from pydantic import PlainValidator, RootModel
+from pydantic import RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled, whole
 from interventions.edits.in_browser import There, Verdict, figure_stands
 from interventions.edits.showing import Change, Showing
 from interventions.html.page import Piece
 
 Count = Annotated[
     Decimal | str,
-    PlainValidator(
-        figure(
-            "a number of reviews",
-            "a whole number from 1",
-            lambda n: n if n.is_finite() and n == n.to_integral() and 1 <= n < 10**9 else None,
-        )
-    ),
+    figure("a number of reviews", "a whole number from 1", whole(1, 10**9 - 1)),
     FIGURE_SCHEMA,
 ]
 # "Rating" alone may be the name of the stars.

@@ -38,10 +38,7 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
         markup = (
             f'<span class="product-rating-details" style="{_STYLE}">{html.escape(text, quote=False)}</span>'
         )
-        targets = showing.main("product.stars")
-        for target in targets:
-            showing.insert(target.node, "after", markup, style=_STYLE)
-        return Change(len(targets), "", text)
+        return showing.insert_at("product.stars", "after", text, markup, style=_STYLE)
 
 
 def said(text: str, place: Place) -> str:

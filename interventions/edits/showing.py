@@ -388,6 +388,15 @@ class Showing:
         self.page.scripts |= {script} - {""}
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
 
+    def insert_at(
+        self, role: str, where: Where, text: str, markup: str, *, style: str = "", script: str = ""
+    ) -> Change:
+        """Put an element that shows `text` beside or into each element of a role's first place."""
+        targets = self.main(role)
+        for target in targets:
+            self.insert(target.node, where, markup, style=style, script=script)
+        return Change(len(targets), "", text)
+
 
 def _tells_rating(node: LexborNode) -> bool:
     """Whether an element holds the parts of a rating, in the terms of schema.org."""

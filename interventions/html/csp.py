@@ -69,14 +69,8 @@ def _allow(policy: str, inline: Inline) -> str:
 def _wanted(inline: Inline) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
     """For each kind the directive that governs it, those that stand in for it, and the sources it needs."""
     yield "style-src-attr", ("style-src", "default-src"), _hashes(inline.styles)
-    yield (
-        "script-src-elem",
-        ("script-src", "default-src"),
-        [
-            *_hashes(inline.scripts),
-            *sorted(inline.loaded),
-        ],
-    )
+    scripts = [*_hashes(inline.scripts), *sorted(inline.loaded)]
+    yield "script-src-elem", ("script-src", "default-src"), scripts
     yield "img-src", ("default-src",), sorted({_image_source(url) for url in inline.images})
     yield "connect-src", ("default-src",), sorted(inline.connects)
 

@@ -41,11 +41,8 @@ def sign_before(text: str, known: Mapping[str, str]) -> str:
     """Return the longest sign at the end of a text; empty where there is none."""
     for start in range(len(text)):
         sign = text[start:]
-        if (
-            sign in known
-            and sign not in _NEVER_BEFORE
-            and not (start and are_one_word(text[start - 1], sign[0]))
-        ):
+        is_whole = not (start and are_one_word(text[start - 1], sign[0]))
+        if sign in known and sign not in _NEVER_BEFORE and is_whole:
             return sign
     return text[-1:] if text and unicodedata.category(text[-1]) == "Sc" else ""
 

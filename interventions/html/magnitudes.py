@@ -120,6 +120,5 @@ def _short(language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _before(language: str) -> frozenset[str]:
-    return frozenset(before for form in ("long", "short") for before, _, _ in _patterns(language, form)) - {
-        ""
-    }
+    patterns = (each for form in ("long", "short") for each in _patterns(language, form))
+    return frozenset(before for before, _, _ in patterns if before)

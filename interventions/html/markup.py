@@ -21,12 +21,8 @@ RAW = frozenset([
 _WS = rb"[\t\n\f\r ]"
 _VALUE = rb"(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|(?P<bare>[^\t\n\f\r >\"'][^\t\n\f\r >]*+)|(?=>))"
 # `=` may start a name. Once a name is followed by `=` a value has to follow: an open quote swallows the rest.
-_NAMED_ATTRIBUTE = rb"(?P<name>[^\t\n\f\r />][^\t\n\f\r />=]*+)(?:%b*+=%b*+%b|(?!%b*+=))" % (
-    _WS,
-    _WS,
-    _VALUE,
-    _WS,
-)
+_NAME_BYTES = rb"(?P<name>[^\t\n\f\r />][^\t\n\f\r />=]*+)"
+_NAMED_ATTRIBUTE = rb"%b(?:%b*+=%b*+%b|(?!%b*+=))" % (_NAME_BYTES, _WS, _WS, _VALUE, _WS)
 ATTRIBUTES = re.compile(_NAMED_ATTRIBUTE)
 ATTRIBUTE: Final = re.sub(rb"\?P<\w+>", rb"?:", _NAMED_ATTRIBUTE)
 TAG: Final = rb"<(/?)([a-zA-Z][^\t\n\f\r />]*+)((?:[\t\n\f\r /]++|%b)*+)>" % ATTRIBUTE
@@ -176,12 +172,8 @@ class Written(NamedTuple):
             return self
         at = self.ends.index(position) + 1
         text, starts, ends = self
-        nowhere = [NOWHERE]
-        return Written(
-            text[:at] + sign + text[at:],
-            starts[:at] + nowhere + starts[at:],
-            ends[:at] + nowhere + ends[at:],
-        )
+        starts, ends = ([*places[:at], NOWHERE, *places[at:]] for places in (starts, ends))
+        return Written(text[:at] + sign + text[at:], starts, ends)
 
 
 NOWHERE: Final = -1

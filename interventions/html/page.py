@@ -28,19 +28,14 @@ from interventions.html.markup import (
     tokens,
 )
 from interventions.html.numbers import Figure, one_line
-from interventions.html.placement import (
-    STRUCTURAL,
-    is_settled,
-    lineage,
-    stands_clear,
-    starts_body,
-)
+from interventions.html.placement import STRUCTURAL, is_settled, lineage, stands_clear, starts_body
 from interventions.html.raised import missing_signs
 from interventions.html.source_page import ReadPage
 from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
 from interventions.html.tree import parse
 
 Where = Literal["before", "after", "prepend", "append"]
+InTree = Callable[[str], object] | None
 
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
@@ -341,14 +336,7 @@ class Page(ReadPage):
         body = self._parse(edited).body
         return " ".join(body.text().split()) if body else ""
 
-    def _splice(
-        self,
-        start: int,
-        end: int,
-        data: bytes,
-        shown: bytes = b"",
-        in_tree: Callable[[str], object] | None = None,
-    ) -> None:
+    def _splice(self, start: int, end: int, data: bytes, shown: bytes = b"", in_tree: InTree = None) -> None:
         self.splices.append(Splice(start, end, data, self.owner, shown, in_tree))
 
     def _verify(self, doubtful: list[Splice]) -> None:
@@ -357,7 +345,7 @@ class Page(ReadPage):
             return
         shown: dict[str, bytes] = {}
         marker: str = ""
-        last: Callable[[str], object] | None = None
+        last: InTree = None
         for splice in doubtful:
             if splice.in_tree and splice.in_tree is not last:
                 marker, last = f"souk{secrets.token_hex(8)}", splice.in_tree
@@ -367,9 +355,8 @@ class Page(ReadPage):
         for marker, markup in shown.items():
             expected = expected.replace(marker, parse(markup, is_fragment=True).html or "")
         if self._parse(apply(self.source, doubtful), self._around).html != expected:
-            raise CannotEdit(
-                "the markup around the target is too irregular for a safe edit", doubtful[0].owner
-            )
+            message = "the markup around the target is too irregular for a safe edit"
+            raise CannotEdit(message, doubtful[0].owner)
 
 
 def _shifted(find: Callable[[str], Sequence[Figure]], delta: Decimal, text: str) -> list[Piece]:

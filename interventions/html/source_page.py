@@ -49,9 +49,8 @@ class ReadPage:
         self.source, self._has_shadows = body, False
         if self.decoded:
             try:
-                text = body.decode(
-                    self.codec, "surrogatepass" if self.codec.startswith("utf-16") else "strict"
-                )
+                errors = "surrogatepass" if self.codec.startswith("utf-16") else "strict"
+                text = body.decode(self.codec, errors)
                 self.source = text.encode("utf-8", "surrogatepass")
                 faithful = self._restore(self.source) == body
             except UnicodeError:
@@ -119,9 +118,8 @@ class ReadPage:
     @cached_property
     def usage(self) -> NumberUsage:
         """The page's language and currency, as far as it states them."""
-        root, language = self.tree.root, ""
-        if root is not None:
-            language = root.attributes.get("lang") or ""
+        root = self.tree.root
+        language = root.attributes.get("lang") if root is not None else ""
         return NumberUsage(language or self._stated(_LANGUAGE), self._stated(_CURRENCY).upper())
 
     def _stated(self, css: str) -> str:
@@ -164,9 +162,8 @@ class ReadPage:
     def _texts(self, node: LexborNode, tag: Tag) -> list[tuple[int, int]]:
         """Where the texts of an element stand, which have to be those that it shows."""
         texts = self._end(node, tag).texts
-        written = b"".join(self.source[token.start : token.end] for token in texts).decode(
-            self._codec, "replace"
-        )
+        source = b"".join(self.source[token.start : token.end] for token in texts)
+        written = source.decode(self._codec, "replace")
         if _NO_INK.sub("", html.unescape(written)) != _NO_INK.sub("", node.text()):
             raise CannotEdit("the text is written in another place than it shows")
         return [(token.start, token.end) for token in texts if token.kind == "text"]

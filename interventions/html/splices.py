@@ -68,9 +68,7 @@ def arranged(source: bytes, splices: list[Splice], arrangements: Sequence[Arrang
         rest = splices
         for start, end in arrangement.places:
             # What is put at the edge of a piece stands beside it and stays.
-            within = [
-                s for s in rest if start <= s.start and s.end <= end and (start < s.end and s.start < end)
-            ]
+            within = [s for s in rest if start <= s.start < end and start < s.end <= end]
             rest = [s for s in rest if s not in within]
             shifted = [Splice(s.start - start, s.end - start, s.data, s.owner) for s in within]
             pieces[start, end] = apply(source[start:end], shifted)

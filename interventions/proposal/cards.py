@@ -56,9 +56,8 @@ def kinds_of_cards(scan: Scan) -> list[ProposedCards]:
     groups: dict[tuple[int, str, str], list[LexborNode]] = defaultdict(list)
     for node in scan.visible:
         # A link is a card where it holds a heading or a picture, and the price.
-        is_part = node.tag in ("a", "span", "option") and not (
-            node.tag == "a" and node.css_first("img, h2, h3, h4")
-        )
+        is_whole = node.tag == "a" and node.css_first("img, h2, h3, h4")
+        is_part = node.tag in ("a", "span", "option") and not is_whole
         if node.parent is not None and not is_part:
             groups[node.parent.mem_id, node.tag or "", " ".join(_shared(node))].append(node)
     scored: list[tuple[float, ProposedCards]] = []
@@ -99,10 +98,8 @@ def card_roles(scan: Scan, cards: ProposedCards, kind: str = "item") -> Iterator
     }
     for part, found in parts.items():
         first = next((node for _, node in found if node is not None), None)
-        if part == "link":
-            selector = unique_selector(found) or _first_link(scan, nodes)
-        else:
-            selector = unique_selector(found) or _loosely(found)
+        selector = unique_selector(found)
+        selector = selector or (_first_link(scan, nodes) if part == "link" else _loosely(found))
         if selector is None or first is None:
             continue
         missing = sum(node is None for _, node in found)
@@ -110,19 +107,12 @@ def card_roles(scan: Scan, cards: ProposedCards, kind: str = "item") -> Iterator
         if part == "rating":
             place = next(shape for _, shape in shown_ratings([first]))
             place = place.model_copy(update={"css": selector})
-        reason = _REASONS.get(part, BY_WORDS) + (
-            f"; in {len(found) - missing} of {len(found)} cards" if missing else ""
-        )
+        reason = _REASONS.get(part, BY_WORDS)
+        reason += f"; in {len(found) - missing} of {len(found)} cards" if missing else ""
         sure: Confidence = "medium" if missing else "high"
         role = as_lasting(FoundRole(f"{kind}.{part}", (place,), value_of(first, place), sure, reason))
-        more = (
-            _attributes(found, part)
-            if part in _REPEATED
-            else _more_ratings(found)
-            if part == "rating"
-            else ()
-        )
-        yield with_places(role, more)
+        more = _attributes(found, part) if part in _REPEATED else ()
+        yield with_places(role, _more_ratings(found) if part == "rating" else more)
 
 
 def card_prices(scan: Scan, key: str) -> dict[str, Decimal]:
@@ -157,20 +147,17 @@ def _container(scan: Scan, cards: ProposedCards) -> tuple[str | None, list[Lexbo
         nodes = cards.nodes
         while nodes:
             alike = [n for n in scan.visible if n.tag == nodes[0].tag and _shared(n) == _shared(nodes[0])]
-            alike = [
-                n
-                for n in alike
-                if _leads_to(scan, n) and _price(scan, n) is not None and not _holds_several(scan, n)
-            ]
+            alike = [n for n in alike if _is_card(scan, n) and not _holds_several(scan, n)]
             for wanted in (alike, nodes):
                 if wanted and (css := common_selector(root, wanted, scan.key, by_place=by_place)):
                     return css, wanted
-            inner = [
-                [c for c in node.iter() if _leads_to(scan, c) and _price(scan, c) is not None]
-                for node in nodes
-            ]
+            inner = [[each for each in node.iter() if _is_card(scan, each)] for node in nodes]
             nodes = [found[0] for found in inner] if all(len(found) == 1 for found in inner) else []
     return None, []
+
+
+def _is_card(scan: Scan, node: LexborNode) -> bool:
+    return bool(_leads_to(scan, node)) and _price(scan, node) is not None
 
 
 def _holds_several(scan: Scan, card: LexborNode) -> bool:
@@ -242,12 +229,8 @@ def _name(scan: Scan, card: LexborNode) -> LexborNode | None:
     link = _link(scan, card)
     node = next(iter(headings), None) or (link if link is not None and text(link) else None)
     if node is None or names_price(text(node)):
-        named = [
-            n
-            for n in _innermost(card, bool)
-            if re.search(r"name|title", words(n)) and not names_price(text(n))
-        ]
-        node = next(iter(named), None)
+        named = (n for n in _innermost(card, bool) if re.search(r"name|title", words(n)))
+        node = next((n for n in named if not names_price(text(n))), None)
     while node is not None and len(inner := [c for c in node.iter() if text(c) == text(node)]) == 1:
         node = inner[0]
     return node
@@ -272,12 +255,10 @@ def _stars(rating: LexborNode | None) -> LexborNode | None:
 
 
 def _reviews(scan: Scan, card: LexborNode) -> LexborNode | None:
-    return next(
-        _innermost(
-            card, lambda value: len(value) <= 60 and number(value) is not None and REVIEWS.search(value)
-        ),
-        None,
-    )
+    def shows(value: str) -> object:
+        return len(value) <= 60 and number(value) is not None and REVIEWS.search(value)
+
+    return next(_innermost(card, shows), None)
 
 
 def _stock(scan: Scan, card: LexborNode) -> LexborNode | None:

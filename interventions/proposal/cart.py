@@ -9,7 +9,7 @@ from itertools import chain
 from selectolax.lexbor import LexborNode
 
 from interventions.html.tree import select
-from interventions.proposal.roles import FoundRole, with_places
+from interventions.proposal.roles import Confidence, FoundRole
 from interventions.proposal.scan import (
     Capture,
     Scan,
@@ -95,9 +95,8 @@ def cart_roles(scan: Scan, other: Scan, purchase: Purchase, pieces: int, kind: s
     if kind == "row":
         parts.insert(1, ("title", name, None, "the product's name"))
         field = _quantity(row, pieces)
-        parts.append(
-            ("quantity", field, "value" if field is not None and field.tag == "input" else None, "how many")
-        )
+        holder = "value" if field is not None and field.tag == "input" else None
+        parts.append(("quantity", field, holder, "how many"))
         parts.append(("subtotal", total, None, "price times quantity"))
     for part, node, attribute, reason in parts:
         if node is None:
@@ -163,11 +162,8 @@ def _is_price(node: LexborNode, price: Decimal | None) -> bool:
 
 
 def _row_link(scan: Scan, row: LexborNode, purchase: Purchase) -> LexborNode | None:
-    links = [
-        a
-        for a in select(row, "a[href]")
-        if scan.address(a.attributes.get("href") or "") == scan.address(purchase.url)
-    ]
+    key = scan.address(purchase.url)
+    links = [a for a in select(row, "a[href]") if scan.address(a.attributes.get("href") or "") == key]
     return next((a for a in links if text(a) == purchase.name), next(iter(links), None))
 
 
@@ -183,11 +179,9 @@ def _row_prices(
     """The elements that show the price of one piece, and the sum of the line."""
     nodes = [n for n in select(row, "*") if _innermost_price(n, price) and not scan.is_former(n)]
     values = [number(text(n)) for n in nodes]
-    one = (
-        price
-        if price is not None and (price in values or price * pieces in values)
-        else next((v for v in values if v is not None and v * pieces in values), None)
-    )
+    one = price
+    if price is None or not {price, price * pieces} & set(values):
+        one = next((v for v in values if v is not None and v * pieces in values), None)
     if one is None:
         return None, None
     ones = [n for n, v in zip(nodes, values, strict=True) if v == one]
@@ -202,18 +196,14 @@ def _quantity(row: LexborNode, pieces: int | None) -> LexborNode | None:
 
     A field may be called by the product's number alone, as `<input name="m10234">`.
     """
-    fields = [
-        node
-        for node in select(row, "input")
-        if (node.attributes.get("type") or "text") in ("text", "number", "tel")
-    ]
+    kinds = ("text", "number", "tel")
+    fields = [node for node in select(row, "input") if (node.attributes.get("type") or "text") in kinds]
     for node in fields:
-        value, named = (
-            node.attributes.get("value") or "",
-            f"{words(node)} {node.attributes.get('name') or ''}",
-        )
+        value, named = node.attributes.get("value") or "", node.attributes.get("name") or ""
         right = value.isdecimal() and (pieces is None or int(value) == pieces)
-        counts = node.attributes.get("type") == "number" or re.search(_COUNTS, named.lower())
+        counts = node.attributes.get("type") == "number" or re.search(
+            _COUNTS, f"{words(node)} {named}".lower()
+        )
         if right and counts:
             return node
     if pieces is not None and len(fields) == 1 and fields[0].attributes.get("value") == str(pieces):
@@ -228,36 +218,30 @@ def _quantity(row: LexborNode, pieces: int | None) -> LexborNode | None:
 
 def _totals(scan: Scan, row: LexborNode, price: Decimal | None, pieces: int) -> FoundRole | None:
     """The sums of the cart outside of its rows."""
-    root = scan.tree.root
-    if root is None or price is None:
+    sums = list(_sums(scan, row, price, pieces))
+    if not sums:
         return None
-    places, shown = [], ""
-    for place, value in _sums(scan, row, price, pieces):
-        places.append(place)
-        shown = shown or value
-    if not places:
-        return None
-    found = FoundRole(
-        "cart.total", (places[0],), shown, "high" if pieces == 2 else "medium", "the cart's sum"
-    )
-    return with_places(found, places[1:])
+    sure: Confidence = "high" if pieces == 2 else "medium"
+    return FoundRole("cart.total", tuple(place for place, _ in sums), sums[0][1], sure, "the cart's sum")
 
 
 def totals_on(scan: Scan, purchase: Purchase, pieces: int) -> list[Place]:
     """Return where a page that comes after the cart shows the cart's sum, outside of its lines."""
-    if purchase.price is None:
-        return []
     row = _row(scan, purchase, "row")
     return [place for place, _ in _sums(scan, row, purchase.price, pieces)]
 
 
-def _sums(scan: Scan, row: LexborNode | None, price: Decimal, pieces: int) -> Iterator[tuple[Place, str]]:
+def _sums(
+    scan: Scan, row: LexborNode | None, price: Decimal | None, pieces: int
+) -> Iterator[tuple[Place, str]]:
     root = scan.tree.root
+    if root is None or price is None:
+        return
     inside = {row.mem_id, *(node.mem_id for node in select(row, "*"))} if row is not None else set()
     for node, value in scan.innermost(lambda value: number(value) == price * pieces):
         if not _is_price(node, price) or node.mem_id in inside or is_aside(node) or scan.is_former(node):
             continue
-        if root is not None and (css := unique_selector([(root, node)])):
+        if css := unique_selector([(root, node)]):
             yield Place(css=css), value
 
 

@@ -33,11 +33,8 @@ def checkout_link(cart: Capture) -> str:
     for node in scan.visible:
         if node.tag != "a" or is_cart_button(node) or any(name in node.attributes for name in _BY_SCRIPT):
             continue
-        labels = [
-            squeezed(label)
-            for label in (text(node), node.attributes.get("aria-label"), node.attributes.get("title"))
-            if label
-        ]
+        said = (text(node), node.attributes.get("aria-label"), node.attributes.get("title"))
+        labels = [squeezed(label) for label in said if label]
         if not any(map(opens_checkout, labels)) or any(map(says_order, labels)):
             continue
         address = _address(cart.url, node)

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlsplit
 from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
 from interventions.html.numbers import machine_figure
-from interventions.proposal.embedded import KEY, FoundData
-from interventions.proposal.facts import objects
+from interventions.proposal.embedded import FoundData
+from interventions.proposal.facts import KEY, objects, values
 from interventions.yaml.sitemap import Data, product_key
 
 FACTORS: Final = (1, 100)
@@ -84,7 +84,7 @@ def _pattern(path: str, found: dict[str, Any], key: str) -> str:
 def _links(answer: FetchedAnswer, found: dict[str, Any], key: str) -> Iterator[Any]:
     """What says which product an object shows: an address, or a part of the product's address."""
     folder, _, last = key.rpartition("/")
-    for path, value in _values(found):
+    for path, value in values(found, _DEEPEST):
         if isinstance(value, bool) or not isinstance(value, str | int):
             continue
         if isinstance(value, str) and "/" in value and product_key(value, answer.page) == key:
@@ -95,24 +95,13 @@ def _links(answer: FetchedAnswer, found: dict[str, Any], key: str) -> Iterator[A
 
 def _texts(root: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The short texts and whole numbers in an object, one of which may be the product's id."""
-    for path, value in _values(root):
+    for path, value in values(root, _DEEPEST):
         if isinstance(value, str | int) and not isinstance(value, bool) and 0 < len(str(value)) <= 100:
             yield path, str(value)
 
 
 def _numbers(root: dict[str, Any]) -> Iterator[tuple[str, Decimal]]:
     """The figures in an object, as JSONPath: numbers, and texts that are one."""
-    for path, value in _values(root):
+    for path, value in values(root, _DEEPEST):
         if isinstance(value, str | int | float) and (figure := machine_figure(str(value)[:40])):
             yield path, figure.value
-
-
-def _values(root: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What stands in an object, and in the objects in it, as JSONPath."""
-    waiting: list[tuple[str, Any]] = [("$", root)]
-    while waiting:
-        path, value = waiting.pop(0)
-        if isinstance(value, dict) and path.count(".") < _DEEPEST:
-            waiting += [(f"{path}.{each}", inner) for each, inner in value.items() if KEY.fullmatch(each)]
-        else:
-            yield path, value

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -11,12 +12,11 @@ from selectolax.lexbor import LexborNode
 from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
 from interventions.html.tree import select
-from interventions.proposal.facts import JSON_LD, objects, products_in_json_ld
+from interventions.proposal.facts import JSON_LD, KEY, objects, products_in_json_ld, values
 from interventions.proposal.scan import Scan, number
 from interventions.proposal.selectors import unique_selector
 from interventions.yaml.sitemap import Data, Value, product_key
 
-KEY = re.compile(r"[A-Za-z_]\w*")
 _PRICE_KEY = re.compile("price|amount|value|text|cost", re.I)
 _START = re.compile(
     r"\s*(?:(?:var|let|const)\s+|window\.)?(?P<name>[A-Za-z_$][\w$.]*)\s*=\s*(?=[{\[])|\s*[{\[]"
@@ -52,8 +52,9 @@ def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator
         kind = (node.attributes.get("type") or "").lower()
         if "application/ld+json" in kind or node.attributes.get("src"):
             continue
-        if (css := _script_selector(scan, node)) and (document := _document(node)) is not None:
-            yield from _rules(scan, css, document.root, shown)
+        if css := _script_selector(scan, node):
+            with suppress(CannotEdit):
+                yield from _rules(scan, css, Document(node.text()).root, shown)
 
 
 def _rules(scan: Scan, css: str, root: Any, shown: dict[str, tuple[str, Decimal]]) -> Iterator[FoundData]:
@@ -65,38 +66,28 @@ def _rules(scan: Scan, css: str, root: Any, shown: dict[str, tuple[str, Decimal]
             prices = [path for path, value in _figures(found) if value == price]
             if not names or not prices:
                 continue
-            holder = prices[0].split(".")[1].partition("[")[0]
+            holder = prices[0].split(".")[1]
             items = f"$..[?@.{names[0]} && @.{holder}]"
             if items not in seen:
                 seen.add(items)
-                link = next((f"$.{k}" for k, v in found.items() if _is_link(scan, k, v, shown)), None)
+                links = [f"$.{key}" for key, value in found.items() if _is_link(scan, key, value, shown)]
                 roles = {"name": f"$.{names[0]}", "price": prices}
-                rule = Data.model_validate({"css": css, "items": items, "link": link or (), "roles": roles})
+                rule = Data.model_validate({"css": css, "items": items, "link": links[:1], "roles": roles})
                 yield FoundData(rule, name, "holds the name and the price that the page shows")
 
 
 def _figures(root: dict[str, Any]) -> Iterator[tuple[str, Decimal]]:
     """Paths of prices below an object, as JSONPath, at most three levels down."""
-    waiting: list[tuple[str, Any]] = [("$", root)]
-    while waiting:
-        path, value = waiting.pop(0)
-        if isinstance(value, dict) and path.count(".") < 4:
-            waiting += [(f"{path}.{k}", v) for k, v in value.items() if KEY.fullmatch(k)]
-            continue
-        figure = (
-            number(str(value)) if isinstance(value, str | int | float) and len(str(value)) <= 40 else None
-        )
-        if figure is not None and _PRICE_KEY.search(path):
+    for path, value in values(root, 4):
+        is_short = isinstance(value, str | int | float) and len(str(value)) <= 40
+        figure = number(str(value)) if is_short and _PRICE_KEY.search(path) else None
+        if figure is not None:
             yield path, figure
 
 
 def _is_link(scan: Scan, key: str, value: Any, shown: dict[str, tuple[str, Decimal]]) -> bool:
-    return (
-        isinstance(value, str)
-        and bool(KEY.fullmatch(key))
-        and "/" in value
-        and product_key(value, scan.url) in shown
-    )
+    is_address = isinstance(value, str) and "/" in value and KEY.fullmatch(key)
+    return bool(is_address) and product_key(value, scan.url) in shown
 
 
 def _script_selector(scan: Scan, node: LexborNode) -> str | None:
@@ -108,23 +99,10 @@ def _script_selector(scan: Scan, node: LexborNode) -> str | None:
         return None
     if (css := unique_selector([(root, node)])) is not None:
         return css
-    kind = node.attributes.get("type")
-    setting = found[0].strip()
-    css = (
-        f'script[type="{kind}"]'
-        if kind
-        else f'script:lexbor-contains("{setting}")'
-        if found["name"]
-        else None
-    )
+    css = f'script:lexbor-contains("{found[0].strip()}")' if found["name"] else ""
+    if kind := node.attributes.get("type"):
+        css = f'script[type="{kind}"]'
     return css if css and len(select(root, css)) == 1 else None
-
-
-def _document(node: LexborNode) -> Document | None:
-    try:
-        return Document(node.text())
-    except CannotEdit:
-        return None
 
 
 _JSON_LD_RULE = Data.model_validate(

@@ -1,5 +1,6 @@
 """Read what a page states of its product for machines: JSON-LD, microdata and RDFa in schema.org's terms."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from interventions.errors import CannotEdit
 from interventions.html.tree import select
 from interventions.proposal.scan import Scan, ancestors, number, squeezed, text
 
+KEY = re.compile(r"[A-Za-z_]\w*")
 JSON_LD = 'script[type*="application/ld+json"]'
 _META = {
     "name": ("og:title",),
@@ -84,9 +86,8 @@ def products_in_json_ld(scan: Scan) -> Iterator[dict[str, Any]]:
 def is_product(found: dict[str, Any]) -> bool:
     """Return whether an object of JSON-LD has the type Product (alone or in a list of types)."""
     kinds = found.get("@type")
-    return any(
-        kind in ("Product", "ProductGroup") for kind in (kinds if isinstance(kinds, list) else [kinds])
-    )
+    several = kinds if isinstance(kinds, list) else [kinds]
+    return any(kind in ("Product", "ProductGroup") for kind in several)
 
 
 def _from_json_ld(facts: Facts, product: dict[str, Any]) -> None:
@@ -95,8 +96,8 @@ def _from_json_ld(facts: Facts, product: dict[str, Any]) -> None:
     offers = product.get("offers")
     for offer in offers if isinstance(offers, list) else [offers]:
         if isinstance(offer, dict):
-            specification = offer.get("priceSpecification")
-            first = specification[0] if isinstance(specification, list) and specification else specification
+            first = offer.get("priceSpecification")
+            first = first[0] if isinstance(first, list) and first else first
             inner = first.get("price") if isinstance(first, dict) else None
             facts.add("price", offer.get("price") or offer.get("lowPrice") or inner, source)
             facts.add("stock", offer.get("availability"), source)
@@ -110,12 +111,10 @@ def _from_json_ld(facts: Facts, product: dict[str, Any]) -> None:
 def _of_product(node: Any) -> bool:
     """A name may be that of a brand, a review's author or a bread crumb."""
     scope = next((a for a in ancestors(node) if {"itemscope", "typeof"} & a.attributes.keys()), None)
-    kind = (
-        (scope.attributes.get("itemtype") or scope.attributes.get("typeof") or "")
-        if scope is not None
-        else ""
-    )
-    return scope is None or kind.rstrip("/").endswith("Product")
+    if scope is None:
+        return True
+    kind = scope.attributes.get("itemtype") or scope.attributes.get("typeof") or ""
+    return kind.rstrip("/").endswith("Product")
 
 
 def objects(root: Any) -> Iterator[dict[str, Any]]:
@@ -127,3 +126,14 @@ def objects(root: Any) -> Iterator[dict[str, Any]]:
             yield value
         if isinstance(value, dict | list):
             waiting += value.values() if isinstance(value, dict) else value
+
+
+def values(root: dict[str, Any], deepest: int) -> Iterator[tuple[str, Any]]:
+    """Yield what stands in an object, and in the objects in it, each with its path as JSONPath."""
+    waiting: list[tuple[str, Any]] = [("$", root)]
+    while waiting:
+        path, value = waiting.pop(0)
+        if isinstance(value, dict) and path.count(".") < deepest:
+            waiting += [(f"{path}.{each}", inner) for each, inner in value.items() if KEY.fullmatch(each)]
+        else:
+            yield path, value

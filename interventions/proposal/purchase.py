@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborNode
 from interventions.html.tree import select
 from interventions.proposal.cart import Purchase, Sent, cart_page, cart_roles
 from interventions.proposal.checkout import checkout_page, checkout_roles
+from interventions.proposal.facts import KEY
 from interventions.proposal.phrases import says_add, says_cart, says_checkout
 from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import (
@@ -117,19 +118,11 @@ def _line(purchase: Purchase) -> tuple[int, Scan | None, list[FoundRole]]:
 
 
 def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None, str] | None:
-    scored = sorted(
-        (
-            (score, index)
-            for index, sent in enumerate(purchase.requests)
-            if (score := _likely(sent, purchase)) > 0
-        ),
-        key=lambda item: (-item[0], item[1]),
-    )
-    if not scored:
+    sent = max(purchase.requests, key=lambda sent: _likely(sent, purchase), default=None)
+    if sent is None or _likely(sent, purchase) <= 0:
         return None
-    sent = purchase.requests[scored[0][1]]
     path = unquote(urlsplit(sent.url).path)
-    rule: dict[str, Any] = {"path": re.escape(path).replace(r"\-", "-"), "method": sent.method}
+    rule: dict[str, Any] = {"path": _escaped(path), "method": sent.method}
     why, id_role, named = f"{sent.method} {path} followed the press", None, ""
     data = _json(sent)
     if (operation := _operation(data)) is not None:
@@ -143,20 +136,18 @@ def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None, st
         is_id = named in ids or _ID_NAMES.search(rule["field"].rpartition(".")[2])
         if not is_id and (tail := _tail(named)) in ids:
             rule["id_pattern"], named = "([^/]+)$", tail
-        why += (
-            f"; {rule['field']} is {named}, as on the page"
-            if named in ids
-            else f"; {rule['field']} is {named}"
-        )
+        why += f"; {rule['field']} is {named}" + (", as on the page" if named in ids else "")
         id_role = _id_role(purchase, named)
     elif segment := _id_segment(path, ids):
         pattern = r"(\d+)" if segment.isdecimal() else "([^/]+)"
-        rule["path"] = "/".join(
-            pattern if part == segment else re.escape(part).replace(r"\-", "-") for part in path.split("/")
-        )
+        rule["path"] = "/".join(pattern if part == segment else _escaped(part) for part in path.split("/"))
         why += f"; {segment} says which product"
         id_role, named = _id_role(purchase, segment), segment
     return CartRequest(**rule), why, id_role, named
+
+
+def _escaped(path: str) -> str:
+    return re.escape(path).replace(r"\-", "-")
 
 
 def _likely(sent: Sent, purchase: Purchase) -> float:
@@ -217,9 +208,7 @@ def _fields(sent: Sent, data: Any) -> Iterator[tuple[str, str]]:
     while waiting:
         path, value = waiting.pop(0)
         if isinstance(value, dict):
-            waiting += [
-                (f"{path}.{key}", each) for key, each in value.items() if re.fullmatch(r"[A-Za-z_]\w*", key)
-            ]
+            waiting += [(f"{path}.{key}", each) for key, each in value.items() if KEY.fullmatch(key)]
         elif isinstance(value, list):
             waiting += [(f"{path}[*]", each) for each in value[:3]]
         elif isinstance(value, str | int) and not isinstance(value, bool) and path != "$.query":
@@ -233,17 +222,15 @@ def _id_field(sent: Sent, data: Any, ids: set[str]) -> tuple[str, str] | None:
     found = [each for each in found if each[0].startswith("$.variables.")] or found
     found = [(name, value) for name, value in found if not _NO_IDS.search(name.rpartition(".")[2])]
     named = [(name, value) for name, value in found if _ID_NAMES.search(name.rpartition(".")[2])]
-    known = [item for item in named if item[1] in ids] or [
-        item for item in found if item[1] in ids and len(item[1]) > 1
-    ]
+    known = [item for item in named if item[1] in ids]
+    known = known or [item for item in found if item[1] in ids and len(item[1]) > 1]
     longer = [item for item in found if _tail(item[1]) in ids]
     name, value = next(iter(known or named or longer), ("", ""))
     if not name:
         return None
-    graphql = _is_graphql(data)
-    return (
-        name.removeprefix("$.") if name.count(".") == 1 and "[" not in name and not graphql else name
-    ), value
+    if name.count(".") == 1 and "[" not in name and not _is_graphql(data):
+        name = name.removeprefix("$.")
+    return name, value
 
 
 def _tail(value: str) -> str:
@@ -279,11 +266,8 @@ def _id_role(purchase: Purchase, value: str) -> FoundRole | None:
         if _NO_IDS.search(node.attributes.get("name") or ""):
             continue
         for name in ("value", "data-product-id", "data-id"):
-            if (
-                root is not None
-                and node.attributes.get(name) == value
-                and (css := unique_selector([(root, node)]))
-            ):
+            same = node.attributes.get(name) == value
+            if same and root is not None and (css := unique_selector([(root, node)])):
                 place = (Place(css=css, attribute=name),)
                 return FoundRole("product.id", place, value, "high", "what the request names the product by")
     return None
@@ -299,11 +283,8 @@ def _message(purchase: Purchase) -> tuple[Message, str] | None:
     best: tuple[float, LexborNode, str] | None = None
     for node in scan.visible:
         said = text(node)
-        if (
-            not 4 < len(said) <= 200
-            or said in before
-            or node.tag in ("button", "a", "label", "li", "tr", "td")
-        ):
+        is_part = node.tag in ("button", "a", "label", "li", "tr", "td")
+        if not 4 < len(said) <= 200 or said in before or is_part:
             continue
         named = purchase.name and purchase.name in said and said != purchase.name
         marked = called(node, _SAYS.pattern, 3) or (node.attributes.get("role") or "") in ("alert", "status")
@@ -333,10 +314,5 @@ def _address(purchase: Purchase) -> str | None:
     path = unquote(urlsplit(purchase.after.url).path)
     cart = {product_key(page.url) for page in (purchase.first, purchase.second) if page}
     known = {product_key(purchase.before.url), *cart}
-    if (
-        product_key(purchase.after.url) in known
-        or says_checkout(path)
-        or not re.search(r"added|/add\b", path)
-    ):
-        return None
-    return re.escape(path).replace(r"\-", "-")
+    is_known = product_key(purchase.after.url) in known or says_checkout(path)
+    return None if is_known or not re.search(r"added|/add\b", path) else _escaped(path)

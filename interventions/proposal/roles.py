@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from itertools import islice
 from typing import Final, Literal
 
@@ -30,7 +31,6 @@ from interventions.yaml.sitemap import Place, product_key
 
 Confidence = Literal["high", "medium", "low"]
 BY_WORDS: Final = "follows the price, by the words around it"
-NOWHERE: Final[Mapping[str, Decimal]] = {}
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,19 @@ def product_roles(
     scan: Scan,
     facts: Facts,
     cards: frozenset[int],
-    listing: Scan | None = None,
-    elsewhere: Mapping[str, Decimal] = NOWHERE,
+    listing: Scan | None,
+    elsewhere: Mapping[str, Decimal],
 ) -> Iterator[FoundRole]:
     """Yield the roles `product.*`; `cards`: elements (`mem_id`) that show other products.
 
     elsewhere: where the shop tells the product's price besides its page, such as `a card` -> the price.
     """
-    search = _Search(scan, facts, cards, listing, elsewhere)
-    yield from filter(
-        None, (search.link(), search.title(), search.name(), search.price(), search.price_box())
-    )
+    prices = dict(elsewhere)
+    if (stated := number(facts.values.get("price", ""))) is not None:
+        prices[facts.sources["price"]] = stated
+    search = _Search(scan, facts, cards, listing.tree.root if listing is not None else None, prices)
+    before = (search.link(), search.title(), search.name(), search.price(), search.price_box())
+    yield from filter(None, before)
     yield from search.following()
     yield from filter(None, (search.rating(), search.stars(), search.reviews(), search.stock()))
     yield from filter(None, (search.image(), search.description(), search.add_to_cart()))
@@ -70,42 +72,31 @@ def product_roles(
 
 def value_of(node: LexborNode, place: Place) -> str:
     """Return the text at a place."""
-    return (
-        text(node)
-        if place.attribute is None
-        else " ".join((node.attributes.get(place.attribute) or "").split())
-    )
+    if place.attribute is None:
+        return text(node)
+    return " ".join((node.attributes.get(place.attribute) or "").split())
 
 
+@dataclass
 class _Search:
-    def __init__(
-        self,
-        scan: Scan,
-        facts: Facts,
-        cards: frozenset[int],
-        listing: Scan | None,
-        elsewhere: Mapping[str, Decimal],
-    ) -> None:
-        self.scan, self.facts, self.cards, self.prices = scan, facts, cards, dict(elsewhere)
-        if (stated := number(facts.values.get("price", ""))) is not None:
-            self.prices[facts.sources["price"]] = stated
-        self.elsewhere = listing.tree.root if listing is not None else None
-        self.heading = self._heading()
-        self.price_node: LexborNode | None = None
-        self.rating_node: LexborNode | None = None
+    scan: Scan
+    facts: Facts
+    cards: frozenset[int]
+    elsewhere: LexborNode | None
+    """Another page, on which a selector had better find nothing."""
+    prices: dict[str, Decimal]
+    price_node: LexborNode | None = None
+    rating_node: LexborNode | None = None
 
     def selector(self, node: LexborNode) -> str | None:
-        root = self.scan.tree.root
-        if root is None:
-            return None
-        return unique_selector(
-            [(root, node)], self.scan.key, None if node.tag in ("title", "meta") else self.elsewhere
-        )
+        root, other = self.scan.tree.root, None if node.tag in ("title", "meta") else self.elsewhere
+        return unique_selector([(root, node)], self.scan.key, other) if root is not None else None
 
     def in_main(self, node: LexborNode) -> bool:
         return not is_aside(node) and not any(a.mem_id in self.cards for a in (node, *ancestors(node)))
 
-    def _heading(self) -> LexborNode | None:
+    @cached_property
+    def heading(self) -> LexborNode | None:
         headings = [n for n in self.scan.visible if n.tag == "h1" and text(n)]
         stated = [n for n in headings if self.facts.states("name", text(n))]
         return next(iter(stated or headings), None)
@@ -211,28 +202,25 @@ class _Search:
         outer = node.parent
         for holder, inner in ((node, ""), (outer, f" > {node.tag}")):
             own = holder.text(deep=False) if holder is not None else ""
-            for words_ in sorted(
-                re.findall(r"[^\W\d_][^\W\d_ ]+(?: [^\W\d_]+)*", own), key=len, reverse=True
-            ):
-                css = f'{holder.tag}:lexbor-contains("{words_}"){inner}' if holder is not None else ""
-                if [each.mem_id for each in select(self.scan.tree, css)] == [node.mem_id]:
+            said = re.findall(r"[^\W\d_][^\W\d_ ]+(?: [^\W\d_]+)*", own)
+            for each in sorted(said, key=len, reverse=True):
+                css = f'{holder.tag}:lexbor-contains("{each}"){inner}' if holder is not None else ""
+                if [found.mem_id for found in select(self.scan.tree, css)] == [node.mem_id]:
                     return css
         return None
 
     def _price_candidates(self) -> Iterator[tuple[float, LexborNode, list[str]]]:
+        def is_figure(text: str) -> bool:
+            return len(text) <= 40 and number(text) is not None
+
         # The currency may stand beside the figure, in an element of its own.
-        shown = [*self.scan.innermost(lambda text: len(text) <= 40 and number(text) is not None)]
+        shown = [*self.scan.innermost(is_figure)]
         known = {node.mem_id for node, _ in shown}
-        around = self.scan.innermost(
-            lambda text: len(text) <= 40 and number(text) is not None and names_price(text)
-        )
+        around = self.scan.innermost(lambda text: is_figure(text) and names_price(text))
         shown += [each for each in around if each[0].mem_id not in known]
         for node, value in shown:
-            names = (
-                node.attributes.get("itemprop"),
-                (node.attributes.get("property") or "").rpartition(":")[2],
-            )
-            itemprop = "price" in names
+            said = node.attributes
+            itemprop = "price" in (said.get("itemprop"), (said.get("property") or "").rpartition(":")[2])
             if not (names_price(value) or itemprop):
                 continue
             score, reasons = 0.0, []
@@ -263,30 +251,18 @@ class _Search:
     def _same_figures(self, first: LexborNode, value: object) -> Iterator[Place]:
         """Every other place that shows the price: texts, and attributes whose names say that it is one."""
         for node in self.scan.nodes:
+            said = node.attributes
             if node.tag == "meta":
-                name = (
-                    node.attributes.get("property")
-                    or node.attributes.get("itemprop")
-                    or node.attributes.get("name")
-                    or ""
-                )
-                if (
-                    "price" in name
-                    and number(node.attributes.get("content") or "") == value
-                    and (css := self.selector(node))
-                ):
+                name = said.get("property") or said.get("itemprop") or said.get("name") or ""
+                same = "price" in name and number(said.get("content") or "") == value
+                if same and (css := self.selector(node)):
                     yield Place(css=css, attribute="content")
                 continue
-            for name, attribute in node.attributes.items():
-                about_price = re.search("price|amount", name) or (
-                    name in ("content", "value") and called(node, "price", 0)
-                )
-                if (
-                    about_price
-                    and number(attribute or "") == value
-                    and self.in_main(node)
-                    and (css := self.selector(node))
-                ):
+            for name, attribute in said.items():
+                is_called = name in ("content", "value") and called(node, "price", 0)
+                about_price = is_called or re.search("price|amount", name)
+                shows = about_price and number(attribute or "") == value and self.in_main(node)
+                if shows and (css := self.selector(node)):
                     yield Place(css=css, attribute=name)
         for node, _ in self.scan.innermost(lambda text: number(text) == value and names_price(text)):
             apart = first.mem_id not in _lineage(node) and node.mem_id not in _lineage(first)
@@ -315,15 +291,13 @@ class _Search:
 
     def reviews(self) -> FoundRole | None:
         def shows(value: str) -> object:
-            return number(value) is not None and (
-                self.facts.states("reviews", value) or REVIEWS.search(value)
-            )
+            says = self.facts.states("reviews", value) or REVIEWS.search(value)
+            return number(value) is not None and says
 
         for node, value in self.scan.innermost(shows):
             stated = self.facts.states("reviews", value)
-            if not self.in_main(node) or not (
-                REVIEWS.search(value) or called(node, r"review|rating|count", 2)
-            ):
+            about = REVIEWS.search(value) or called(node, r"review|rating|count", 2)
+            if not (about and self.in_main(node)):
                 continue
             reason = f"as stated in {self.facts.sources['reviews']}" if stated else "a number of reviews"
             if found := self.found("product.reviews", node, "high" if stated else "medium", reason):
@@ -343,13 +317,11 @@ class _Search:
     def image(self) -> FoundRole | None:
         stated = self.scan.tree.css_first('meta[property="og:image"]')
         url = (stated.attributes.get("content") or "") if stated is not None else ""
-        images = [
-            n for n in self.scan.visible if n.tag == "img" and n.attributes.get("src") and self.in_main(n)
-        ]
-        for node in images:
-            same = bool(url) and product_key(node.attributes.get("src") or "", self.scan.url) == product_key(
-                url
-            )
+        for node in self.scan.visible:
+            source = node.attributes.get("src") if node.tag == "img" else None
+            if not source or not self.in_main(node):
+                continue
+            same = bool(url) and product_key(source, self.scan.url) == product_key(url)
             marked = node.attributes.get("itemprop") == "image"
             if same or marked or called(node, "gallery|product-(?:image|media|photo)|main-image", 4):
                 reason = "the picture of the page's og:image" if same else "is called the product's picture"
@@ -361,10 +333,8 @@ class _Search:
 
     def _other_counters(self, first: LexborNode) -> Iterator[Place]:
         """Bare figures that are called reviews, or stand beside that word in a table."""
-        value = number(text(first))
-        for node, _ in self.scan.innermost(
-            lambda text: number(text) == value and re.fullmatch(r"\(?[\d.,]+\)?", text)
-        ):
+        value, bare = number(text(first)), re.compile(r"\(?[\d.,]+\)?")
+        for node, _ in self.scan.innermost(lambda text: number(text) == value and bare.fullmatch(text)):
             about = called(node, "review", 1) or re.search("review", label(node), re.I)
             if about and self.in_main(node) and (css := self.selector(node)):
                 yield Place(css=css)
@@ -379,12 +349,8 @@ class _Search:
         return None
 
     def description(self) -> FoundRole | None:
-        for css in (
-            "[itemprop=description]",
-            "#description",
-            ".product-description",
-            ".product__description",
-        ):
+        places = ("[itemprop=description]", "#description", ".product-description", ".product__description")
+        for css in places:
             for node in select(self.scan.tree, css):
                 if node.tag != "meta" and self.in_main(node):
                     return self.found("product.description", node, "medium", f"matches {css}")
@@ -397,9 +363,8 @@ class _Search:
         for node in self.scan.visible:
             form = next((a for a in ancestors(node) if a.tag == "form"), None)
             action = (form.attributes.get("action") or "") if form is not None else ""
-            submits = (
-                node.tag in ("button", "input") and (node.attributes.get("type") or "submit") == "submit"
-            )
+            kind = node.attributes.get("type") or "submit"
+            submits = node.tag in ("button", "input") and kind == "submit"
             if submits and re.search("cart|basket", f"{action} {words(node)}") and self.in_main(node):
                 return self.found("product.add_to_cart", node, "medium", "sends a form to the cart")
         return None

@@ -84,11 +84,8 @@ class Scan:
         """Yield the elements with a text of up to 80 characters for which `shows` holds, as for no child."""
         for node in self.visible:
             value = text(node)
-            if (
-                0 < len(value) <= 80
-                and shows(value)
-                and not any(shows(text(child)) for child in children(node))
-            ):
+            short = 0 < len(value) <= 80
+            if short and shows(value) and not any(shows(text(child)) for child in node.iter()):
                 yield node, value
 
     def between(self, first: LexborNode, second: LexborNode) -> int:
@@ -128,11 +125,6 @@ def ancestors(node: LexborNode) -> Iterator[LexborNode]:
     while around is not None and around.tag not in ("body", "html", "-undef", SHADOW):
         yield around
         around = around.parent
-
-
-def children(node: LexborNode) -> Iterator[LexborNode]:
-    """Yield the child elements of an element."""
-    return node.iter()
 
 
 def text(node: LexborNode) -> str:

@@ -2,28 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, islice, product, takewhile
+from itertools import chain, combinations, islice, product, takewhile
 
 from selectolax.lexbor import LexborNode
 
+from interventions.data_file import items
 from interventions.html.tree import parse, select
 from interventions.proposal.scan import ancestors, label
 
 _MOST_PARTS = 2
-_NAMING = (
-    "itemprop",
-    "itemtype",
-    "typeof",
-    "data-testid",
-    "data-test",
-    "data-qa",
-    "data-role",
-    "data-price-type",
-    "data-hook",
-    "data-slot",
-    "rel",
-    "property",
-    "aria-current",
+_NAMING = items(
+    "itemprop; itemtype; typeof; data-testid; data-test; data-qa; data-role; data-price-type; data-hook"
+    "; data-slot; rel; property; aria-current"
 )
 _UTILITY = re.compile(
     r"(?:-?[mp][trblxyse]?|w|h|min|max|gap|z|top|left|right|bottom|inset|col|order|offset|space|basis|size|aspect)(?:-|\d|$)"
@@ -43,37 +33,9 @@ _GENERIC = re.compile(
 _STRUCTURE = frozenset(["h1", "h2", "h3", "main", "article", "title", "form"])
 _CSS_MODULE = re.compile(r"([A-Z][A-Za-z0-9]*_[a-zA-Z][a-zA-Z0-9-]*__)[A-Za-z0-9+-]{5}")
 """A name that a build made of a file, a name in it and a hash, as `Card_title__x8Kq2`."""
-_SHORT = frozenset(
-    [
-        "add",
-        "bag",
-        "box",
-        "buy",
-        "cta",
-        "fee",
-        "hit",
-        "img",
-        "map",
-        "nav",
-        "new",
-        "now",
-        "old",
-        "pdp",
-        "pic",
-        "plp",
-        "qty",
-        "row",
-        "rrp",
-        "sku",
-        "sub",
-        "sum",
-        "tab",
-        "tag",
-        "tax",
-        "top",
-        "vat",
-        "was",
-    ]
+_SHORT = items(
+    "add; bag; box; buy; cta; fee; hit; img; map; nav; new; now; old; pdp; pic; plp; qty; row; rrp; sku; sub"
+    "; sum; tab; tag; tax; top; vat; was"
 )
 """Words of up to three letters that say what a thing is; others of this length are made by programs."""
 _PLAIN = re.compile(r"[a-zA-Z][\w-]*")
@@ -100,8 +62,9 @@ def unique_selector(
     left = [(root, node) for root, node in roots if node is not None]
     while left and len(parts) < _MOST_PARTS:
         root, node = left[0]
-        part = _right_everywhere(root, _candidates(node, root, slug), roots, elsewhere)
-        part = part or next(_right_in_all(_as_called(node, slug), roots), None)
+        candidates = chain(_named(node, root, slug), _by_place(node, root, slug))
+        part = _right_everywhere(root, candidates, roots, elsewhere)
+        part = part or _right_in_all(_as_called(node, slug), roots)
         if part is None:
             return None
         parts.append(part)
@@ -116,9 +79,10 @@ def line_selector(
 
     A selector that hangs on a neighbour, as `tr:has(+ tr)` does, holds for some numbers of lines only.
     """
-    plain = [*_candidates(row, root, slug), *_as_called(row, slug)]
+    plain = [*_named(row, root, slug), *_by_place(row, root, slug), *_as_called(row, slug)]
     held = (":has(a[href]):has(input)", ":has(a[href]):has(img)", ":has(a[href])", ":has(input)")
-    tagged = (f"{path}{inside}" for path in (row.tag, f"{_tag_above(row)} > {row.tag}") for inside in held)
+    outer = (row.parent.tag if row.parent is not None else None) or "*"
+    tagged = (f"{path}{inside}" for path in (row.tag, f"{outer} > {row.tag}") for inside in held)
     second_best = None
     for css in dict.fromkeys((*plain, *tagged)):
         if [node.mem_id for node in select(root, css)] != [row.mem_id] or not _holds_for_more(row, css):
@@ -127,10 +91,6 @@ def line_selector(
             return css
         second_best = second_best or css
     return second_best
-
-
-def _tag_above(node: LexborNode) -> str:
-    return (node.parent.tag if node.parent is not None else None) or "*"
 
 
 def _holds_for_more(row: LexborNode, css: str) -> bool:
@@ -170,12 +130,13 @@ def _right_everywhere(
 
 def _right_in_all(
     candidates: Iterable[str], roots: Sequence[tuple[LexborNode, LexborNode | None]]
-) -> Iterator[str]:
-    """The selectors that find the given element in each root, and nothing else."""
+) -> str | None:
+    """The first selector that finds the given element in each root, and nothing else."""
+    wanted = [[node.mem_id] if node is not None else [] for _, node in roots]
     for selector in candidates:
-        wanted = [[node.mem_id] if node is not None else [] for _, node in roots]
         if [[found.mem_id for found in select(root, selector)] for root, _ in roots] == wanted:
-            yield selector
+            return selector
+    return None
 
 
 def common_selector(
@@ -204,16 +165,13 @@ def column(row: LexborNode, node: LexborNode) -> str | None:
     path = path[: next((n for n, around in enumerate(path) if around.mem_id == row.mem_id), 0)]
     for outer in path:
         classes = [name for name in (outer.attributes.get("class") or "").split() if _PLAIN.fullmatch(name)]
-        for own in (*(f"{outer.tag}.{name}" for name in classes), f"{outer.tag}:nth-child({_number(outer)})"):
+        place = 1 + sum(1 for _ in _before(outer))
+        for own in (*(f"{outer.tag}.{name}" for name in classes), f"{outer.tag}:nth-child({place})"):
             inner = next(iter(names(node)), node.tag or "*")
             for selector in (own, f"{own} {inner}", f"{own} {node.tag}"):
                 if [found.mem_id for found in select(row, selector)] == [node.mem_id]:
                     return selector
     return None
-
-
-def _number(node: LexborNode) -> int:
-    return 1 + sum(1 for _ in _before(node))
 
 
 def names(node: LexborNode, slug: str = "") -> Iterator[str]:
@@ -283,11 +241,6 @@ def _as_called(node: LexborNode, slug: str) -> Iterator[str]:
             yield f"{node.tag}.{name}"
 
 
-def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
-    yield from _named(node, root, slug)
-    yield from _by_place(node, root, slug)
-
-
 def _named(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
     """Selectors of an element by its own names and those around it."""
     own = list(islice(names(node, slug), 8))
@@ -304,10 +257,9 @@ def _named(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
         for name in [*islice(names(outer, slug), 5), *([outer.tag or ""] if outer.tag in _STRUCTURE else [])]:
             for inner in (*own, tag):
                 yield f"{name}{link if inner == tag else ' '}{inner}"
-    if tag == "td" and re.fullmatch(r"[^\"\\]{2,40}", heading := label(node)):
-        yield f'tr:has(> th:lexbor-contains("{heading}")) > td'
-    if tag == "th" and re.fullmatch(r"[^\"\\]{2,40}", heading := label(node)):
-        yield f'tr > th:lexbor-contains("{heading}") + th'
+    if tag in ("td", "th") and re.fullmatch(r"[^\"\\]{2,40}", heading := label(node)):
+        above = f'th:lexbor-contains("{heading}")'
+        yield f"tr:has(> {above}) > td" if tag == "td" else f"tr > {above} + th"
     for (index, outer), middle in product(enumerate(around[1:7], 1), around[:5]):
         if around.index(middle) < index:
             for name in islice(names(outer, slug), 2):
@@ -336,7 +288,10 @@ def _by_place(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
     for _ in range(_AROUND):
         for other in islice(_before(here), 3):
             yield from (f"{name} ~ {path}" for name in _anchors(other, slug))
-        if (after := _next(here)) is not None and tag not in _STRUCTURE:
+        after = here.next
+        while after is not None and not after.is_element_node:
+            after = after.next
+        if after is not None and tag not in _STRUCTURE:
             # Not by what stands right before it: a text that is inserted there would come between.
             yield f"{path}:has(+ {after.tag})"
             yield from (
@@ -355,13 +310,6 @@ def _anchors(node: LexborNode, slug: str) -> list[str]:
     """What an element is called; its tag too, where that says what it is."""
     says = node.tag in _STRUCTURE or node.tag in _HEADINGS
     return [*islice(names(node, slug), 2), *([node.tag or ""] if says else [])]
-
-
-def _next(node: LexborNode) -> LexborNode | None:
-    after = node.next
-    while after is not None and not after.is_element_node:
-        after = after.next
-    return after
 
 
 def _before(node: LexborNode) -> Iterator[LexborNode]:

@@ -250,12 +250,9 @@ def _shown(scan: Scan, page: Scan, roles: dict[str, FoundRole]) -> dict[str, tup
             found = [node.css_first(role.places[0].css) for role in (link, name, price)]
             if all(found):
                 a, title, cost = (n for n in found if n is not None)
-                value = number(" ".join(cost.text().split()))
-                if value is not None:
-                    shown[product_key(a.attributes.get("href") or "", scan.url)] = (
-                        " ".join(title.text().split()),
-                        value,
-                    )
+                key = product_key(a.attributes.get("href") or "", scan.url)
+                if (value := number(" ".join(cost.text().split()))) is not None:
+                    shown[key] = " ".join(title.text().split()), value
     return shown
 
 
@@ -269,10 +266,7 @@ def _product_tests(page: Scan, others: Sequence[Scan], roles: Sequence[FoundRole
     """Selectors that hold on a product's page and on none of the others."""
     places = {role.role: role.places[0].css for role in roles}
     title, price, button = (places.get(f"product.{part}", "") for part in ("title", "price", "add_to_cart"))
-    standard = (
-        'meta[property="og:type"][content="product"]',
-        'meta[property="og:type"][content="og:product"]',
-    )
+    standard = [f'meta[property="og:type"][content="{kind}"]' for kind in ("product", "og:product")]
     around = _around(page.tree.css_first(title) if title else None, page)
     candidates = [*standard, *_body(page), *around, button, price, title]
     # A nameless button is on many other pages too.
@@ -368,13 +362,9 @@ def _choice_lines(learned: Learned) -> Iterator[str]:
 def _role_lines(role: FoundRole) -> Iterator[str]:
     note = f"{role.confidence}: {role.reason}" + ("; only after scripts ran" if role.scripted else "")
     yield f"  # {_on_one_line(note)} ({_cut(role.text)})"
-    places = [_place(place) for place in role.places]
-    if len(places) == 1:
-        yield f"  {role.role}: {places[0]}"
-        return
-    yield f"  {role.role}:"
-    for place in places:
-        yield f"    - {place}"
+    first, *others = [_place(place) for place in role.places]
+    yield f"  {role.role}:" + ("" if others else f" {first}")
+    yield from (f"    - {place}" for place in ((first, *others) if others else ()))
 
 
 def _place(place: Place | Value | Link | Dismissal) -> str:
