@@ -499,7 +499,7 @@ async def test_pages_and_files_do_not_speak_to_the_terminal(tmp_path: Path) -> N
             ("preview", "x.yaml", "x", f"{url}oats.html"),
             ("preview", "x.yaml", "x", f"{url}oats.html", "--json"),
             ("show", "x.yaml"),
-            ("list", "x.yaml", "--json"),
+            ("show", "x.yaml", "--json"),
             ("validate", "bad.yaml"),
             ("show", "bad.yaml"),
             ("show", f"no-such-file{HOSTILE}"),

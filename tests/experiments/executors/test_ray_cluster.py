@@ -89,7 +89,7 @@ async def test_a_node_that_is_lost_costs_no_trial(
 
     monkeypatch.setattr(RunProgress, "note", lose_a_node)
     run = run_of(tmp_path)
-    await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
+    await run.run(Console(quiet=True), Workers(2, 1, cluster.address))
     assert len(nodes) == 1
     assert len(finished) == len(set(finished)) == run.total == 2 * LIMIT
     assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
@@ -112,7 +112,7 @@ async def test_an_actor_that_stands_still_is_replaced(
 
     monkeypatch.setattr(RunProgress, "note", stop_an_actor)
     run = run_of(tmp_path)
-    await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
+    await run.run(Console(quiet=True), Workers(2, 1, cluster.address))
     assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
     assert not not_ended({stopped[0]: "the actor"}, seconds=10)
 
@@ -135,7 +135,7 @@ async def test_programs_of_an_actor_that_is_killed_run_again(
     run = ExperimentRun(
         "nudges", agents=agents, limit=EACH, db=f"sqlite:///{tmp_path}/t.db", out=tmp_path / "out"
     )
-    await run.run(Console(quiet=True), Workers(2, 2, "ray", cluster.address))
+    await run.run(Console(quiet=True), Workers(2, 2, cluster.address))
     assert len(finished) == len(set(finished)) == run.total == 4 * EACH
     assert run.records.outcomes(run.design.run_id) == {
         "choice": 2 * EACH,
@@ -162,7 +162,7 @@ async def test_a_cluster_without_a_node_ends_the_run(
     monkeypatch.setattr("experiments.executors.ray_cluster.ROOM_SECONDS", 2)
     run = run_of(tmp_path)
     with pytest.raises(UserError, match="no node of the cluster has a CPU"):
-        await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
+        await run.run(Console(quiet=True), Workers(2, 1, cluster.address))
     gc.collect()  # tasks whose errors nobody asked for are told then
     assert "never retrieved" not in caplog.text
     assert 1 <= sum(run.records.outcomes(run.design.run_id).values()) < run.total
@@ -172,4 +172,4 @@ async def test_an_address_without_a_cluster(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"^--ray 127\.0\.0\.1:1: .*; start a cluster with `ray start --head`"
     ):
-        await run_of(tmp_path).run(Console(quiet=True), Workers(1, 1, "ray", "127.0.0.1:1"))
+        await run_of(tmp_path).run(Console(quiet=True), Workers(1, 1, "127.0.0.1:1"))

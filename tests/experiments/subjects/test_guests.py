@@ -376,7 +376,6 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--trial", "nope"], "--trial nope: no trial of this experiment"),
-        (["-i", "nudges"], "-i: the experiment says what is shown; leave it out"),
         (["--reverse", "http://x/y"], "http://x/y/: not the origin of a shop"),
     ],
 )
