@@ -113,6 +113,7 @@ def dangers(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_nothing_of_ours_executes_data_or_listens_beyond_loopback() -> None:
     bad = "import pickle.x; yaml.load(a, Loader=yaml.Loader); eval(b); run(c, shell=True); host = '0.0.0.0'"
@@ -308,6 +309,7 @@ async def test_files_neither_come_nor_go(
         assert files_with(payload, short_folder) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_flood_of_windows_is_stemmed(
     proxy: Proxy, browsers: BrowserPool, monkeypatch: pytest.MonkeyPatch
@@ -538,6 +540,7 @@ def test_a_strangers_database_names_no_folder(name: str) -> None:
         run_folder(make_url("sqlite:///t.db"), name)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "before"),

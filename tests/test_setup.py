@@ -88,6 +88,7 @@ def test_set_up_stops_before_it_downloads(lacking: dict[str, str], tmp_path: Pat
     assert not venv.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_a_half_made_environment_is_made_anew(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ def with_dependencies(names: list[str]) -> set[str]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_proxy_starts_with_the_libraries_of_its_image() -> None:
     stage = DOCKERFILE.split("AS build-proxy", 1)[1].split("COPY . .", 1)[0]

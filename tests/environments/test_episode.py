@@ -175,6 +175,7 @@ class TokenShop:
         return HTMLResponse("bought" if sent == request.cookies.get("token") else f"forbidden: {sent}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by_script", [False, True])
 async def test_the_tabs_share_one_session(context: BrowserContext, by_script: bool) -> None:
     """As with Django's tokens against forgery: of tabs that come without cookies, the last one's counts."""
@@ -258,6 +259,7 @@ async def test_links_history_and_new_tabs(episode: Episode, base_url: str) -> No
     assert observation.active_tab == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("action", "reason"),
     [
@@ -313,6 +315,7 @@ XSLT = {"empty": "", "page": "<html><body><button>Buy</button></body></html>"}
 """What a template in XSLT makes of a page. Chromium puts a warning above it, in a shadow tree of its own."""
 
 
+@pytest.mark.thorough
 async def test_a_page_that_xslt_has_made_nothing_of_is_told_so(browsers: BrowserPool) -> None:
     def sent(text: str) -> Response:
         return Response(f'<?xml version="1.0"?>{text}', media_type="text/xml")

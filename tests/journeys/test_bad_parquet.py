@@ -112,6 +112,7 @@ def test_what_pandas_has_noted_is_not_read(facts: bytes, tmp_path: Path) -> None
     assert list(read_tables("choice", [path])) == table.column_names
 
 
+@pytest.mark.thorough
 @settings(max_examples=size(8, 1_500))
 @given(data=st.data(), name=st.sampled_from(PARQUETS), kind=st.sampled_from(STRANGE_COLUMNS))
 def test_a_parquet_file_with_a_strange_column(data: st.DataObject, name: str, kind: str) -> None:
@@ -123,6 +124,7 @@ def test_a_parquet_file_with_a_strange_column(data: st.DataObject, name: str, ki
     check_parquet(TABLES[name], written(table))
 
 
+@pytest.mark.thorough
 @settings(max_examples=size(4, 300))
 @given(data=st.data(), name=st.sampled_from(PARQUETS))
 def test_a_parquet_file_with_strange_facts(data: st.DataObject, name: str) -> None:

@@ -229,12 +229,14 @@ def spans(records: list[list[str]], row: int, line: int) -> bool:
     return line_of(records, row, 0) <= line <= line_of(records, row, last) + records[row][last].count("\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TABLES)
 def test_the_tables_themselves_are_right(name: str, tmp_path: Path) -> None:
     table = TABLES[name]
     assert check(table, Damage("none", 1, table.header[0]), tmp_path) is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TABLES)
 @settings(max_examples=size(3, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())

@@ -139,6 +139,7 @@ async def nothing_is_left(world: World) -> None:
             await browser.new_browser_cdp_session()  # lets the browser's process act
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", PAGES if THOROUGH else USUAL)
 async def test_a_page_that_breaks_the_browser_disturbs_no_other_trial(
     kind: str, world: World, monkeypatch: pytest.MonkeyPatch

@@ -102,6 +102,7 @@ async def run(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(file.parent / "t.db")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", usual(WAYS, 2))
 async def test_the_choice_is_recorded(way: str, tmp_path: Path) -> None:
     press, site = WAYS[way]
@@ -155,6 +156,7 @@ async def test_a_site_map_that_knows_no_choice_is_refused(tmp_path: Path) -> Non
     assert "the site map mute does not say what puts a product into the cart" in ended.err
 
 
+@pytest.mark.thorough
 async def test_a_simulated_shopper_buys_by_the_roles_of_the_site_map(tmp_path: Path) -> None:
     """Nothing is called as in the embedded shop, and another price and another button stand on the page."""
     cart = "<p>Warenkorb: 0,00 €</p><button>In den Warenkorb</button>"

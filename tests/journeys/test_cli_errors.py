@@ -79,6 +79,7 @@ def test_ctrl_c_while_the_program_is_imported_is_no_traceback(module: str, tmp_p
     assert souk("agents", "--help", cwd=tmp_path, env=env) == Ended(130, "", "")
 
 
+@pytest.mark.thorough
 def test_ctrl_c_in_a_dry_run_does_not_say_that_something_is_stored(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(CTRL_C_WHILE)
     env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "CTRL_C_WHILE": "experiments.runs.outlook"}
@@ -97,6 +98,7 @@ def test_ctrl_c_before_a_command_begins_is_no_traceback(tmp_path: Path) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (130, b"", b"")
 
 
+@pytest.mark.thorough
 def test_the_files_themselves_are_right(folder: Path) -> None:
     ended = souk("run", "mine.yaml", "--dry-run", cwd=folder)
     assert ended.status == 0, ended.err
@@ -123,6 +125,7 @@ def test_a_mistake_in_the_interventions(folder: Path, old: str, new: str, expect
     assert re.fullmatch(expected, error_of("run", "mine.yaml", "--dry-run", cwd=folder))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -149,6 +152,7 @@ def test_a_mistake_in_the_experiment(folder: Path, old: str, new: str, expected:
     assert re.fullmatch(expected, error_of("run", "mine.yaml", "--dry-run", cwd=folder))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
@@ -195,6 +199,7 @@ def test_a_folder_that_cannot_be_written_leaves_no_run_behind(tmp_path: Path) ->
     assert "no run in this database" in error_of("analyze", "--db", "sqlite:///t.db", cwd=tmp_path)
 
 
+@pytest.mark.thorough
 def test_an_installation_that_lacks_a_package_says_so(tmp_path: Path) -> None:
     lacking = "import sys; sys.modules['sqlalchemy'] = None; from experiments.cli import main; main()"
     ended = subprocess.run(

@@ -46,6 +46,7 @@ def used(process: BaseProcess) -> float:
     return float("inf") if ended else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", usual(COMMANDS, 2), ids=" ".join)
 def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], folder: Path) -> None:
     whole = start(*command, cwd=folder)

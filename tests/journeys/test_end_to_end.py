@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -55,6 +56,7 @@ def query(folder: Path, statement: str) -> list[Any]:
         return connection.execute(statement).fetchall()
 
 
+@pytest.mark.thorough
 def test_a_broken_selector_ends_as_treatment_failed_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(BROKEN)
     (tmp_path / "broken.yaml").write_text(EXPERIMENT.format(site=tmp_path / "map.yaml"))
@@ -121,6 +123,7 @@ interventions:
 """
 
 
+@pytest.mark.thorough
 def test_pages_that_disagree_are_told(tmp_path: Path) -> None:
     """Only the text of the price is changed, not what the page says of it elsewhere."""
     (tmp_path / "half.yaml").write_text(HALF)

@@ -88,6 +88,7 @@ async def carried_out(
         return await episodes.episode(trial, episodes.agent(trial), context, session)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("modality", VIEWS)
 @pytest.mark.parametrize("kind", CASES)
 async def test_an_honest_page_counts(

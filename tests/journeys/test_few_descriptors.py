@@ -15,6 +15,7 @@ from tests.support import size
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("most", range(6, 30, size(12, 1)))
 def test_few_descriptors(most: int, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
@@ -55,6 +56,7 @@ main()
 """`souk`, on a disk that is full as it begins to start the shop, the proxy and the browser."""
 
 
+@pytest.mark.thorough
 def test_no_room_for_the_files_of_the_proxy(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()

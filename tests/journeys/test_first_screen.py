@@ -47,6 +47,7 @@ def test_every_experiment_is_looked_at() -> None:
     assert len(SHOP) > 5 and len(TEXT) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("limit", [24, size(120, 240)])
 @pytest.mark.parametrize("name", usual(SHOP, 4))
 def test_an_experiment_in_the_shop(name: str, limit: int) -> None:
@@ -58,6 +59,7 @@ def test_an_experiment_in_the_shop(name: str, limit: int) -> None:
     assert len(lines) <= FIRST_SCREEN
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TEXT)
 def test_an_experiment_with_cards(name: str, tmp_path: Path) -> None:
     ended = forked_souk(
@@ -99,6 +101,7 @@ def load(name: str) -> ShopDesign:
     return design
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", usual(["choice", "conjoint", "anchoring"], 1))
 def test_many_agents_are_still_one_screen(kind: str) -> None:
     report = report_of(kind, many(kind))
@@ -110,6 +113,7 @@ def test_many_agents_are_still_one_screen(kind: str) -> None:
         assert whole != any("more sentences: in the report, or with --all" in line for line in lines)
 
 
+@pytest.mark.thorough
 def test_all_prints_every_table_and_json_says_the_answer(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(HOTELS)
     short = forked_souk("run", "x.yaml", cwd=tmp_path)

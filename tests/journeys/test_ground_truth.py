@@ -120,6 +120,7 @@ def test_no_episode_sees_anything_of_another(done: Done) -> None:
         assert f"You added {chosen.name} to your" in squeeze(re.sub("<[^>]+>", " ", last))
 
 
+@pytest.mark.thorough
 async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
     done = await carry_out(tmp_path, small("nudges"), "simulated:price", size(24, 64), SLOTS, step=size(7, 1))
     assert_chosen_as_known(done, probabilities(done.table, "price"))
@@ -137,6 +138,7 @@ interventions:
 """  # noqa: E501
 
 
+@pytest.mark.thorough
 async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tmp_path: Path) -> None:
     """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
     (tmp_path / "own.yaml").write_text(OWN)
@@ -158,6 +160,7 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
     assert_chosen_as_known(done, chances)
 
 
+@pytest.mark.thorough
 async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
     trials = size(12, 60)
     done = await carry_out(

@@ -364,6 +364,7 @@ def honest(parts: dict[str, str]) -> str:
     return markup
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shop", usual(HONEST, 4))
 async def test_honest_pages_count(page: Page, shop: str) -> None:
     failed, number = [], list(HONEST).index(shop)

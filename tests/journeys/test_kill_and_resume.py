@@ -104,6 +104,7 @@ def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path, sho
     assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("trials", "workers"), usual([(0, 1), (1, 2), (2, 1)], 2))
 def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: int, workers: int) -> None:
     db = tmp_path / "t.db"
@@ -126,6 +127,7 @@ def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: 
     assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", ["while it gets ready", "while trials run"])
 def test_ctrl_c_again_ends_at_once_with_one_line(tmp_path: Path, short_folder: Path, when: str) -> None:
     err = tmp_path / "err.txt"

@@ -66,6 +66,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CASES)
 async def test_what_is_overlooked_in_pictures_moves_nobody(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -161,6 +161,7 @@ def dry_run(folder: Path, name: str) -> tuple[int, str]:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BESIDE)
 def test_the_files_beside_an_experiment_are_right(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -172,6 +173,7 @@ def test_the_files_beside_an_experiment_are_right(
     assert status == 0, err
 
 
+@pytest.mark.thorough
 @settings(max_examples=size(15, 2_500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(BESIDE)), data=st.data())
 def test_any_file_beside_an_experiment_ends(

@@ -71,6 +71,7 @@ def stop_all(process: int) -> dict[int, str]:
     return found
 
 
+@pytest.mark.thorough
 def test_what_is_stopped_ends_with_a_command_that_is_killed(tmp_path: Path, short_folder: Path) -> None:
     process = start(*RUN, cwd=tmp_path, env={"TMPDIR": str(short_folder)})
     wait_for_trials(process, tmp_path / "t.db", 1)

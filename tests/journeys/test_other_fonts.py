@@ -15,6 +15,7 @@ from tests.environments.browser.test_fonts import altered
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
+@pytest.mark.thorough
 async def test_a_run_that_goes_on_or_is_replayed_with_other_fonts_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ EARLY = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", EARLY if THOROUGH else ("prerender",))
 async def test_what_a_page_fetches_beforehand_is_no_choice(
     way: str, stage: Stage, calm: list[dict[str, Any]]
@@ -147,6 +148,7 @@ async def told(stage: Stage, news: News, channel: str, price: str, step: int) ->
     return hostile
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("channel", CHANNELS if THOROUGH else ("socket",))
 async def test_a_price_that_comes_later_fails_the_trial_where_it_was_seen(
     channel: str, stage: Stage, news: News, calm: list[dict[str, Any]]

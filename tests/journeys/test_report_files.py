@@ -32,6 +32,7 @@ def a_report(*names: str) -> Report:
     return Report((Section("Effects", "Text.", tables),))
 
 
+@pytest.mark.thorough
 def test_the_same_run_of_another_database_has_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(HOTELS)
     whole = forked_souk("run", "x.yaml", cwd=tmp_path)
@@ -90,6 +91,7 @@ def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> No
     assert "r-2" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.thorough
 def test_without_room_for_the_report_the_answer_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,6 +166,7 @@ async def until(condition: Any, process: BaseProcess) -> None:
         assert process.is_alive()
 
 
+@pytest.mark.thorough
 async def test_two_commands_share_the_trials_and_what_they_cost(
     commands: Commands, shared: str, alone: Rows
 ) -> None:
@@ -184,6 +185,7 @@ async def test_two_commands_share_the_trials_and_what_they_cost(
     assert sum("runs shared-hotels-" in each and "too: each trial is run by one of" in each for each in said)
 
 
+@pytest.mark.thorough
 async def test_what_a_killed_command_had_claimed_goes_to_the_other(
     commands: Commands, shared: str, alone: Rows
 ) -> None:

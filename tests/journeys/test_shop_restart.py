@@ -112,6 +112,7 @@ def rows(records: Records, *columns: sql.Column[Any]) -> list[tuple[Any, ...]]:
         return sorted(tuple(row) for row in connection.execute(sql.select(*columns)))
 
 
+@pytest.mark.thorough
 async def test_a_restart_changes_nothing_but_the_attempts(tmp_path: Path, shop: Shop) -> None:
     async with open_testbed(tmp_path, shop.url) as testbed:
         calm = await run_all(tmp_path, testbed, shop, disturbed=False)
@@ -137,6 +138,7 @@ async def test_a_restart_changes_nothing_but_the_attempts(tmp_path: Path, shop: 
     assert {attempts for (attempts,) in rows(disturbed, trials.attempts)} == {1, 2}
 
 
+@pytest.mark.thorough
 async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
     tmp_path: Path, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

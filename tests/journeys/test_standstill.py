@@ -57,6 +57,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ends]:
     return folder / "short.yaml", ends(folder / "t.db")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", STOPS if THOROUGH else ("the shop",))
 def test_a_standstill_ends_no_trial(kind: str, calm: tuple[Path, Ends], tmp_path: Path) -> None:
     program, seconds, workers = STOPS[kind]

@@ -66,6 +66,7 @@ async def calm(stage: Stage) -> dict[str, Any]:
     return essence((await stage.both())[0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("process", "moment"), usual(CASES, 2))
 async def test_the_trial_is_repeated_and_ends_as_ever(
     process: str, moment: str, stage: Stage, calm: dict[str, Any]

@@ -107,6 +107,7 @@ def beginning(chance: random.Random) -> str:
     return "".join([*parts, THEIRS, "-->" * chance.randint(0, 1)])
 
 
+@pytest.mark.thorough
 async def test_no_page_runs_its_own_script_before(ca_dir: Path) -> None:
     chance, found = random.Random(3), dict[str, Response]()
     whole = '<html xmlns="http://www.w3.org/1999/xhtml"><head></head>'
@@ -148,6 +149,7 @@ ASKING = """<!doctype html><p>x</p><script>self.inline = 1</script><script nonce
 RAN = "[self.inline, self.named, self.own].map(Number).join()"
 
 
+@pytest.mark.thorough
 async def test_the_observer_is_loaded_once_under_any_policy_and_no_other_script_is_allowed(
     ca_dir: Path,
 ) -> None:

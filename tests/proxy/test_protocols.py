@@ -420,6 +420,7 @@ async def test_websockets_pass(slot: Slot) -> None:
     assert slot.session.upstream_errors == []
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_two_hundred_connections_at_once(slot: Slot) -> None:
     arrived = 0
@@ -445,6 +446,7 @@ async def test_two_hundred_connections_at_once(slot: Slot) -> None:
     assert slot.session.failures == slot.session.upstream_errors == []
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [True, False])
 async def test_a_large_download_is_streamed(
@@ -473,6 +475,7 @@ async def test_a_large_download_is_streamed(
     assert OTHER  # the server, the proxy and the client share this process
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 async def test_a_bomb_fails_closed(

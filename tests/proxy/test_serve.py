@@ -114,6 +114,7 @@ def mistake(
     return said.err
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),

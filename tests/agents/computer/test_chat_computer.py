@@ -324,6 +324,7 @@ ODD_CALLS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "told"),
     [

@@ -517,6 +517,7 @@ ODD_OPENAI: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ODD_OPENAI)
 async def test_odd_answers_of_openai_are_asked_for_again(
     wire: Wire, see: Callable[..., Observation], name: str

@@ -90,6 +90,7 @@ def test_all_providers_with_batches_are_tested() -> None:
     assert set(BODIES) == set(BATCHED)
 
 
+@pytest.mark.thorough
 @alike
 async def test_each_is_given_its_own_answer_at_half_the_price(
     kind: str, taking: BatchProvider, asking: Asking
@@ -133,6 +134,7 @@ async def test_what_failed_for_the_moment_is_sent_again_and_what_was_refused_is_
     assert taking.sizes == [5, 3]
 
 
+@pytest.mark.thorough
 @alike
 async def test_who_was_stopped_goes_on_with_the_batches_that_were_sent(
     kind: str, taking: BatchProvider, tmp_path: Path
@@ -157,6 +159,7 @@ async def test_who_was_stopped_goes_on_with_the_batches_that_were_sent(
     assert taking.sizes == [5, 5, 1]
 
 
+@pytest.mark.thorough
 @alike
 async def test_failures_around_a_batch_are_waited_out(
     kind: str, taking: BatchProvider, asking: Asking

@@ -72,6 +72,7 @@ async def test_refusals_limits_and_missing_usage(provider) -> None:
     assert (reply.call.tokens_in, reply.call.cost) == (0, None)
 
 
+@pytest.mark.thorough
 @alike
 @pytest.mark.parametrize(
     "settings", [{}, {"temperature": None}, {"max_tokens": 20}, {"schema": {"type": "object"}}]
@@ -146,6 +147,7 @@ async def test_the_wait_that_is_asked_for_is_kept(provider, monkeypatch: pytest.
     assert waits == pytest.approx([7.0, 1.5])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @alike
 @pytest.mark.parametrize(
@@ -176,6 +178,7 @@ async def test_garbage_is_a_failure_of_the_provider(provider, body: bytes, conte
     assert len(caught.value.calls) == len(provider.requests) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @alike
 @pytest.mark.parametrize("how", ["long", "packed"])
@@ -190,6 +193,7 @@ async def test_an_answer_without_end_is_a_failure_of_the_provider(provider, how:
     assert len(provider.requests) == 1
 
 
+@pytest.mark.thorough
 @settings(max_examples=size(12, 1_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), status=st.sampled_from([200, 200, 200, 400, 404, 500]))
 @alike
@@ -270,6 +274,7 @@ async def test_a_request_that_is_refused_is_no_failure_of_the_provider(provider)
     assert len(caught.value.calls) == len(provider.requests) == 1
 
 
+@pytest.mark.thorough
 @alike
 @pytest.mark.parametrize(
     ("status", "said", "message"),
@@ -321,6 +326,7 @@ async def test_one_client_serves_all_and_is_closed(provider) -> None:
     assert http.is_closed
 
 
+@pytest.mark.thorough
 @alike
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
 async def test_a_key_that_is_echoed_by_the_server_goes_nowhere(
@@ -402,6 +408,7 @@ async def test_overload_lowers_how_many_are_asked_at_once(provider) -> None:
     assert connection.limiter.limit == 1  # no other was under way
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @alike
 async def test_more_are_under_way_than_a_client_of_an_sdk_has_connections(provider) -> None:

@@ -27,6 +27,7 @@ TEMPLATE = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_cards_letters(folders) -> None:
     shares = await score_choices(make_scorer(f"hf:{folders['gpt2']}"), CARD.prompt, ["A", "B"])

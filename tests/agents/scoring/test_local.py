@@ -89,6 +89,7 @@ def test_any_prompt_and_target(folders, kind: str, prompt: str, targets: list[st
             assert (score.tokens, score.shifted) == expected[1:]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_scored_together_changes_nothing(folders, kind: str) -> None:
     together = scores(folders[kind], PROMPTS, TARGETS)
@@ -199,6 +200,7 @@ def test_a_result_that_is_not_a_number_is_undefined(folders, tmp_path: Path) -> 
         scores(path, ["abcdefgh"], ["9", "10"])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "t5", "slow"])
 def test_models_that_cannot_be_scored(folders, kind: str, tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ async def respond(agent: Agent, questioner: Questioner, *, steps: int = 10) -> l
     return decisions
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize(("count", "scrolls"), [(2, 0), (3, 0), (6, 1)])
 async def test_a_choice_on_the_page_is_the_choice_of_the_prompt(count: int, scrolls: int) -> None:
@@ -144,6 +145,7 @@ async def test_a_choice_on_the_page_is_the_choice_of_the_prompt(count: int, scro
         assert count > 3 or len(names) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_one_card_after_the_other() -> None:
     cards = [hotels(2), hotels(3), FRAMING]
@@ -153,6 +155,7 @@ async def test_one_card_after_the_other() -> None:
     assert questioner.valid == [respondent.reply([card.prompt]) for card in cards]
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("within", ["", SHOP_PAGE])
 async def test_the_anchor_of_an_earlier_page_is_remembered(within: str) -> None:
@@ -173,6 +176,7 @@ async def test_an_invalid_answer_is_mended_when_the_page_says_so() -> None:
     assert [float(mended)] == questioner.valid
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_there_is_no_button_for_a_refusal() -> None:
     questioner = Questioner([hotels(2), FRAMING])

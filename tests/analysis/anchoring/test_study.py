@@ -225,6 +225,7 @@ def cut(table: pd.DataFrame, agent: str, stimulus: str, prompts: int) -> pd.Data
     return table.drop(turn.index[turn >= prompts]).reset_index(drop=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("prompts", usual([1, 2, 15, 16, 17, 24, 30, 31], 3))
 def test_an_incomplete_variation_is_left_out_and_named(simulate: Scores, prompts: int) -> None:
@@ -279,6 +280,7 @@ def test_a_missing_score_leaves_what_needs_it(simulate: Scores) -> None:
     assert found.notes[0] == "2 of 672 scores are missing."
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_nothing_scored_and_one_condition_only(simulate: Scores, check_uncut: Check) -> None:
     table = simulate(stimuli={"V1-S": (10, 65), "V2-D": (20, 75)})
@@ -363,6 +365,7 @@ def test_frames_have_the_columns_of_every_estimator(analysis: AnchoringAnalysis)
     assert json.loads(text)["models"][0]["rank"] == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_report(analysis: AnchoringAnalysis, check_uncut: Check, tmp_path: Path) -> None:
     made = report(analysis)

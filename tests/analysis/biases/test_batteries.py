@@ -101,6 +101,7 @@ def test_separation_is_flagged_and_never_zero(answers: Answers) -> None:
     assert (legacy["used"], legacy["separated"]) == (3, 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("bias", ["anchoring", "framing"])
 @pytest.mark.parametrize("deltas", [(0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.6, -0.4, 0.0)])

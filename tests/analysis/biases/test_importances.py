@@ -54,6 +54,7 @@ def test_planted_features_are_found() -> None:
     assert frame[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_equal_seeds_give_equal_numbers() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -75,6 +76,7 @@ def test_unknown_and_constant_features_are_left_out() -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_noise_is_called_noise() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")

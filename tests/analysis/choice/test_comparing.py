@@ -112,6 +112,7 @@ def test_an_agent_is_like_itself_and_two_runs_have_their_names() -> None:
     assert COULD_STOP in next(iter(differences(ruled)))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_is_not_shared_and_what_cannot_be_compared() -> None:
     table = design(2, sets=2)
@@ -162,6 +163,7 @@ def known(limit: int, taste: Taste, agent: str) -> SimulatedTrials:
     return simulated_trials(ShopDesign(experiment_source("nudges")), taste, limit, agent)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [60, 240])
 def test_alike_shoppers_are_seldom_told_apart_and_intervals_hold_a_difference(limit: int) -> None:

@@ -112,6 +112,7 @@ def sequence_of(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(5, 40), deadline=None)
 @given(studies(("one", "two")), st.booleans())
@@ -128,6 +129,7 @@ def test_no_table_and_no_json_holds_an_impossible_percentage(table: pd.DataFrame
             assert out_of_range(name, each[name] or ()) == []
 
 
+@pytest.mark.thorough
 def test_agents_that_answer_in_opposite_ways_have_no_impossible_mean() -> None:
     """One takes what is nudged, one what is first: a normal distribution of both reaches far beyond 100."""
     table = simulate_study(1, sets=14, nudges=3, nudges_per_set=1, categories=5).table
@@ -141,6 +143,7 @@ def test_agents_that_answer_in_opposite_ways_have_no_impossible_mean() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(4, 60), deadline=None)
 @given(table=studies(), few=st.sampled_from([1, 2, 3, 12]), texts=st.sampled_from([1, 3]))
@@ -177,6 +180,7 @@ def test_the_counts_of_a_row_without_an_error_are_those_of_its_sets() -> None:
     assert found.slopes.set_index("term").loc["price_advantage", "note"] == counts
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_slope_beyond_any_probability_is_empty_with_its_reason() -> None:
     """Prices that differ by a thousandth decide every choice: 10 % would change a probability by far more."""

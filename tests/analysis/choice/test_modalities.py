@@ -84,6 +84,7 @@ def test_an_agent_without_a_modality_is_left_out_and_one_without_html_has_no_dif
     assert modality_effects(check_table(program))[0].empty
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_differences_hold_the_truth_and_none_is_seldom_found(simulate: Simulate) -> None:
     studies, rng = size(12, 300), np.random.default_rng(8)

@@ -22,6 +22,7 @@ def analysis(simulate: Simulate, request: pytest.FixtureRequest) -> ConjointAnal
     return analyze_conjoint(simulate(agents=AGENTS[: request.param], sets=40, random=AGENTS[1:2]))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_nothing_is_cut_off(analysis: ConjointAnalysis) -> None:
     drawn = [figure for section in report(analysis).sections for figure in section.figures]

@@ -43,6 +43,7 @@ def drawn(seed: int, sets: int, price: float, curve: str, spread: float, worth: 
     return pd.concat(frames, ignore_index=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(15, 300))
 @given(
@@ -89,6 +90,7 @@ def test_the_form_that_a_test_does_not_refute_is_taken() -> None:
             assert row["conf_low"] < truth < row["conf_high"] and row["conf_low"] > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_true_values_are_in_the_intervals(simulate: Simulate) -> None:
     """The weights over that of the price, in percent: in at least 93 % but for what chance may do."""
@@ -143,6 +145,7 @@ def test_pooling_holds_its_size_where_answers_are_alike() -> None:
     assert rejected / tests <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / tests)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_agents_that_differ_are_not_poolable(simulate: Simulate) -> None:
     table = simulate(1, agents=("one", "two"), sets=80, random=("two",))

@@ -61,6 +61,7 @@ def study(seed: int, trials: int, **fixed: Any) -> tuple[pd.DataFrame, Truth]:
     return table.sample(frac=1, random_state=seed), truth
 
 
+@pytest.mark.thorough
 def test_the_estimates_cover_the_weights_of_generated_studies() -> None:
     """Attributes, sizes and opt-outs are drawn; over all their weights the intervals hold as they should."""
     held = asked = 0
@@ -80,6 +81,7 @@ def test_the_estimates_cover_the_weights_of_generated_studies() -> None:
     assert low <= held <= high, (held, asked)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(size(2, 20)))
 def test_another_program_gives_the_same_estimates(seed: int) -> None:
     table, truth = study(seed, 120, size=2 + seed % 5, none=True, price=True, levels=1, numbers=1)
@@ -102,6 +104,7 @@ def test_a_term_may_have_the_name_of_its_column() -> None:
     assert "attr_chain" in set(found["term"])
 
 
+@pytest.mark.thorough
 def test_the_price_does_not_take_the_effect_of_another_attribute() -> None:
     """Dearer options are of better material: without it the price would attract."""
     rng = np.random.default_rng(3)
@@ -123,6 +126,7 @@ def test_the_price_does_not_take_the_effect_of_another_attribute() -> None:
     assert "material as levels (base cotton)" in said
 
 
+@pytest.mark.thorough
 def test_declared_and_left_out_attributes_are_told() -> None:
     table, _ = study(1, 60, size=3, none=False, price=True, levels=1, numbers=1)
     table["attr_sku"] = [f"sku{number}" for number in range(len(table))]
@@ -142,6 +146,7 @@ def test_declared_and_left_out_attributes_are_told() -> None:
         analyze_conjoint(broken)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("none", [False, True])
 @pytest.mark.parametrize("price", [False, True])
 def test_a_price_only_and_no_price_at_all(none: bool, price: bool) -> None:
@@ -160,6 +165,7 @@ def always(place: int, options: int, trials: int = 60, **columns: Any) -> pd.Dat
     return table.assign(chosen=(table["position"] == place).astype(int), **columns)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", range(2, 7))
 def test_an_agent_locked_at_a_position_is_found_there(options: int) -> None:
     for place in range(options):
@@ -174,6 +180,7 @@ def test_an_agent_locked_at_a_position_is_found_there(options: int) -> None:
         assert f"shown first in {100.0 * (place == 0):.1f} %" in said and verdict in said
 
 
+@pytest.mark.thorough
 def test_the_middle_of_three_in_both_orders_is_no_half() -> None:
     table = always(1, 3).assign(ordering="forward")
     back = table.assign(ordering="reversed", position=2 - table["position"], trial=table["trial"] + 1000)
@@ -185,6 +192,7 @@ def test_the_middle_of_three_in_both_orders_is_no_half() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_shares_of_positions_are_of_all_choices() -> None:
     """Four brands whose places are drawn: what is said is the count."""
     table, _ = study(8, 200, size=4, none=True, price=True, levels=1, numbers=0)
@@ -201,6 +209,7 @@ def test_who_takes_none_is_not_called_locked() -> None:
     assert found.notes[0] == "a is left out of the models: it takes none of the options."
 
 
+@pytest.mark.thorough
 def test_opt_outs_of_other_codings() -> None:
     """Empty, a price of 0, or zeros throughout say the same."""
     table, _ = study(4, 100, size=3, none=True, price=True, levels=0, numbers=2)

@@ -46,6 +46,7 @@ def test_the_weights_come_back(simulate: Simulate) -> None:
     assert covered.between(90, 99).all(), covered.to_dict()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_locked_agent_is_left_out_and_named(analysis: ConjointAnalysis) -> None:
     verdict = analysis.triage.set_index("group")["verdict"]
@@ -61,6 +62,7 @@ def test_an_agent_that_takes_the_last_is_locked_too(simulate: Simulate) -> None:
     assert (found["estimate"], found["verdict"]) == (0, "locked-recency")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_the_two_orders_of_a_set_are_a_pair(simulate: Simulate, seed: int) -> None:
     """Sets in which the first was taken in both orders, or in neither, are what McNemar's test counts."""
@@ -101,6 +103,7 @@ def test_random_choices_have_no_willingness_to_pay(analysis: ConjointAnalysis) -
     assert worth[worth["group"] == "lab:a-7b"]["estimate"].notna().all()
 
 
+@pytest.mark.thorough
 def test_what_an_attribute_is_worth_never_goes_against_its_part_worth() -> None:
     """Utility has the logarithm of the price, and better hotels are dearer: the linear price misleads."""
     rng = np.random.default_rng(0)
@@ -127,6 +130,7 @@ def test_what_an_attribute_is_worth_never_goes_against_its_part_worth() -> None:
     assert row["estimate"] * parts["stars"] > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_linear_price_is_kept_where_it_fits_but_not_against_the_part_worth() -> None:
     rng = np.random.default_rng(1)
@@ -156,6 +160,7 @@ def test_a_linear_price_is_kept_where_it_fits_but_not_against_the_part_worth() -
     assert seen == {True, False}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
     """An agent that answers both orders alike: by default its errors are those of half as many answers."""
@@ -177,6 +182,7 @@ def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
     assert both.dropna().to_numpy() == pytest.approx(once.dropna().to_numpy())
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_pooling_of_repeated_sets_goes_by_clusters(simulate: Simulate) -> None:
     """Answers that are stored twice make the likelihood ratio twice as large, and the Wald test no larger."""
@@ -215,6 +221,7 @@ def test_every_table_is_in_one_section(analysis: ConjointAnalysis) -> None:
     assert sorted([*names, "attrition_by_factor", "readings", *not_asked]) == sorted(analysis.frames)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(2,), (3,), (4,), (2, 5)])
 def test_one_agent_and_any_sizes(simulate: Simulate, sizes: tuple[int, ...]) -> None:
@@ -236,6 +243,7 @@ def test_only_locked_agents(simulate: Simulate) -> None:
     assert json.loads(analysis.to_json())["coefficients"] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_trials_without_a_choice_are_counted(simulate: Simulate) -> None:
     table = simulate(sets=60)
@@ -250,6 +258,7 @@ def test_trials_without_a_choice_are_counted(simulate: Simulate) -> None:
     assert f"{count} trials have no choice" in " ".join(analysis.notes)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_constant_price_is_said(simulate: Simulate) -> None:
     analysis = analyze_conjoint(simulate(sets=60).assign(price=100.0))
@@ -259,6 +268,7 @@ def test_a_constant_price_is_said(simulate: Simulate) -> None:
     assert len(report(analysis).sections) > 8
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_decile_that_is_never_taken_is_left_empty(simulate: Simulate) -> None:
     table = simulate(5, sets=300, sizes=(2,))
@@ -296,6 +306,7 @@ def test_providers_that_differ_are_found() -> None:
     assert mapped["estimate"] == pytest.approx(found["estimate"])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_providers_that_are_alike_are_not() -> None:
     rng = np.random.default_rng(1)
@@ -320,6 +331,7 @@ def test_rank_correlation_needs_agents() -> None:
     assert rank_correlation("r", first, 0 * first)["note"] == "all agents have the same value"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_few_choices_do_not_lock_an_agent(simulate: Simulate) -> None:
     """Of a rate of 85 % Wilson's interval of 21 first choices of 21 does not tell it, that of 22 does."""
@@ -357,6 +369,7 @@ def test_json_has_every_digit(analysis: ConjointAnalysis) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
     table = simulate(sets=200, sizes=(2, 3))
@@ -374,6 +387,7 @@ def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_intervals_of_what_was_booked_are_about_new_cards(simulate: Simulate) -> None:
     """60 cards are drawn for each study; the truth is that of very many."""
@@ -389,6 +403,7 @@ def test_intervals_of_what_was_booked_are_about_new_cards(simulate: Simulate) ->
         assert 0.85 < (high - low).mean() / needed < 1.3
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("orders", [1, 2])
 def test_few_choice_sets_have_errors_by_set_only(simulate: Simulate, orders: int) -> None:

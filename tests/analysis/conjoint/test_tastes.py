@@ -37,6 +37,7 @@ def test_they_are_fitted_on_request_only(simulate: Simulate) -> None:
     assert "Tastes that differ" not in {section.title for section in conjoint_report.report(found).sections}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_agents_of_two_kinds_are_told_apart(simulate: Simulate, tmp_path: Path) -> None:
     table = cards(simulate, agents=12, sets=24)
@@ -64,6 +65,7 @@ def test_agents_of_two_kinds_are_told_apart(simulate: Simulate, tmp_path: Path) 
     assert "interval of the share" in page and "Tastes that differ" in page
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_answers_with_tastes_of_their_own_have_a_spread(simulate: Simulate) -> None:
     table = cards(simulate, agents=1, sets=600)
@@ -81,6 +83,7 @@ def test_answers_with_tastes_of_their_own_have_a_spread(simulate: Simulate) -> N
     assert "tastes differ between answers: of the models that were fitted, the mixed logit has" in answer
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_equal_tastes_are_not_said_to_differ(simulate: Simulate) -> None:
     table = cards(simulate, agents=1, sets=120)

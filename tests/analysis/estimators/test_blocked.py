@@ -59,6 +59,7 @@ def test_one_answer_in_each_cell_is_a_paired_test_over_the_blocks() -> None:
     assert found.note.startswith("by block: one answer to each question")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 20])
 def test_size_and_coverage_with_products_that_differ_in_mean_and_variance(n: int) -> None:

@@ -91,6 +91,7 @@ def test_the_binary_logit_agrees_with_statsmodels(terms: int, cov: Any) -> None:
     assert ours.pseudo_r2 == pytest.approx(theirs.prsquared)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("cov", ["classical", "robust", "clustered"])
 def test_intervals_cover_the_truth(cov: Any) -> None:

@@ -160,6 +160,7 @@ def test_homogeneity_by_hand() -> None:
     assert np.isnan(homogeneity([0.5, np.nan], [100] * 2, [100] * 2)[0])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_sampling_variance_is_that_of_d() -> None:
     """With one true effect the ratio is 1 on average, so few groups of experiments fall far below it."""

@@ -56,6 +56,7 @@ def test_biases() -> None:
     assert any("unevenly over scenario" in line for line in biases_report(found).problems)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_cards() -> None:
     table = simulate_cards(sets=80)
@@ -105,6 +106,7 @@ def test_what_differs_between_choice_sets_is_tested_over_whole_sets() -> None:
     assert even["p_value"].item() == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_agents_that_end_a_set_alike_show_no_uneven_factor() -> None:
     rng, count, rejected = np.random.default_rng(9), size(120, 2000), {"within": 0, "between": 0}

@@ -119,6 +119,7 @@ def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, si
     assert np.isfinite(expected).any()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("formula", FORMULAS[:3])
@@ -290,6 +291,7 @@ def delta_method(fit: Any) -> Iterator[dict[str, np.ndarray]]:
     yield variances
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Simulate, size: int) -> None:
@@ -313,6 +315,7 @@ def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Sim
         assert found.df == pytest.approx(df) and df < count < data["cat"].nunique()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> None:
     """On an ordinary regression with a dummy for each trial."""

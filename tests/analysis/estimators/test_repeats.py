@@ -52,6 +52,7 @@ def frames_with_p(analysis: MonteCarloAnalysis) -> dict[str, pd.DataFrame]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_repeats_that_never_vary_change_no_error() -> None:
     """p values and intervals of 30 repeats are those of one answer to each question."""
@@ -67,6 +68,7 @@ def test_repeats_that_never_vary_change_no_error() -> None:
     assert not once["list_price"]["note"].str.contains(ALIKE).any()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_null_is_not_rejected_more_often_for_being_asked_again() -> None:
     rejected = {"H1": 0, "H3": 0, "H5": 0}

@@ -77,6 +77,7 @@ def test_of_all_paths_no_larger_share_than_alpha_is_ever_rejected() -> None:
         assert float(exact_wealth(wins, length - wins)) == pytest.approx(found)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_of_all_paths_with_ties_no_larger_share_ever_misses_their_mean() -> None:
     """All 3^8 paths of a true mean: the chance that one of the intervals misses it is at most alpha."""
@@ -122,6 +123,7 @@ def first_crossing(steps: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]"
     return np.where(crossed.any(1), crossed.argmax(1), steps.shape[1])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("moves", [0.05, 0.4, 1.0])
 def test_ten_thousand_studies_that_look_after_every_stratum(moves: float) -> None:
@@ -148,6 +150,7 @@ def test_the_interval_at_the_stop_holds_the_effect(effect: float, moves: float) 
         assert (at < strata - 1).mean() > 0.5, "and most of them stop early"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("effect", "moves"), [(0.2, 0.5), (0.0, 1.0), (-0.5, 0.6)])
 def test_hardly_any_study_ever_has_an_interval_that_misses(effect: float, moves: float) -> None:
     studies, strata = size(400, 4_000), 150

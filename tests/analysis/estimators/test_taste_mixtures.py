@@ -107,6 +107,7 @@ def test_mixed_logit_has_the_likelihood_of_an_integral() -> None:
     assert found.loglik == pytest.approx(float(np.log(exact).sum()), abs=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_mixed_logit_is_that_of_xlogit() -> None:
     data = simulated(normal(300), 10)
@@ -123,6 +124,7 @@ def test_mixed_logit_is_that_of_xlogit() -> None:
     assert found.loglik == pytest.approx(float(other.loglikelihood), abs=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_intervals_hold_the_truth() -> None:
     """Means, standard deviations, part-worths of classes and shares, in 95 % of studies."""

@@ -58,6 +58,7 @@ def test_draws_have_a_seed() -> None:
     ).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_both_intervals_cover_the_truth() -> None:
     covered = np.zeros((2, 2))

@@ -35,6 +35,7 @@ def table(valuations: Valuations) -> pd.DataFrame:
     return measures(check_responses(raw))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", ["control", "high", "all"])
 def test_deviation_from_the_list_price(table: pd.DataFrame, condition: str) -> None:
     frame = list_price_tests(table, condition)
@@ -58,6 +59,7 @@ def test_an_absent_condition_is_refused(table: pd.DataFrame) -> None:
         list_price_tests(table, "placebo")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_anovas_agree_with_statsmodels(table: pd.DataFrame) -> None:
     frame = anovas(table)
@@ -217,6 +219,7 @@ def test_without_sizes_the_generation_model_says_so(table: pd.DataFrame) -> None
     assert "does not vary" in tests["note"].item() and "does not vary" in coefficients["note"].item()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_intervals_of_deviations_and_coefficients_cover() -> None:
     truths = {"deviation": -5.0, "Intercept": 45.0, "condition[high]": 4.0, "condition[low]": -3.0}

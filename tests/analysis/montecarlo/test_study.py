@@ -26,6 +26,7 @@ def analysis(valuations: Valuations) -> MonteCarloAnalysis:
     return analyze_montecarlo(table, generations={AGENTS[0]: "2", AGENTS[1]: "3"})
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_estimates_have_the_columns_of_every_estimator(analysis: MonteCarloAnalysis) -> None:
     plain = {"missing", "readings", "generation_cells"}
@@ -70,6 +71,7 @@ def test_json_has_null_for_what_is_undefined(analysis: MonteCarloAnalysis) -> No
     assert document["variation"][0]["statistic"] is None
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_sections_cover_the_frames_and_cut_nothing(analysis: MonteCarloAnalysis, check_uncut: Check) -> None:
     sections = report(analysis).sections
@@ -119,6 +121,7 @@ def test_without_any_response_everything_is_empty_with_a_reason(
             check_uncut(figure.figure)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_huge_values_stay(valuations: Valuations, check_uncut: Check) -> None:
     table = valuations(2)

@@ -308,6 +308,7 @@ def answered(rng: np.random.Generator, worth: Mapping[str, Floats]) -> pd.DataFr
     return measures(check_responses(table.assign(trial=[f"t{number}" for number in range(len(table))])))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_intervals_of_deviations_are_about_new_products_or_about_these() -> None:
     """18 products are drawn for each study, and each has a mean of its own; two agents are shown them."""

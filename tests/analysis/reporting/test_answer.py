@@ -155,6 +155,7 @@ def test_any_frame_is_said_as_it_is(rows: pd.DataFrame) -> None:
     assert all("240 trials" in part for part in said if "not told apart" in part)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
@@ -188,6 +189,7 @@ def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
             check(its, rows[those], WORDING.names, 0.051, found.exact if those is exact else every)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: Simulate) -> None:
     """The truth is 0 in all four effects: false claims are as rare as the level says."""
@@ -204,6 +206,7 @@ def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: 
     assert false <= most, "studies at .05: more have a chance of less than 1 in 200"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_went_wrong_is_said(simulate: Simulate) -> None:
     table = simulate(1, sets=30, nudges_per_set=2).table
@@ -236,6 +239,7 @@ def test_what_went_wrong_is_said(simulate: Simulate) -> None:
     assert whole.problems == () and "every planned edit reached its pages (8 receipts)" in whole.checked
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("sets", [12, 40, 200])
 def test_what_attributes_are_worth(sets: int) -> None:
@@ -283,6 +287,7 @@ def amounts(report: Report) -> Iterator[str]:
                 yield from (text.get_text() for text in texts if "Mean willing" in text.get_text())
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("currency", ["USD", "EUR", ""])
 def test_what_is_paid(valuations: Simulate, currency: str) -> None:

@@ -90,6 +90,7 @@ def test_a_hollow_mark_has_the_interval_that_the_sentence_says(table: pd.DataFra
     assert SCORE_INTERVAL in texts_of(figure) and SCORE_INTERVAL not in texts_of(effects_figure(without))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 @pytest.mark.parametrize("width", [None, 85.0])
@@ -170,6 +171,7 @@ def test_attrition_bars_add_up(table: pd.DataFrame) -> None:
     assert_nothing_is_cut(figure)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_files_are_images(table: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"effects{suffix}"

@@ -116,6 +116,7 @@ def test_all_kinds_of_study_are_simulated() -> None:
     assert SIMULATED.keys() == STUDIES.keys()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "trials"),

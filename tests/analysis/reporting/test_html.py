@@ -160,6 +160,7 @@ def test_every_interval_has_its_place() -> None:
     assert AFTER.keys() == INTERVALS.keys()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1200, 400])
 async def test_what_is_wide_is_scrolled_and_its_first_column_stays(

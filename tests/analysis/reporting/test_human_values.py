@@ -41,6 +41,7 @@ def check(report: Report, source: Publication, values: set[str]) -> None:
     assert all(value in named[0] for value in values)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_effects_on_shoppers(simulate: Callable[..., Any]) -> None:
     table = simulate(1, sets=12, nudges_per_set=1).table

@@ -31,6 +31,7 @@ def panels() -> Figure:
     return forest(EFFECTS, lambda row: str(row["term"]), "Effect (percentage points)")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("millimetres", [85, 180])
 @pytest.mark.parametrize("draw", [effects, panels])
 def test_a_figure_is_as_wide_as_asked_in_each_format(
@@ -52,6 +53,7 @@ def test_a_figure_is_as_wide_as_asked_in_each_format(
     assert b"/Subtype /CIDFontType2" in (tmp_path / "figure.pdf").read_bytes(), "letters stay letters"
 
 
+@pytest.mark.thorough
 def test_what_has_no_room_is_said() -> None:
     assert sized(effects, 20 / 25.4, PAPER_POINTS)[1]
 

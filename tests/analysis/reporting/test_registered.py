@@ -34,6 +34,7 @@ def by_hand(p: list[float]) -> list[float]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @given(p_values, st.sampled_from(["holm", "bonferroni", "benjamini-hochberg"]))
 def test_adjusted_p_values_are_those_of_the_whole_family(values: list[float | None], correction: str) -> None:
@@ -72,6 +73,7 @@ def test_equality_is_two_one_sided_tests(estimate: float, error: float, df: floa
     assert bound >= equality_p(row, margin) - 1e-6 or bound == 1.0
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_verdicts_and_what_is_not_there() -> None:
     frame = result_frame(

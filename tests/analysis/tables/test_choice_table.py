@@ -70,6 +70,7 @@ def test_a_trio_with_two_lowest_prices_has_no_cheaper_one() -> None:
     assert clear["higher_rated"].tolist() == [0, 1, 0]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=5))
 @settings(max_examples=40, deadline=None)

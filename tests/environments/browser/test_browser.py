@@ -82,6 +82,7 @@ def once(command: str, program: Path, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_driver_that_ends_as_it_starts_is_started_again(
     programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -112,6 +113,7 @@ async def test_tabs_of_a_context_share_a_process_and_contexts_never_do() -> None
             assert [each["type"] for each in found["processInfo"]].count("renderer") == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.parametrize("variable", ["PLAYWRIGHT_NODEJS_PATH", "SOUK_BROWSER"])
@@ -129,6 +131,7 @@ async def test_a_program_that_stands_still_as_it_starts_is_ended_and_started_aga
         assert (await browsers.browser()).is_connected()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_network_service_that_dies_as_it_is_asked_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,

@@ -110,6 +110,7 @@ def test_the_fonts_are_those_that_matplotlib_finds() -> None:
     assert {TTFont(each)["name"].getDebugName(1) for each in pinned_files()} == {SANS, SERIF, MONO}
 
 
+@pytest.mark.thorough
 @in_browser
 async def test_all_families_are_drawn_with_the_pinned_fonts(machine: Callable[[bool], None]) -> None:
     machine(True)
@@ -124,6 +125,7 @@ async def test_all_families_are_drawn_with_the_pinned_fonts(machine: Callable[[b
     ]  # what the page names next, and what it gets where it names nothing
 
 
+@pytest.mark.thorough
 @in_browser
 async def test_a_page_is_the_same_whatever_is_installed(
     machine: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
@@ -147,6 +149,7 @@ async def test_only_scripts_that_dejavu_lacks_are_written_by_fonts_of_the_machin
         assert await used(page) == [{SANS, "Far Hand"}, {SERIF, "Far Hand"}]
 
 
+@pytest.mark.thorough
 @in_browser
 async def test_the_fingerprint_tells_other_fonts(
     machine: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch

@@ -156,6 +156,7 @@ async def test_tabs_are_open_and_treated_and_the_first_look_is_settled(use: Use)
     await use(act)
 
 
+@pytest.mark.thorough
 async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
     def act(env: ShopEnv) -> None:
         def step(action: str) -> dict[str, Any]:
@@ -202,6 +203,7 @@ GROWING = """() => {
 """For a while other texts come before the title."""
 
 
+@pytest.mark.thorough
 async def test_what_stands_on_a_page_is_read_around_the_observation(use: Use) -> None:
     heading = Spot("h1")
     wanted, view = Wanted((heading,), own=True), View(screenshot=True)
@@ -235,6 +237,7 @@ async def test_what_stands_on_a_page_is_read_around_the_observation(use: Use) ->
     await use(act)
 
 
+@pytest.mark.thorough
 async def test_what_is_no_action_is_told_and_never_run(use: Use, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     impossible = {
@@ -260,6 +263,7 @@ async def test_what_is_no_action_is_told_and_never_run(use: Use, tmp_path: Path)
     await use(act)
 
 
+@pytest.mark.thorough
 async def test_https_is_read_by_the_proxy_and_other_places_are_refused(use: Use) -> None:
     def act(env: ShopEnv) -> None:
         # This shop speaks no HTTPS: the page that says so is the proxy's, under a certificate of its own.
@@ -285,6 +289,7 @@ async def test_an_agent_may_bring_its_own_action_space(use: Use) -> None:
     await use(act)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("own", [False, True], ids=["Souk's actions", "an agent's own"])
 async def test_a_tab_that_ends_to_load_behind_the_active_one_stays_behind(own: bool, use: Use) -> None:
     def act(env: ShopEnv) -> None:
@@ -308,6 +313,7 @@ async def test_a_tab_that_ends_to_load_behind_the_active_one_stays_behind(own: b
     await use(act)
 
 
+@pytest.mark.thorough
 async def test_the_death_of_the_network_service_is_a_failure_of_the_browser(use: Use) -> None:
     contacts: list[bytes] = []
 

@@ -100,6 +100,7 @@ def interactive(html: BeautifulSoup) -> dict[str, tuple[str, str]]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", usual(PAGES, 3))
 def test_they_show_the_same_text_and_the_same_elements(
     base_url: str, browser_page: tuple[ThreadPoolExecutor, Page], kind: str

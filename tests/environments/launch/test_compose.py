@@ -121,6 +121,7 @@ def test_the_shop_from_up_to_down(machine: Machine, port: str) -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_onestopmarket_is_told_its_address(machine: Machine, port: str) -> None:
     url = f"http://127.0.0.1:{port}/"
@@ -139,6 +140,7 @@ def test_onestopmarket_is_told_its_address(machine: Machine, port: str) -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_onestopmarket_that_cannot_be_told_its_address(machine: Machine, port: str) -> None:
     machine.set(images=[SHOPPING], failures=3)
@@ -157,6 +159,7 @@ def test_an_image_that_is_not_loaded(machine: Machine) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("programs", "settings", "env", "expected"),
@@ -201,6 +204,7 @@ def test_the_real_docker_without_its_daemon(tmp_path: Path) -> None:
     assert re.fullmatch(r"docker does not answer \(.*/nowhere/docker\.sock.*\); start .*", error)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "expected"),
@@ -234,6 +238,7 @@ def test_mistakes_in_the_command(machine: Machine) -> None:
     assert machine.calls() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_postgres_wants_a_password_and_does_not_print_it(machine: Machine, port: str) -> None:
     assert machine.error("up", "postgres").startswith("POSTGRES_PASSWORD is not set; choose one: ")
@@ -244,6 +249,7 @@ def test_postgres_wants_a_password_and_does_not_print_it(machine: Machine, port:
     assert "s3cret" not in (machine.folder / "calls.jsonl").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_ray_is_up_when_head_and_worker_are(machine: Machine, port: str) -> None:
     up = machine.souk("up", "ray", "--port", port)

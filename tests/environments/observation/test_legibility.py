@@ -170,6 +170,7 @@ def joined(*ways: dict[str, str]) -> dict[str, str]:
     return {part: ";\n".join(way[part] for way in ways if part in way) if part in "tbj" else "\n".join(way.get(part, "") for way in ways) for part in parts}  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(size(1, 4)))
 async def test_honest_texts_count(page: Page, seed: int) -> None:
     rng = random.Random(seed)
@@ -182,6 +183,7 @@ async def test_honest_texts_count(page: Page, seed: int) -> None:
     assert not wrong
 
 
+@pytest.mark.thorough
 async def test_hidden_texts_do_not_count(page: Page) -> None:
     rng = random.Random(7)
     names = [*HIDING] if size(0, 1) else rng.sample([*HIDING], 12)

@@ -99,6 +99,7 @@ def bids(text: str) -> set[str]:
     return set(re.findall(r'\bbid="?(\w+)', text))
 
 
+@pytest.mark.thorough
 async def test_neither_tree_nor_screenshot_unless_asked_for(context: BrowserContext, shop_url: str) -> None:
     observation = await look(context, shop_url, View())
     assert (observation.tree, observation.screenshot, observation.page) == ("", b"", "viewport")

@@ -88,6 +88,7 @@ async def seen(episode: Episode) -> Observation:
     return (await episode.look()).observation
 
 
+@pytest.mark.thorough
 @in_browser
 @pytest.mark.parametrize("name", ["screenshot", "marks"])
 async def test_the_same_page_gives_the_same_bytes(browsers: BrowserPool, name: Any) -> None:
@@ -101,6 +102,7 @@ async def test_the_same_page_gives_the_same_bytes(browsers: BrowserPool, name: A
     assert Image.open(io.BytesIO(picture)).size == VIEWPORT
 
 
+@pytest.mark.thorough
 @in_browser
 async def test_a_page_of_the_shop_gives_the_same_bytes(browsers: BrowserPool) -> None:
     taken = set()
@@ -120,6 +122,7 @@ DRAWN_ANEW = """async () => {
 }"""
 
 
+@pytest.mark.thorough
 @in_browser
 async def test_a_page_that_has_changed_gives_the_bytes_of_one_that_is_drawn_anew(
     browsers: BrowserPool,
@@ -163,6 +166,7 @@ async def walk(browsers: BrowserPool, url: str, view: View, seed: int) -> tuple[
     return shown, loaded
 
 
+@pytest.mark.thorough
 @in_browser
 @pytest.mark.parametrize("name", ["html", "tree"])
 async def test_who_reads_the_shop_sees_the_same_without_its_pictures(
@@ -175,6 +179,7 @@ async def test_who_reads_the_shop_sees_the_same_without_its_pictures(
             assert await walk(blind, url, VIEWS[name], seed) == (shown, 0)
 
 
+@pytest.mark.thorough
 @in_browser
 async def test_each_modality_shows_the_page_in_its_way_alone(browsers: BrowserPool) -> None:
     async with pages({"/": CANVAS}) as url:
@@ -206,6 +211,7 @@ async def test_marks_are_drawn_on_what_can_be_acted_on(context: BrowserContext) 
         assert await episode.act(parse_action("mouse_click(110, 60)", EVERY)) == ""
 
 
+@pytest.mark.thorough
 @in_browser
 async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None:
     async with pages({"/": CANVAS, "/next": "<title>Next</title>"}) as url:

@@ -85,6 +85,7 @@ async def opened(context: BrowserContext, url: str, name: str = "screenshot") ->
     return episode, page
 
 
+@pytest.mark.thorough
 async def test_a_part_is_drawn_larger_and_the_page_is_not_told(context: BrowserContext) -> None:
     async with pages({"/": PAGE}) as url:
         episode, page = await opened(context, url)
@@ -131,6 +132,7 @@ async def test_points_stay_those_of_the_whole_picture(context: BrowserContext) -
         assert not after.zoomed
 
 
+@pytest.mark.thorough
 async def test_marks_stand_where_they_do_in_the_picture(context: BrowserContext) -> None:
     async with pages({"/": PAGE}) as url:
         episode, _ = await opened(context, url, "marks")

@@ -143,6 +143,7 @@ async def test_forms_that_keep_nothing_say_so(page: Page, base: str, examples: E
     await expect(message).to_have_text("You must login or register to add items to your wishlist.")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_every_product_has_a_page_and_a_picture(
     client: httpx.AsyncClient, catalogue: Catalogue

@@ -142,6 +142,7 @@ def test_names_are_as_long_as_real_ones(catalogue: Catalogue) -> None:
         assert value == pytest.approx(expected, abs=15)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_no_text_holds_a_treatment(catalogue: Catalogue) -> None:
     for product in catalogue.products:

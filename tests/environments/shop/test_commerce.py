@@ -29,6 +29,7 @@ async def sections(client: httpx.AsyncClient) -> dict[str, dict[str, object]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_adding_from_the_product_page(page: Page, base: str, examples: Examples) -> None:
     product = examples.rated

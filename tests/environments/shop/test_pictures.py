@@ -41,6 +41,7 @@ def of(catalogue: Catalogue, category: str) -> list[Product]:
     return [product for product in catalogue.products if product.category == category]
 
 
+@pytest.mark.thorough
 def test_every_product_has_a_small_harmless_drawing_with_its_brand_on_it(catalogue: Catalogue) -> None:
     for product in catalogue.everything:
         drawing = picture(product)
@@ -60,6 +61,7 @@ def test_every_product_has_a_small_harmless_drawing_with_its_brand_on_it(catalog
                 assert value.replace("url(#", "").count("url(") == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("category", MARKETS)
 def test_products_of_a_category_differ_in_shape(catalogue: Catalogue, category: str) -> None:
     products = of(catalogue, category)[:60]
@@ -173,6 +175,7 @@ def test_a_hostile_brand_stays_text(catalogue: Catalogue) -> None:
     assert not list(root.iter(f"{SVG}script"))
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", ["home", "product", "listing", "search", "cart"])
 async def test_a_page_has_its_shape_before_its_pictures_come(

@@ -46,6 +46,7 @@ async def is_gone(url: str) -> bool:
     return False
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_shop_runs_for_the_length_of_the_block() -> None:
     async with shop(seed=0) as one, shop(seed=1) as two, httpx.AsyncClient() as client:
@@ -73,6 +74,7 @@ async def test_a_busy_port_is_one_line() -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_chosen_port_is_used_and_can_be_used_again() -> None:
     with socket.socket() as probe:
@@ -84,6 +86,7 @@ async def test_a_chosen_port_is_used_and_can_be_used_again() -> None:
             await client.get(url)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(number: signal.Signals) -> None:
@@ -133,6 +136,7 @@ async def test_it_is_ended_where_the_block_fails_at_once() -> None:
     assert own_processes("environments.shop") == others
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_it_is_started_again_so_often_and_then_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_RESTARTS", 2)

@@ -36,6 +36,7 @@ async def go(page: Page, base: str, examples: Examples, kind: str) -> None:
     await page.goto(address, wait_until="networkidle")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "kind", ["home", "listing", "search", "product", "cart", "checkout", "advanced", "login"]
 )

@@ -85,6 +85,7 @@ def forge(members: Members, name: str, content: bytes) -> None:
     members |= {name: content, "manifest.json": json.dumps(manifest).encode()}
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_same_run_gives_the_same_bytes(folder: Path) -> None:
     records = Records(f"sqlite:///{folder}/t.db")
@@ -143,6 +144,7 @@ def test_the_estimates_come_out_again(folder: Path) -> None:
     assert "members are whole; the estimates come out again" in ended.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_an_altered_estimate_is_named(folder: Path, members: Members, tmp_path: Path) -> None:
     estimates = json.loads(members["estimates.json"])
@@ -156,6 +158,7 @@ def test_an_altered_estimate_is_named(folder: Path, members: Members, tmp_path: 
     assert verify_bundle(tmp_path / "b.zip", 1.0).differences == []
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_altered_data_give_other_estimates(members: Members, tmp_path: Path) -> None:
     table = pd.read_csv(io.BytesIO(members["data/choices.csv"]))
@@ -293,6 +296,7 @@ def test_no_archive_is_a_mistake(tmp_path: Path) -> None:
         verify_bundle(tmp_path / "none.zip", 1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_answers_are_archived_with_their_study(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(WTP)
@@ -328,6 +332,7 @@ def test_numbers_are_compared_and_all_else_is_the_same(then: Any, now: Any, line
     assert list(differing(then, now, 1e-9)) == lines
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_bundle_is_analysed_and_viewed_as_its_run(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(WTP)

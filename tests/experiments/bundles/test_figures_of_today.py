@@ -20,6 +20,7 @@ def test_there_is_an_archive_of_each_shipped_experiment() -> None:
     assert {path.stem for path in ARCHIVES} == {path.name.split(".")[0] for path in TODAY.glob("*.json.gz")}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
 def test_every_figure_is_the_stored_one(path: Path) -> None:

@@ -51,6 +51,7 @@ def pages(members: Members) -> Members:
     return {name.removeprefix("site/"): page for name, page in members.items() if name.startswith("site/")}
 
 
+@pytest.mark.thorough
 def test_the_site_is_that_of_the_viewer_and_is_walked_where_it_is_unpacked(
     folder: Path, members: Members, tmp_path: Path
 ) -> None:
@@ -65,6 +66,7 @@ def test_the_site_is_that_of_the_viewer_and_is_walked_where_it_is_unpacked(
     assert {name: (tmp_path / "other" / name).read_bytes() for name in pages(members)} == pages(members)
 
 
+@pytest.mark.thorough
 def test_the_same_run_gives_the_same_bytes_and_all_else_is_as_without_a_site(
     folder: Path, members: Members
 ) -> None:

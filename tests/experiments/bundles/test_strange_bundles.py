@@ -51,6 +51,7 @@ def verified_or_refused(path: Path, content: bytes) -> None:
         assert all(isinstance(line, str) for line in found.differences)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(15, 2_000))
 @given(data=st.data())

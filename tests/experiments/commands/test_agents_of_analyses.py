@@ -20,6 +20,7 @@ def written(kind: str, folder: Path) -> tuple[Path, list[str]]:
     return path, agents
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", STUDIES)
 def test_an_analysis_of_one_agent_is_that_of_its_rows(kind: str, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_half_the_price_is_forecast(provider: tuple[BatchProvider, dict[str, str
     assert provider[0].sizes == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_budget_sends_what_it_can_pay_for(
     provider: tuple[BatchProvider, dict[str, str]],

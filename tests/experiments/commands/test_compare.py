@@ -45,6 +45,7 @@ def souk(folder: Path, *arguments: str) -> str:
     return found.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_agents_of_a_run(folder: Path) -> None:
     told = json.loads(souk(folder, "compare", "--margin", "30", "--out", "c", "--json"))
@@ -61,6 +62,7 @@ def test_the_agents_of_a_run(folder: Path) -> None:
     assert "simulated:balanced less simulated:random (percentage points)" in shown
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_two_runs_of_an_agent_and_a_rule_that_could_stop_one(folder: Path, tmp_path: Path) -> None:
     plain = ended_run(tmp_path, "rule: fixed", 30)
@@ -83,6 +85,7 @@ def test_two_runs_of_an_agent_and_a_rule_that_could_stop_one(folder: Path, tmp_p
             souk(tmp_path, "compare", *arguments)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_margin_in_the_analysis(folder: Path) -> None:
     told = json.loads(souk(folder, "analyze", "--margin", "60", "--json", "--out", "out"))

@@ -61,6 +61,7 @@ def test_a_browser_that_is_missing(tmp_path: Path) -> None:
     assert "Chromium" in browser["fix"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other libraries")
 def test_a_library_that_playwright_lacks(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_other_processes_choose_as_the_file_says(ran: Path) -> None:
     """Each choice is the one that the file's numbers, the trial's seed and its prompt give."""
@@ -136,6 +137,7 @@ def one_line(ended: Ended) -> str:
     return ended.err
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_mistakes_are_one_line(ran: Path, tmp_path: Path) -> None:
     assert "the suffix must be .yaml or .yml" in one_line(

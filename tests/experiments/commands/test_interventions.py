@@ -193,6 +193,7 @@ def test_schema(tmp_path: Path) -> None:
     assert "name a file" in run("validate", cwd=tmp_path, status=2).err
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_preview_for_scripts_loads_no_proxy(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(NUDGE)

@@ -47,6 +47,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     assert max(map(len, shown.out.splitlines())) <= 80
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_budget_needs_no_key(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN)
@@ -62,6 +63,7 @@ def test_a_budget_needs_no_key(tmp_path: Path) -> None:
     assert max(map(len, shown.out.splitlines())) <= 90
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "effect", "trials"),
@@ -77,6 +79,7 @@ def test_cards_and_answers(name: str, effect: str, trials: str, tmp_path: Path) 
     assert own["targets"][0]["power"] is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -117,6 +120,7 @@ def test_a_dry_run_tells_the_smallest_effects(tmp_path: Path) -> None:
     assert {each["feature"] for each in found["effects"]} == {"nudge", "order", "price", "rating"}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "temperature", "warned"),

@@ -35,6 +35,7 @@ def test_a_plan_is_the_same_in_another_folder(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     folder = write(tmp_path)
@@ -68,6 +69,7 @@ def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     assert "not registered" in (folder / "p/methods.md").read_text()
 
 
+@pytest.mark.thorough
 def test_more_trials_than_planned_are_told_before_a_run(tmp_path: Path) -> None:
     folder = write(tmp_path, f"{PLAN}  trials: 4\n")
     assert forked_souk("register", "x.yaml", *DB, cwd=folder).status == 0
@@ -128,6 +130,7 @@ def test_a_mistake_is_one_line(plan: str, said: str, tmp_path: Path) -> None:
     assert not (tmp_path / "x.plan.json").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_the_plan_excludes_is_left_out_of_registered_results_alone(tmp_path: Path) -> None:
     agents = ("--agent", "simulated:balanced", "--agent", "simulated:price")

@@ -73,6 +73,7 @@ def test_the_version_and_what_is_shipped(tmp_path: Path) -> None:
     assert shown == (LIBRARY / "nudges.yaml").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("name", usual(SHIPPED, 6))
 def test_a_dry_run_needs_neither_key_nor_model(name: str, tmp_path: Path) -> None:
@@ -123,6 +124,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_after_trials_have_ended_the_forecast_follows_from_them(folder: Path) -> None:
     ended = forked_souk("run", "wtp", "--mode", "text", "-a", AGENTS[0], "--dry-run", "--json", cwd=folder)
@@ -159,6 +161,7 @@ def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message
     assert (ended.status, ended.err) == (2, f"error: {message}\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -> None:
     def analysed(*arguments: str) -> dict[str, Any]:
@@ -274,6 +277,7 @@ def test_who_cannot_be_asked_has_to_say_yes(folder: Path, tmp_path: Path) -> Non
     assert gone.err == f"error: {db}: no run 'wtp' in this database; runs: hotels\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_run_is_found_by_a_new_name_and_goes_on(folder: Path, tmp_path: Path) -> None:
     db = f"sqlite:///{copied(folder, tmp_path / 't.db')}"
@@ -290,6 +294,7 @@ def test_a_run_is_found_by_a_new_name_and_goes_on(folder: Path, tmp_path: Path) 
     assert Records(db).latest_run("tea-in-may")["run"] == run
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_shell_completes_names(folder: Path) -> None:
     def completed(*words: str) -> set[str]:

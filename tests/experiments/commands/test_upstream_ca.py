@@ -19,6 +19,7 @@ async def souk(*arguments: str, cwd: Path, ca: Path | None) -> Ended:
     return await run_in_threadpool(forked_souk, *arguments, cwd=cwd, env=env)
 
 
+@pytest.mark.thorough
 async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: Path) -> None:
     authority, certificate = certificates(tmp_path)
     shop = ForeignShop(canonical="/KEY")

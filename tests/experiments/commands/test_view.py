@@ -64,6 +64,7 @@ def pages_of(address: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_database_is_shown_whole_and_no_key(tmp_path: Path) -> None:
     stored_runs(tmp_path / "runs.db")
     with viewer(tmp_path) as address:
@@ -93,6 +94,7 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
     assert re.fullmatch(rf"error: --port {port}: cannot be used \(.*\); give another one, .*\n", ended.err)
 
 
+@pytest.mark.thorough
 def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Path) -> None:
     stored_runs(tmp_path / "runs.db")
     written = forked_souk(
@@ -116,6 +118,7 @@ def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Pa
     assert forked_souk("analyze", "t.csv", "--as", "choice", cwd=tmp_path).status == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "said"),
     [

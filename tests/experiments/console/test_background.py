@@ -29,6 +29,7 @@ def port() -> int:
         return found
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Path, port: int) -> None:
     started = serve(
@@ -51,6 +52,7 @@ def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Pa
     assert again.err.startswith("error: no proxy runs in the background of this folder")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
     started = serve(tmp_path, port, "trials", "serve", "nudges", "--as", "Some Body", "--reverse", "shop")

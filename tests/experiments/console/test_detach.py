@@ -63,6 +63,7 @@ def test_a_log_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) -> No
     assert result.stderr.endswith("choose another folder with --out\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a process that is not its child")
 def test_a_detached_run_is_known_when_the_command_returns(tmp_path: Path) -> None:

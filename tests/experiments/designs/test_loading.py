@@ -13,6 +13,7 @@ from interventions.errors import UserError
 SHIPPED = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_design_knows_how_many_trials_it_has() -> None:
     for name in SHIPPED:

@@ -42,6 +42,7 @@ async def hotels(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRu
     return await both(tmp_path_factory.mktemp("hotels"), HOTELS, "simulated:balanced", HOTEL_TRIALS)
 
 
+@pytest.mark.thorough
 def test_hotels_are_the_same_trials_with_the_same_choices(
     hotels: tuple[ExperimentRun, ExperimentRun],
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_page_leaves_a_receipt_and_a_trace(hotels: tuple[ExperimentRun, Experi
     assert "Price per night" in page.records.artifact(seen[0]["observation"])
 
 
+@pytest.mark.thorough
 async def test_willingness_to_pay_is_asked_on_the_products_page_without_its_price(tmp_path: Path) -> None:
     page, prompt = await both(tmp_path, WTP, "simulated:anchored", size(6, 9))
     columns = ["trial", "item", "condition", "repeat", "response", "reference", "low", "high"]
@@ -80,6 +82,7 @@ async def test_willingness_to_pay_is_asked_on_the_products_page_without_its_pric
             assert not [price for price in prices if price in page.records.artifact(row["observation"])]
 
 
+@pytest.mark.thorough
 async def test_an_invalid_answer_is_told_on_the_page_and_recorded(tmp_path: Path) -> None:
     # Where there are letters a page has buttons, and no answer can be invalid.
     numbers = BIASES.replace("[anchoring, framing]", "[anchoring, endowment]")

@@ -54,6 +54,7 @@ class Reader:
                 return Action("give_up", ("",)) if words == "Add to Cart" else Action("wait", (0.0,))
 
 
+@pytest.mark.thorough
 async def test_no_choice_counts_that_the_observation_belies(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:

@@ -204,6 +204,7 @@ def test_pictures_are_loaded_where_somebody_looks(
     assert Workers().setup(design, tmp_path, agents).pictures, "the pages of others may need their pictures"
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("pictures", [True, False])
 async def test_the_browser_of_a_run_loads_pictures_as_its_setup_says(
@@ -229,6 +230,7 @@ async def test_the_browser_of_a_run_loads_pictures_as_its_setup_says(
     assert any(path.endswith(".css") for path in paths)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_run_begins_without_what_only_its_pages_or_its_analysis_need() -> None:
     script = (

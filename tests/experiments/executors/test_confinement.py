@@ -139,6 +139,7 @@ def run(folder: Path, *arguments: str, **env: str) -> tuple[dict[str, Any], str,
     return trial, written[0]["text"] if written else "", ended.err
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.slow
 def test_a_hostile_program_gets_nothing_and_shops(world: World) -> None:
@@ -154,6 +155,7 @@ def test_a_hostile_program_gets_nothing_and_shops(world: World) -> None:
     assert not Path("/dev/shm", trial["trial"]).exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.slow
 def test_what_is_not_confined_gets_it_all(world: World) -> None:
@@ -190,6 +192,7 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_is_named_can_be_reached_and_written(world: World, tmp_path: Path) -> None:
     (world.work / "reaching.py").write_text(REACHING)
@@ -208,6 +211,7 @@ def test_what_is_named_can_be_reached_and_written(world: World, tmp_path: Path) 
     assert trial["outcome"] == "no_choice"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_whole_network_can_be_named(world: World, tmp_path: Path) -> None:
     (world.work / "reaching.py").write_text(REACHING)
@@ -219,6 +223,7 @@ def test_the_whole_network_can_be_named(world: World, tmp_path: Path) -> None:
     assert trial["outcome"] == "no_choice"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("said", ["", "bwrap: setting up uid map: Permission denied"])
 def test_where_programs_cannot_be_confined_it_is_said(world: World, said: str) -> None:

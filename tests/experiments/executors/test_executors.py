@@ -109,6 +109,7 @@ async def test_trials_of_a_dead_worker_go_to_another(folder: Path) -> None:
     assert max(again) > 1
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_workers_that_all_die_end_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MAX_DEATHS", 1)
@@ -140,6 +141,7 @@ async def test_a_worker_killed_amid_an_episode_leaves_no_browser_and_loses_no_tr
     assert {outcome for _, outcome, *_ in ended(run)} == {"choice"}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_mistake_that_a_worker_finds_is_told_as_usual(
     folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -150,6 +152,7 @@ async def test_a_mistake_that_a_worker_finds_is_told_as_usual(
         await run.run(Console(quiet=True), Workers(2, slots=1))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [None, Workers(2, slots=1)])
 async def test_a_program_that_is_no_browser_ends_the_run(

@@ -69,6 +69,7 @@ def rows(folder: Path, query: str) -> list[dict[str, Any]]:
         return [dict(row) for row in connection.execute(query)]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
@@ -148,6 +149,7 @@ else:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.slow
 def test_no_program_reaches_the_trial_of_another(tmp_path: Path) -> None:
@@ -214,6 +216,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_program_that_is_kept(tmp_path: Path) -> None:
     """It has many trials, until one ends without its word; each has a port and an output of its own."""
@@ -244,6 +247,7 @@ def test_a_program_that_is_kept(tmp_path: Path) -> None:
     assert not programs_at(tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_kept_programs_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more are there than run at once, also of two agents that take turns."""
@@ -270,6 +274,7 @@ async def test_kept_programs_make_room_for_others(tmp_path: Path, monkeypatch: p
     assert not programs_at(tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_program_that_reads_sees_pages_and_no_pictures(tmp_path: Path) -> None:
     """It runs no scripts, so that nothing tells what stood in a viewport; and no modality is claimed."""
@@ -287,6 +292,7 @@ def test_a_program_that_reads_sees_pages_and_no_pictures(tmp_path: Path) -> None
         assert json.loads(found["facts"])["observe"] == observe
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_programs_past_the_proxy_are_told_of_once(tmp_path: Path) -> None:
     (tmp_path / "idle.py").write_text("import signal\nsignal.pause()\n")
@@ -353,6 +359,7 @@ share({kind})
 LEFT_OPEN = pytest.mark.skipif(bool(left_open()), reason=left_open())
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("confined", [False, pytest.param(True, marks=LEFT_OPEN)])
 async def test_memory_is_counted_together_and_nothing_is_left(tmp_path: Path, *, confined: bool) -> None:
@@ -424,6 +431,7 @@ print(json.dumps({"usage": {"model": "m", "tokens_in": 1, "tokens_out": 1, "cost
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_budget_counts_what_programs_tell(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(SPENDER)

@@ -66,6 +66,7 @@ def query(folder: Path, statement: str) -> list[Any]:
         return connection.execute(statement).fetchall()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_the_guides_example_is_treated(tmp_path: Path) -> None:
     ended = await run(tmp_path, ForeignShop(), page="products/${key}", limit=6)
@@ -86,6 +87,7 @@ CARRIED = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_so_it_is_where_pages_name_an_address_of_their_own(tmp_path: Path) -> None:
     await ran(tmp_path, ForeignShop(canonical="/products/KEY"), page="products/${key}")
@@ -97,6 +99,7 @@ ELSEWHERE = """<title>Cookies</title><p>One moment</p>
 <script>document.cookie = 'human=1; path=/'; location.replace('PATH?from=wall')</script>"""
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("wall", usual([ELSEWHERE, WALL], 1))
 async def test_a_wall_that_leads_on_by_itself_is_passed(wall: str, tmp_path: Path) -> None:
@@ -119,6 +122,7 @@ async def test_a_shop_that_answers_programs_otherwise_is_looked_at_in_the_browse
             await check_start_pages(made, trials, made.base_url, in_browser=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_one_path_for_all_products_works_where_the_site_map_says_what_names_them(
     tmp_path: Path,
@@ -142,6 +146,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", usual(REFUSED, 4))
 async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
@@ -199,6 +204,7 @@ async def test_each_start_page_is_asked_for_once(tmp_path: Path) -> None:
     assert sorted(shop.asked) == sorted(f"/{key}.html" for key in KEYS)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> None:
     shop = ForeignShop()
@@ -242,6 +248,7 @@ choice: {message: {css: .message-success, says: "You added ${product} to your"}}
 """A map without stars, ratings and stock."""
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_map_without_stars_needs_no_rating_as_text(tmp_path: Path) -> None:
     (tmp_path / "plain.yaml").write_text(PLAIN_MAP)
@@ -383,6 +390,7 @@ async def test_a_catalogue_that_the_pages_contradict_is_told_and_the_table_has_w
     assert sent == [(KEYS[0], 52.4, 80, "In stock"), (KEYS[1], 49.9, 80, "In stock")]
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_choice_rule_that_never_matches_is_told_with_its_cause(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
@@ -420,6 +428,7 @@ if ([...document.querySelector("main").children].some((each, at) => each.classNa
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_errors_that_only_treated_pages_report_are_told(tmp_path: Path) -> None:
     """Scripts that compare the page with what they know see the edit, and say so in the console."""

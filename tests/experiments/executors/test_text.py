@@ -140,6 +140,7 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert first.equals(second)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("end", usual([signal.SIGKILL, signal.SIGINT], 1))
 def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path, end: int) -> None:
@@ -208,6 +209,7 @@ def test_an_answer_that_says_nothing_is_kept_with_its_reason(
     assert all(answer["reason"] == "unclear" for answer in said)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_commands(tmp_path: Path) -> None:
     (tmp_path / "hotels.yaml").write_text(HOTELS)
@@ -228,6 +230,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "no run of the kind choice in this database" in wrong.err
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_balance_is_told_before_a_run(tmp_path: Path) -> None:
     (tmp_path / "hotels.yaml").write_text(HOTELS.replace(", {set_size: 3, sets: 4, repeats: 1}", ""))
@@ -246,6 +249,7 @@ def test_only_cards_can_be_text(tmp_path: Path) -> None:
     assert refused.err.startswith("error: --mode text: nudges is about pages of a shop")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_500_conversations_are_under_way_in_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

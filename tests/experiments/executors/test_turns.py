@@ -173,6 +173,7 @@ class Together(ShopTrialRunner):
         return Waiting()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_episodes_whose_agents_think_leave_the_browser_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -53,6 +53,7 @@ def estimates(fit: ShopperFit) -> dict[str, float]:
     return {each.name: each.estimate for each in fit.parameters if not each.fixed}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "trials", "determinism"), [("nudges", 600, 0.0), ("trios", 600, 0.0), ("nudges", 1_200, 0.5)]
@@ -74,6 +75,7 @@ def test_the_truth_lies_in_the_intervals(name: str, trials: int, determinism: fl
     assert np.mean(held) > 0.95 - 3 * math.sqrt(0.05 * 0.95 * len(WEIGHTS) / len(held))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nudges", "trios"])
 def test_the_weights_are_those_of_statsmodels(name: str) -> None:
@@ -159,6 +161,7 @@ def test_the_penalised_fit_is_the_maximum_of_its_likelihood() -> None:
     assert fit_firth(x, shown.chosen, shown.starts) == pytest.approx(reference.x, abs=1e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("trials", [1, 6, 60, 240])
 @pytest.mark.parametrize(
@@ -219,6 +222,7 @@ def test_answers_that_are_alike_tell_how_deterministic_the_agent_is() -> None:
     assert best > max(loglik(found.estimate + step) for step in (-0.02, 0.02)) > best - 1
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_an_agent_that_answers_anew_or_is_asked_once_shows_no_determinism() -> None:
     anew = fit_shopper(choices("nudges", BALANCED, 3_000, 5), 0.5).parameters

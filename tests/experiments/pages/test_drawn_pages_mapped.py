@@ -57,6 +57,7 @@ async def test_the_proposed_map_is_enough_for_a_preview_of_page_and_data(tmp_pat
                     assert {receipt.product for receipt in found.receipts} == {"lamps/harbour-lamp"}
 
 
+@pytest.mark.thorough
 async def test_open_shadow_trees_that_scripts_make_are_mapped_and_previewed(tmp_path: Path) -> None:
     (tmp_path / "nudges.yaml").write_text(yaml.safe_dump(NUDGES))
     async with serve(DrawnShop("shadow").app()) as address:
@@ -69,6 +70,7 @@ async def test_open_shadow_trees_that_scripts_make_are_mapped_and_previewed(tmp_
                 assert wanted in preview(page, nudges[name], site, values={}).after
 
 
+@pytest.mark.thorough
 async def test_what_each_request_says_is_not_taken_for_a_purchase(tmp_path: Path) -> None:
     """Every request of the shop is a POST to one address with an `id`: the hash of a stored query."""
     async with running("persisted-queries") as base:
@@ -86,6 +88,7 @@ async def test_what_each_request_says_is_not_taken_for_a_purchase(tmp_path: Path
         assert (early.proved, early.why) == (False, "holds as soon as the pages are opened: narrow it")
 
 
+@pytest.mark.thorough
 async def test_an_empty_shell_is_told_to_be_drawn_first(tmp_path: Path) -> None:
     command = ("interventions", "map", "--out", "lamps.yaml", "--follow", "0", "--no-buy")
     async with serve(DrawnShop("shell").app()) as address:

@@ -189,6 +189,7 @@ async def test_the_picture_shows_both_and_outlines_what_differs(find, tmp_path: 
         await write_side_by_side(found, "dear", unwritable)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_the_picture_of_a_page_that_scripts_draw_shows_the_edit(tmp_path: Path) -> None:
     """Its scripts run in the picture too, so that an edit of the drawn page alone would be gone."""

@@ -36,6 +36,7 @@ async def shop() -> AsyncIterator[str]:
         yield url
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_the_embedded_shop(shop: str, tmp_path: Path) -> None:
     """The roles found are those of the map written by hand, and they show the same."""
@@ -68,6 +69,7 @@ async def test_the_listing_is_found_among_the_page_s_links(tmp_path: Path) -> No
         assert (await map_site(f"{url}lamp", None, name="lamps", follow=0)).listing is None
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_scripts_that_undo_edits_are_noticed_and_cured(tmp_path: Path) -> None:
     async with pages({"/lamp": REDRAWN}) as url:
@@ -127,6 +129,7 @@ CONTROLS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize(
     "kind",
@@ -154,6 +157,7 @@ async def test_what_a_choice_draws_anew_is_told(kind: str, tmp_path: Path) -> No
             assert proofs["product.title"].proved
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_what_covers_the_button_is_named_and_a_drawer_s_old_price_told(tmp_path: Path) -> None:
     draw = "document.body.insertAdjacentHTML('beforeend', '<aside>1 Lamp $5.00</aside>')"
@@ -242,6 +246,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", usual(LAYERS, 2))
 async def test_the_button_that_takes_a_layer_away_is_proposed_and_pressed(kind: str, tmp_path: Path) -> None:
@@ -274,6 +279,7 @@ CARDS = "".join(
 SENDS = "<form method=post action={}><button>{}</button></form>"
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("named", [False, True])
 async def test_a_product_s_page_is_told_from_listing_home_and_cart(named: bool, tmp_path: Path) -> None:

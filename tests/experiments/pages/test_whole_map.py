@@ -223,6 +223,7 @@ async def test_a_purchase_teaches_the_choice_and_the_cart(way: str, style: str, 
     assert done.as_json()["choice"]["request"]["proved"] is True
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("onward", "reason"),
@@ -247,6 +248,7 @@ async def test_a_checkout_that_is_not_opened(onward: str, reason: str) -> None:
     assert mapped.checkout == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_cart_that_scripts_draw(tmp_path: Path) -> None:
     shop = DrawingShop()

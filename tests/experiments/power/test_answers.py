@@ -94,6 +94,7 @@ def test_the_power_is_that_of_studies_of_answers() -> None:
         assert target.half_width == pytest.approx(halves.mean(), rel=0.1), name
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("bias", ["framing", "anchoring", "endowment"])
 def test_the_power_is_that_of_studies_of_biases(bias: str) -> None:

@@ -75,6 +75,7 @@ def test_splits_stay_within_the_budget_and_are_what_the_file_says(
     check_splits(name, usd, several=several)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_splits_of_a_conjoint_too() -> None:
     check_splits("hotels", 1.0, several=True)
@@ -147,6 +148,7 @@ def test_no_split_beats_the_first_one(found: list[Split], studies: int) -> None:
             assert largest_error(first, ["nudge"]) <= largest_error(other, ["nudge"])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_no_split_beats_the_first_one_in_other_studies(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)

@@ -25,6 +25,7 @@ def design(name: str) -> ShopDesign:
     return ShopDesign(experiment_source(name))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "effects"),
@@ -42,6 +43,7 @@ def test_the_shopper_has_the_effects(name: str, effects: dict[Feature, float]) -
         assert true[TERMS[feature]] == pytest.approx(wanted, abs=0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "trials"), usual([("nudges", 240), ("trios", 120)], 1))
 def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
@@ -66,6 +68,7 @@ def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
         assert target.half_width == pytest.approx(halves.mean(), rel=0.15), (feature, about)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("about", ["these sets", "new sets"])
 def test_the_smallest_effect_is_found_with_a_power_of_four_fifths(about: str) -> None:

@@ -158,6 +158,7 @@ def test_what_was_tampered_with_is_named(tamper: Callable[[sql.Connection, str],
         records.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_stored_outcome_that_is_run_again_is_named(records: Records, url: str) -> None:
     fill(records, [[(0, "choice")], [(1, "choice")]])
@@ -204,6 +205,7 @@ def test_there_is_one_plan_and_deleting_the_run_shows(records: Records) -> None:
         assert chain_fault(connection, RUN) == ""
 
 
+@pytest.mark.thorough
 def test_several_writers_make_one_chain(url: str, records: Records) -> None:
     others = [Records(url) for _ in range(3)]
     records.begin_run(RUN, "nudges", some_facts())

@@ -21,6 +21,7 @@ from tests.experiments.records.test_store import a_record, count, some_facts
 from tests.experiments.runs.test_status import an_experiment
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_server_that_restarts_is_waited_for(server: PostgresServer) -> None:
     records = Records(server.new_database())
@@ -75,6 +76,7 @@ async def test_a_connection_that_is_cut_while_it_writes_leaves_each_trial_once(
     records.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_file_that_cannot_grow_ends_the_run_with_one_line(tmp_path: Path) -> None:
     """The operating system refuses to let the file grow, as a full disk or a quota does."""

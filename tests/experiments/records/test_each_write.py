@@ -36,6 +36,7 @@ def strace() -> str:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["error=ENOSPC", "signal=KILL", "error=EIO", "error=EROFS"][: size(1, 4)])
 @pytest.mark.parametrize(("call", "most"), [("pwrite64", WRITES), ("fdatasync", SYNCS)])
@@ -67,6 +68,7 @@ def test_each_write_can_fail(call: str, most: int, fault: str, tmp_path: Path) -
     assert disturbed >= len(numbers) / 4
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["before", "after"])
 async def test_a_server_can_go_at_each_message(

@@ -80,6 +80,7 @@ def test_bases_that_lead_to_each_other_lead_nowhere() -> None:
     assert unpacker.text(one, bytes([2, 0])) is None
 
 
+@pytest.mark.thorough
 def test_pages_are_packed_with_the_first_one_at_their_address(records: Records) -> None:
     records.begin_run("r-1", "r", some_facts())
     first, other, again, later = (

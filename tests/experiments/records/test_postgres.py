@@ -40,6 +40,7 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_two_runs_at_once_give_what_they_give_in_files_of_their_own(
     tmp_path: Path, server: PostgresServer
@@ -132,6 +133,7 @@ async def test_a_server_that_stands_still_is_not_waited_for_at_the_end(
     assert records.finished("r-1") == {"t1"}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_an_admission_ends_while_the_server_stands_still(server: PostgresServer, hasty: None) -> None:
     records = Records(server.new_database())
@@ -144,6 +146,7 @@ async def test_an_admission_ends_while_the_server_stands_still(server: PostgresS
         await admission.__aexit__(asyncio.CancelledError, None, None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "made"),
     [

@@ -169,6 +169,7 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
         gc.collect()  # what a command has opened is closed when its process ends
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(4, 4_000))
 @given(
@@ -190,6 +191,7 @@ def test_a_strange_cell(
         run_command(kind, command)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(4, 1_500))
 @given(kind=st.sampled_from(STUDIES), data=st.data(), command=st.sampled_from(COMMANDS))

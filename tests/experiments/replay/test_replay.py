@@ -89,6 +89,7 @@ def ask(sql: str, *values: object) -> list[Any]:
     return rows
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_same_shop_gives_the_same_episodes(here: Path) -> None:
     ended = souk_replay("--db", "sqlite:///t.db")
@@ -124,6 +125,7 @@ def test_what_differs_is_told_with_its_step(here: Path) -> None:
     assert (told[lost]["step"], told[lost]["what"]) == (0, "the stored page is gone")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_an_intervention_that_was_changed_since_is_seen_in_the_pages(here: Path) -> None:
     (here / "praise.yaml").write_text(PRAISE.replace("Praised by all", "Praised by some"))
@@ -171,6 +173,7 @@ async def test_a_recording_answers_for_the_shop(here: Path) -> None:
     assert "not recorded" in difference.what
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_where_start_pages_lead_is_learned_anew(tmp_path: Path) -> None:
     """As in the run: a card is its product's on whatever page it is seen first."""
@@ -247,6 +250,7 @@ def test_prompts_are_compared_without_asking(tmp_path: Path, monkeypatch: pytest
     assert "step 0: another prompt" in other.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_cards_on_pages_are_acted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rooms.yaml").write_text(HOTELS.replace("mode: text", "mode: page"))

@@ -46,6 +46,7 @@ async def ran(folder: Path, limit: int = 8) -> tuple[ExperimentRun, str]:
     return run, console.export_text()
 
 
+@pytest.mark.thorough
 async def test_a_budget_goes_on_when_the_server_works_again(
     provider: Provider,  # noqa: F811
     tmp_path: Path,

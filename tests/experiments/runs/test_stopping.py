@@ -175,6 +175,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str,
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(4, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
@@ -219,6 +220,7 @@ async def until_it_stands(run: DrawnRun) -> None:
     await asyncio.gather(*both, return_exceptions=True)
 
 
+@pytest.mark.thorough
 def test_more_trials_go_on_where_the_rule_has_not_stopped(tmp_path: Path) -> None:
     agents = '"simulated:balanced", "simulated:nudge-prone"'
     short = drawn_run(tmp_path, "t.db", 60, agents)
@@ -262,6 +264,7 @@ def test_the_dollars_of_trials_without_a_price_are_not_made_up(tmp_path: Path) -
     assert line.endswith(" trials saved")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(3, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
@@ -316,6 +319,7 @@ def test_a_failed_trial_on_which_the_rule_waits_comes_again_in_the_same_run(tmp_
     assert found["ended"] < 200, "of 100 trials 17 fail three times in a row"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_report_says_the_sequence_and_leaves_out_what_does_not_hold(tmp_path: Path) -> None:
     run = drawn_run(tmp_path, "t.db", 60, '"simulated:balanced", "simulated:nudge-prone"')
@@ -343,6 +347,7 @@ def test_the_report_says_the_sequence_and_leaves_out_what_does_not_hold(tmp_path
     assert [row["group"] for row in one["sequence"]] == ["simulated:balanced"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.browser
 def test_a_strong_effect_stops_a_run_in_the_browser(tmp_path: Path) -> None:

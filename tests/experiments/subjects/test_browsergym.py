@@ -118,6 +118,7 @@ def in_thread(browsergym_thread: ThreadPoolExecutor, function: Callable[..., Any
     return asyncio.get_running_loop().run_in_executor(browsergym_thread, function, *arguments)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_guides_agent_runs_as_it_stands(tmp_path: Path) -> None:
     code = re.search(r"```python\n(.*?)```", GUIDE, re.S)
@@ -151,6 +152,7 @@ def shop_with(agent_name: str, tasks: list[str], nudges: Mapping[str, Sequence[N
             env.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_the_records_are_those_of_souk_run(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path
@@ -218,6 +220,7 @@ def end(task: str, action: Callable[[int], str], **options: Any) -> tuple[list[b
     return [terminated, truncated], {**info["task_info"], "steps": step}
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_how_episodes_end(
     browsergym_thread: ThreadPoolExecutor, base_url: str, experiment: str, db: str
@@ -273,6 +276,7 @@ async def test_how_episodes_end(
     assert "report_infeasible('too dear')" in actions
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_time_runs_out(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
@@ -289,6 +293,7 @@ async def test_time_runs_out(
     await in_thread(browsergym_thread, browsergym)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_shop_that_stands_still_takes_no_time(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
@@ -314,6 +319,7 @@ async def test_a_shop_that_stands_still_takes_no_time(
     await in_thread(browsergym_thread, browsergym)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_what_the_agent_notes_and_what_is_not_treated(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
@@ -357,6 +363,7 @@ async def test_a_shop_without_the_start_pages_is_refused(
     assert rows(db, tables.trials) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_what_a_page_does_by_itself_is_no_choice(
     db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
@@ -383,6 +390,7 @@ async def test_what_a_page_does_by_itself_is_no_choice(
     assert "before the agent has acted" in info["reason"]
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_wall_before_the_start_pages_is_passed(
     db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor

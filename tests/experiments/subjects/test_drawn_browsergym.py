@@ -56,6 +56,7 @@ def shop_around(file: Path, db: str, trials: int) -> dict[str, list[Glance]]:
     return seen
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", usual(KINDS, 2))
 async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, browsergym_thread: ThreadPoolExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

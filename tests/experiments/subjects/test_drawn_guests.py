@@ -118,6 +118,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place
         yield made[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", dict.fromkeys([*usual(KINDS, 8), "a page within"]))
 async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, place: Place, tmp_path: Path

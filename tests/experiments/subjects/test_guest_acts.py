@@ -233,6 +233,7 @@ def joined(did: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.thorough
 async def test_clicks_are_steps_that_say_what_they_hit(place: Place, made: ShopDesign) -> None:
     async def visit(hand: Hand, urls: list[str]) -> None:
         await hand.open(urls[0])
@@ -269,6 +270,7 @@ async def test_a_click_on_a_nudge_says_so(place: Place, made: ShopDesign) -> Non
     assert [hit["intervention"] for hit in record.hits] == ["best-seller", ""]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(size(3, 60)))
 async def test_random_ways_are_recorded_in_order(seed: int, place: Place, made: ShopDesign) -> None:
     draw = random.Random(seed)
@@ -308,6 +310,7 @@ async def test_random_ways_are_recorded_in_order(seed: int, place: Place, made: 
     assert [hit["text"] for hit in record.hits] == hand.hits
 
 
+@pytest.mark.thorough
 async def test_links_lead_on_and_open_tabs(place: Place, made: ShopDesign) -> None:
     async def visit(hand: Hand, urls: list[str]) -> None:
         await hand.open(urls[0])

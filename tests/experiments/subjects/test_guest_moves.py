@@ -165,6 +165,7 @@ async def attacked(
         return record, (any(new) or not kind.new) and not any(old)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("observe", ["page", "viewport"])
 async def test_no_choice_counts_whatever_is_done_to_edits_of_any_kind(
     observe: Observe, place: Place, tmp_path: Path

@@ -78,6 +78,7 @@ async def kept(place: Place, made: Any, tmp_path_factory: pytest.TempPathFactory
     yield Kept(folder, made.run_id, first, facts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1280, 400])
 async def test_the_viewer_shows_what_a_guest_did(width: int, kept: Kept) -> None:
     record = kept.bought
@@ -110,11 +111,13 @@ async def test_the_viewer_shows_what_a_guest_did(width: int, kept: Kept) -> None
     records.close()
 
 
+@pytest.mark.thorough
 async def test_a_guests_trial_is_done_again(kept: Kept) -> None:
     ended = await kept.souk("replay", kept.run)
     assert (ended.status, ended.out) == (0, "2 of 2 episodes are the same\n"), (ended.out, ended.err)
 
 
+@pytest.mark.thorough
 async def test_a_click_that_hits_something_else_is_told(kept: Kept, tmp_path: Path) -> None:
     records = Records(sqlite(tmp_path))
     other = [{**hit, "text": "Buy now"} if hit["text"] == "Add to Cart" else hit for hit in kept.bought.hits]

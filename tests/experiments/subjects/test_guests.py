@@ -138,6 +138,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
@@ -160,6 +161,7 @@ def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> No
     assert shop.ended()["trial"] == again["trial"]
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
     with sync_playwright() as playwright:
@@ -176,6 +178,7 @@ def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path)
     assert shop.rows(f"select count(*) from steps {where}")[0][0] >= 3
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> None:
     with served(tmp_path) as shop, httpx.Client(proxy=shop.url) as guest:
@@ -210,6 +213,7 @@ def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> Non
         assert guest.get(first["urls"][0]).status_code == 403
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path) -> None:
     with (
@@ -233,6 +237,7 @@ def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path) -> None:
         assert guest.post(f"{OWN}next", headers=JSON).json()["trial"] not in (first, None)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> None:
     with served(tmp_path) as one, served(tmp_path) as two:
@@ -255,6 +260,7 @@ def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> N
     assert done.stderr.startswith(f"error: --trial {ended}: it has ended and is stored")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_time_runs_out(tmp_path: Path) -> None:
     with served(tmp_path, seconds=1) as shop:
@@ -275,6 +281,7 @@ interventions:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text(BROKEN)
@@ -290,6 +297,7 @@ def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
         assert outcomes == {"treatment_failed", "no_choice"}  # a control carries no nudge
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_path: Path) -> None:
     with served(tmp_path, "--reverse", "shop") as shop:
@@ -320,6 +328,7 @@ def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_pat
             assert one.cookies.get("PHPSESSID") is None
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Path) -> None:
     with served(tmp_path, "--reverse", "shop") as shop:
@@ -359,6 +368,7 @@ async def test_a_shop_without_the_start_pages_is_refused_in_one_line(how: str, t
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
     def begin(address: str) -> None:
@@ -371,6 +381,7 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
         await run_in_threadpool(begin, address)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -395,6 +406,7 @@ def test_a_mistake_is_one_line(tmp_path: Path, options: list[str], message: str)
     assert done.stderr.startswith(f"error: {message}")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_subject_past_the_proxy_is_told_so(tmp_path: Path) -> None:
     with served(tmp_path) as shop, httpx.Client(proxy=shop.url, headers=JSON) as guest:
@@ -432,6 +444,7 @@ class PoliteShop(ForeignShop):
         return answer
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("way", usual([[], ["--reverse"]], 1))
 async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
@@ -479,6 +492,7 @@ async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
     assert not [heard for heard in shop.heard if "souk" in "".join(heard[1:])]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) -> None:
     """Redirects, cookies and headers, with and without TLS, for a guest that keeps to the proxy's rules."""
@@ -517,6 +531,7 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
         assert heard[2] == address.rstrip("/")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_job_in_the_background_ends_without_a_word_while_guests_are_connected(tmp_path: Path) -> None:
     """Shells start such jobs with Ctrl-C ignored, which an interpreter of its own finds."""

@@ -119,6 +119,7 @@ def carry_out(
             yield made, shown, row, row["choice"] == each.carrier
 
 
+@pytest.mark.thorough
 async def test_no_choice_counts_that_html_or_picture_belies(
     browsergym_thread: ThreadPoolExecutor, tmp_path: Path
 ) -> None:

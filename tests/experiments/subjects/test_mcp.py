@@ -122,6 +122,7 @@ async def test_a_server_that_nobody_used_leaves_no_run(tmp_path: Path) -> None:
         assert len(rows(tmp_path, "SELECT run FROM runs")) == 1
 
 
+@pytest.mark.thorough
 async def test_the_trial_of_a_session_that_is_dropped_ends_with_its_time(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 120", "seconds: 5"))
     offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")
@@ -178,6 +179,7 @@ STRANGE = [
 ]
 
 
+@pytest.mark.thorough
 async def test_streamable_http(tmp_path: Path) -> None:
     """Two hosts at the same time have trials of their own; a page in a browser has none."""
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
@@ -211,6 +213,7 @@ async def in_process(folder: Path, experiment: str = EXPERIMENT) -> AsyncIterato
         yield session
 
 
+@pytest.mark.thorough
 async def test_a_hostile_host(tmp_path: Path) -> None:
     async with in_process(tmp_path, EXPERIMENT.replace("sets: 4", f"sets: {size(1, 4)}")) as host:
         for tool in ("observe", "act", "give_up"):
@@ -283,6 +286,7 @@ async def buy_by_sight(host: ClientSession, seen: CallToolResult) -> str:
     return await call(host, "act", action=f"mouse_click({at[0]}, {at[1]})")
 
 
+@pytest.mark.thorough
 async def test_a_host_acts_on_pictures(tmp_path: Path) -> None:
     """What stands below the picture was not seen, unless the host has scrolled to it."""
     (tmp_path / "below.yaml").write_text(BELOW)
@@ -314,6 +318,7 @@ async def test_a_host_acts_on_pictures(tmp_path: Path) -> None:
     assert ("product.add_to_cart",) in rows(tmp_path, hit)
 
 
+@pytest.mark.thorough
 async def test_a_host_reaches_no_trial_of_another(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")

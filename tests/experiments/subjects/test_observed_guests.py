@@ -251,12 +251,14 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.thorough
 async def test_a_layer_that_the_map_names_is_taken_away(place: Place, tmp_path: Path) -> None:
     layer = LAYER.replace("160px", "100%")
     record = await carry_out(place, tmp_path, "viewport", script=layer)
     assert record.trial.outcome == "choice", record.trial.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", usual(CASES, 10))
 async def test_a_guest_has_to_be_shown_what_is_planned(case: str, place: Place, tmp_path: Path) -> None:
     how, reason = CASES[case]
@@ -304,6 +306,7 @@ async def test_the_control_has_the_same_bytes(place: Place, tmp_path: Path) -> N
     assert len(scripts[0]) == 1
 
 
+@pytest.mark.thorough
 async def test_what_was_opened_is_counted(place: Place, tmp_path: Path) -> None:
     async def again(page: Page, urls: list[str]) -> None:
         await both(page, urls)
@@ -413,6 +416,7 @@ async def test_a_tab_of_an_earlier_trial_says_nothing(place: Place, tmp_path: Pa
     assert record.trial.outcome == "choice", record.trial.reason
 
 
+@pytest.mark.thorough
 async def test_the_embedded_shop_is_observed(place: Place, tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(
         "name: observed\ngoal: Buy.\noptions: {sets: 2}\n"

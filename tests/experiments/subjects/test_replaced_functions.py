@@ -83,6 +83,7 @@ draw().then(() => new Promise((done) => setTimeout(done, 500))).then(() => {
 """
 
 
+@pytest.mark.thorough
 async def test_no_function_is_forgotten(stage: Stage) -> None:
     shop = DrawnShop(script=REPLACE + COUNT)
     async with serve(shop.app()) as address:
@@ -148,6 +149,7 @@ HONEST: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("case", "lie"), usual(product(HONEST, LIES), 9))
 async def test_what_is_replaced_changes_nothing(case: str, lie: str, place: Place, tmp_path: Path) -> None:
     shop, reason = HONEST[case]
@@ -170,6 +172,7 @@ ADDED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("case", "added"), usual(product(HONEST, ADDED), 9))
 async def test_what_is_added_changes_nothing(case: str, added: str, place: Place, tmp_path: Path) -> None:
     shop, reason = HONEST[case]

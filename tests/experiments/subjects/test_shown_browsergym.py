@@ -135,6 +135,7 @@ def shop(gym: Gym) -> ForeignShop:
     return gym.shop
 
 
+@pytest.mark.thorough
 async def test_what_is_shown_counts_and_where_it_stood_is_kept(gym: Gym, shop: ForeignShop) -> None:
     row = await gym.buy()
     assert row["outcome"] == "choice", row["reason"]
@@ -151,12 +152,14 @@ async def test_what_is_shown_counts_and_where_it_stood_is_kept(gym: Gym, shop: F
     assert unchecked == []
 
 
+@pytest.mark.thorough
 async def test_a_layer_that_the_map_names_is_taken_away(gym: Gym, shop: ForeignShop) -> None:
     shop.script = LAYER.replace("160px", "100%").replace("}, 300)", "}, 0)")
     row = await gym.buy()
     assert row["outcome"] == "choice", row["reason"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_what_a_page_undoes_or_hides_does_not_count(attack: str, gym: Gym, shop: ForeignShop) -> None:
     how, reason = ATTACKS[attack]

@@ -20,6 +20,7 @@ LIMIT = 9
 """The time limit of a trial, in seconds; a shop that stands for 12 is started anew."""
 
 
+@pytest.mark.thorough
 def test_a_guest_does_not_lose_the_time(tmp_path: Path) -> None:
     with (
         served(tmp_path, seconds=LIMIT) as shop,

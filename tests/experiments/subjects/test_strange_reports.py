@@ -26,6 +26,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield experiment(tmp_path_factory.mktemp("shop"), ForeignShop(), "http://shop.test/")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(15, 2_000))
 @given(changed(WHOLE).map(as_json) | damaged(as_json(WHOLE)), st.booleans())

@@ -35,7 +35,9 @@ def copied(folder: Path, how: str) -> Path:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("how", ["a file in the room", "a package of its own"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("a file in the room", marks=pytest.mark.thorough), "a package of its own"]
+)
 async def test_a_trial_whose_page_shows_the_old_text_too_is_not_treated(how: str, tmp_path: Path) -> None:
     (tmp_path / "souk").mkdir()
     paths = [copied(tmp_path / "souk", how), ROOT]

@@ -71,6 +71,7 @@ def list_shop(way: str) -> DrawnShop:
     return DrawnShop(script=script)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "in the order of the elements"])
 async def test_rows_that_are_used_again_show_their_own_product(way: str, stage: Stage) -> None:
     chance = random.Random(way)

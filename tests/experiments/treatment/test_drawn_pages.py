@@ -117,6 +117,7 @@ async def carry_out(
     return trajectory, session
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", usual(KINDS, 5))
 async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
@@ -179,6 +180,7 @@ async def test_a_shell_whose_data_carry_no_text_is_not_treated(stage: Stage) -> 
     assert "drawn: true" in reason
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mapped", [True, False], ids=["mapped", "not mapped"])
 async def test_where_data_carry_the_name_the_tab_shows_it_too_or_the_trial_fails(
     mapped: bool, stage: Stage
@@ -202,6 +204,7 @@ async def test_the_price_that_data_have_lost_can_be_struck(stage: Stage) -> None
         assert ("$949.00was $1,299.00" in glance.text) == (glance.product == "harbour-lamp"), glance.text
 
 
+@pytest.mark.thorough
 async def test_edits_come_and_go_with_the_product_that_the_page_shows(stage: Stage) -> None:
     """From the carrier's page to the other's and back, without another page from the shop."""
     shop = DrawnShop("shell", headers={"content-security-policy": "default-src 'self' 'unsafe-inline'"})

@@ -187,6 +187,7 @@ async def trial(stage: Stage, made: Case) -> tuple[str, str, Witness]:
     return trajectory.outcome or "", trajectory.reason, witnesses[0]
 
 
+@pytest.mark.thorough
 async def test_no_trial_counts_that_the_screen_belies(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settling, "SETTLE_SECONDS", 1.5)
     rng, wrong = random.Random(12), []

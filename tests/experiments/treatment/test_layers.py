@@ -26,6 +26,7 @@ BOTH = {"screenshot": True}
 BUTTONS: dict[str, Any] = {"its selector": "'#yes'", "its text": "{text: accept all}"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("control", [False, True])
 @pytest.mark.parametrize("button", BUTTONS)
 async def test_a_layer_that_is_dismissed_is_gone(

@@ -99,6 +99,7 @@ ADDRESSES: dict[str, dict[str, Any]] = {
 BY_ID = "name: by-id\nextends: onestopmarket\nquery: id\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("control", [False, True])
 @pytest.mark.parametrize("address", usual(ADDRESSES, 4))
@@ -121,6 +122,7 @@ async def test_wherever_its_address_leads_a_product_is_treated(
     assert [NUDGE in html for html in buyer.seen] == [False, not control]
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize(
     "page", ["${key}.html", "lamps/${key}.php", "item?id=${key}", "index.php?r=p&pid=${key}"]
@@ -166,6 +168,7 @@ MOVED: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("way", MOVED)
 async def test_what_moves_the_address_does_not_switch_the_check_off(
@@ -178,6 +181,7 @@ async def test_what_moves_the_address_does_not_switch_the_check_off(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("way", usual(MOVED, 3))
 async def test_nor_where_the_agent_itself_has_gone_on_before(
@@ -319,6 +323,7 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", usual(RESTORED, 6))
 async def test_what_a_script_puts_back_fails_the_trial(
@@ -337,6 +342,7 @@ async def test_what_a_script_puts_back_fails_the_trial(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_what_is_taken_out_of_lists_has_to_stand_on_a_products_page(
     place: Place, shop: ForeignShop, tmp_path: Path
@@ -356,6 +362,7 @@ async def test_what_is_taken_out_of_lists_has_to_stand_on_a_products_page(
     assert "does not stand after product.stars on harbour-desk-lamp" in trajectory.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize(("modality", "outcome"), [("html", "choice"), ("tree", "treatment_failed")])
 async def test_what_assistive_technology_is_not_told_is_not_in_the_tree(
@@ -387,6 +394,7 @@ READ = (
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", usual(READ, 6))
 async def test_characters_that_nobody_sees_change_nothing(
@@ -416,6 +424,7 @@ PUT_BACK = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
 async def test_a_list_that_a_script_puts_back_fails_the_trial(
@@ -443,6 +452,7 @@ LISTED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("how", usual(LISTED, 3))
 async def test_an_old_price_beside_a_link_fails_the_trial(
@@ -463,6 +473,7 @@ async def test_an_old_price_beside_a_link_fails_the_trial(
             assert f"was shown the old price of {LAMP} too on " in trajectory.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_one_look_is_not_enough_for_the_later_ones(
     place: Place, shop: ForeignShop, tmp_path: Path
@@ -478,6 +489,7 @@ async def test_one_look_is_not_enough_for_the_later_ones(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_a_page_that_is_loaded_twice_is_checked_as_well(
     place: Place, shop: ForeignShop, tmp_path: Path
@@ -516,6 +528,7 @@ RANGES: dict[str, tuple[str, str, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("how", RANGES)
 async def test_no_end_of_the_old_range_may_stand(
@@ -543,6 +556,7 @@ async def test_what_goes_after_the_decision_does_not_matter(
     assert trajectory.outcome == "choice", trajectory.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_what_was_never_in_view_was_not_shown(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     far = edit("insert_text", {"after": "product.description", "text": NUDGE})
@@ -607,6 +621,7 @@ async def test_a_name_that_the_shop_reads_from_its_page_is_the_products(
     assert (trajectory.outcome, trajectory.choice) == ("choice", trial.carrier), trajectory.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("bought", BOUGHT)
 async def test_what_the_shop_says_was_added_is_the_choice(
@@ -672,6 +687,7 @@ IN_A_PICTURE: dict[str, tuple[Edits, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", usual(IN_A_PICTURE, 3))
 async def test_what_a_picture_does_not_show_fails_the_trial(

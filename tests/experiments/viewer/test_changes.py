@@ -99,6 +99,7 @@ def test_only_a_run_that_goes_on_is_paused(records: Records, tmp_path: Path) -> 
         assert requested_state(records, RUN) == "running"
 
 
+@pytest.mark.thorough
 def test_tags_are_found_exported_and_kept(records: Records, tmp_path: Path) -> None:
     url = sqlite(tmp_path)
     out = tmp_path / "t.csv"
@@ -137,6 +138,7 @@ def page() -> Iterator[Page]:
         browser.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_a_person_notes_archives_and_deletes(page: Page, records: Records, tmp_path: Path) -> None:
     with viewing(records, sqlite(tmp_path)) as address:

@@ -38,6 +38,7 @@ def in_thread(experiment: ExperimentRun) -> threading.Thread:
     return threading.Thread(target=lambda: asyncio.run(experiment.run(Console(quiet=True))))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_person_lets_a_paused_run_go_on(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -76,6 +77,7 @@ def test_a_person_pauses_a_run(page: Page, tmp_path: Path) -> None:
         expect(page.get_by_role("button", name="Pause")).to_be_visible(timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 def test_the_screen_says_what_is_spent_of_the_budget(page: Page, tmp_path: Path) -> None:
     url = sqlite(tmp_path)
     records = stored(url, [record(trial(number, cost=0.01)) for number in range(4)])
@@ -100,6 +102,7 @@ def test_the_screen_says_what_is_spent_of_the_budget(page: Page, tmp_path: Path)
         expect(page.locator("#control button")).to_have_count(0, timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_screen_says_what_the_rule_knows(page: Page, tmp_path: Path) -> None:
     run = drawn_run(tmp_path, "t.db", 60)

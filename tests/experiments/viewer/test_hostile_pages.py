@@ -137,6 +137,7 @@ def test_attacks_run_nothing_and_send_nothing(page: Page, stranger: Stranger, tm
         assert stranger.connections > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_attacks_in_what_the_shop_sent_run_and_send_nothing(
     page: Page, stranger: Stranger, tmp_path: Path

@@ -135,6 +135,7 @@ def screens(address: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.thorough
 def test_every_screen_is_readable(page: Page, address: str) -> None:
     problems: dict[str, Any] = {}
     for name, url in screens(address).items():

@@ -66,6 +66,7 @@ def value(row: TrialRow, sort: str) -> object:
     return getattr(row, sort)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sort", [sign + name for name in SORTS for sign in ("", "-")])
 def test_pages_hold_every_trial_once_and_in_order(records: Records, sort: str) -> None:
     selection = Selection.of(RUN, {"sort": sort, "outcome": "choice"})
@@ -107,6 +108,7 @@ def tagged(records: Records) -> Iterator[Records]:
         write_note(records, RUN, MADE[number].trial, "", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "tag", ["odd", "Odd", "price read", "price", "read", "50%_", "%", ", ", "odd, price read", ""]
 )

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 SHOW = "from experiments.viewer.server import show; show('http://127.0.0.1:1/')"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a window")
 @pytest.mark.parametrize(
     ("name", "display", "opened"), [("xdg-open", ":9", True), ("w3m", ":9", False), ("w3m", "", False)]

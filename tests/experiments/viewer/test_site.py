@@ -54,6 +54,7 @@ def linked(folder: Path, first: str = "index.html") -> dict[str, LexborHTMLParse
     return found
 
 
+@pytest.mark.thorough
 def test_every_page_is_reached_and_every_link_leads_to_one(
     records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_trial_shows_all_its_steps_as_the_server_does(records: Records, tmp_pa
     assert "default-src 'none'" in (tree.css_first("meta[http-equiv]").attributes["content"] or "")
 
 
+@pytest.mark.thorough
 def test_a_part_of_the_trials_says_so(records: Records, tmp_path: Path) -> None:
     assert write(records, tmp_path / "site", agent="simulated:balanced", condition="nudged")[0] == 4
     found = linked(tmp_path / "site")
@@ -105,6 +107,7 @@ def test_tags_have_lists(tmp_path: Path) -> None:
     assert sorted(len(page.css("tbody tr")) for page in lists.values()) == [1, 2, 8], "the last are of no tag"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_later_site_takes_the_place_of_the_earlier_and_of_nothing_else(
     records: Records, tmp_path: Path
@@ -134,6 +137,7 @@ def test_a_trial_is_one_file(records: Records, tmp_path: Path) -> None:
         write_trial(records, RUN, "none", tmp_path / "none.html")
 
 
+@pytest.mark.thorough
 def test_ids_and_names_of_strangers_stay_in_the_folder(tmp_path: Path) -> None:
     evil = "../../x<script>'\"&?#%2e"
     row = trial(1, trial=evil, set=evil, agent=evil, nudge=evil, condition="..", family="/")
@@ -143,6 +147,7 @@ def test_ids_and_names_of_strangers_stay_in_the_folder(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} - {"t.db-wal", "t.db-shm"} == {"a", "t.db"}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_site_is_named_from_where_the_link_stands(records: Records, tmp_path: Path) -> None:
     write(records, tmp_path / "the site", set="lamps-0")

@@ -61,6 +61,7 @@ async def page() -> AsyncIterator[Page]:
 
 # Letters that no font draws together: `fi` is one sign in some. No space: beside a zero-width space it stays,
 # where two spaces, or one that begins a line, are drawn as fewer.
+@pytest.mark.thorough
 @pytest.mark.browser
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.text(st.sampled_from("abcdegmouABC0129.,$€%éßжωЯ" + UNSEEN * 3), min_size=1, max_size=15))

@@ -52,6 +52,7 @@ def test_a_slow_pattern_fails_the_page_and_names_its_key(tmp_path: Path) -> None
     assert "takes longer than 0.25 s on this page; make it simpler" in reason
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",

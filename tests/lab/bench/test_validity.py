@@ -75,6 +75,7 @@ def discordant(rows: pd.DataFrame) -> tuple[int, int]:
     return int((chosen == 2).sum()), int((chosen == 0).sum())
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
     demo: pd.DataFrame, analysis: ChoiceAnalysis
@@ -97,6 +98,7 @@ def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
     assert pooled["estimate"] == pytest.approx(100 * (up - down) / 80)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("experiment", "name", "trials"),
@@ -143,6 +145,7 @@ def test_the_exact_tests_are_those_that_are_simulated(experiment: str, name: str
         assert told == pytest.approx(numbers, abs=1e-6), key
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("experiment", "name", "trials"),
@@ -203,6 +206,7 @@ def redrawn(made: SimulatedTrials, rng: np.random.Generator) -> pd.DataFrame:
     return with_choices(made, made.drawn(rng, 1)[:, 0])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_placebo_is_a_condition_of_its_own() -> None:
     source = experiment_source("nudges")

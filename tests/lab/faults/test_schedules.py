@@ -27,6 +27,7 @@ def calm(study: str) -> Contents:
     return undisturbed(study, SECONDS)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 1 + size(1, 12)))
 def test_no_fault_changes_what_is_found(seed: int) -> None:

@@ -78,6 +78,7 @@ def total(extra: int = 0) -> dict[str, Any]:
     return {"money(cart.total)": OF_OLD_PRICES.replace("EXTRA", str(extra))}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHOPS)
 async def test_an_honest_shop_is_told_nothing(
     name: str, proxy: Proxy, browser: Browser, monkeypatch: pytest.MonkeyPatch

@@ -105,6 +105,7 @@ async def stages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stag
     await stages.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "kind", "modality"), [*every()] if THOROUGH else USUAL)
 async def test_an_honest_page_counts(name: str, kind: str, modality: Modality, stages: Stages) -> None:
     stage, view = await stages.of(name), VIEWS[modality]

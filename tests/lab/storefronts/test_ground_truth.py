@@ -99,6 +99,7 @@ async def with_cups(name: str, folder: Path) -> AsyncIterator[str]:
         yield base
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHOPS)
 async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path: Path) -> None:
     if not THOROUGH and name != "german":

@@ -44,6 +44,7 @@ WHOLE = ("oscar", "split-prices")
 """In these all pages are looked at; in the others a product's page and the listing, unless there is time."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TRIED)
 async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, tmp_path: Path) -> None:
     case = cases()[name]
@@ -76,6 +77,7 @@ async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, t
                     assert preview(page, edit, site, product=None, values={}).receipts, edit.id
 
 
+@pytest.mark.thorough
 async def test_an_experiment_from_trials_to_effects(browser: Browser, tmp_path: Path) -> None:
     case = cases()["oscar"]
     if not is_installed(case.name):
@@ -86,6 +88,7 @@ async def test_an_experiment_from_trials_to_effects(browser: Browser, tmp_path: 
         assert f"{shop.trials} choice" in await run(shop)
 
 
+@pytest.mark.thorough
 async def test_a_guest_whose_choice_is_drawn_on_the_next_page(browser: Browser, tmp_path: Path) -> None:
     case = cases()["old-tables"]
     async with running(case.name) as base:

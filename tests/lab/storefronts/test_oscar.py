@@ -85,6 +85,7 @@ def edits(session: Session) -> set[tuple[str, str, str]]:
     return {(receipt.edit, receipt.role, receipt.page_type) for receipt in session.receipts}
 
 
+@pytest.mark.thorough
 async def test_the_product_page(page: Page, session: Session, shop: str) -> None:
     await page.goto(f"{shop}{LAMP}/")
     main = page.locator(".product_main")
@@ -133,6 +134,7 @@ async def test_listings_and_search(page: Page, session: Session, shop: str, path
     assert prices == {"£39.90": "£31.50", "£1,249.00": "£31.50"}
 
 
+@pytest.mark.thorough
 async def test_the_basket(page: Page, session: Session, shop: str) -> None:
     for path in (LAMP, LAMP, "catalogue/copper-clip-lamp_3"):
         await page.goto(f"{shop}{path}/")

@@ -16,6 +16,7 @@ from tests.analysis.estimators.test_jackknife import clustered_df
 Simulate = Callable[..., Any]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("categories", "sets"), [(12, 120), (1, 40)])

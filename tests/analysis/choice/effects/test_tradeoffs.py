@@ -70,6 +70,7 @@ def foreign(options: int, seed: int) -> pd.DataFrame:
     return check_table(pd.DataFrame(rows))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(("options", "seed"), [(o, s) for o in (2, 3) for s in range(5)])
 def test_the_exact_test_is_that_of_all_moves_of_the_levels(options: int, seed: int) -> None:
@@ -97,6 +98,7 @@ def test_the_exact_test_is_that_of_all_moves_of_the_levels(options: int, seed: i
     assert row["strata"] == 4 and row["n"] == 4 * options
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "term"), [("deterministic", "price"), ("repeating", "viewed_first")])
 def test_intervals_hold_where_all_draws_are_answered_alike(name: str, term: str) -> None:
@@ -146,6 +148,7 @@ def _signs(row: dict[str, float]) -> tuple[float, ...]:
     return (float(np.sign(row["statistic"])),)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_shopper_that_sees_the_price_alone_shows_no_effect_of_the_rating() -> None:
     count, rejected = size(15, 500), {"exact": 0, "tradeoffs": 0}

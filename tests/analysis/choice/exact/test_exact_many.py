@@ -72,6 +72,7 @@ def answers(table: pd.DataFrame, rng: np.random.Generator, *, alike: bool) -> np
     return np.asarray((noise == best).astype(float))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(16, 500), deadline=None)
 @given(table=designs(), seed=st.integers(0, 999), alike=st.booleans())

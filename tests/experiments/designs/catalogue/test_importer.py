@@ -84,6 +84,7 @@ async def test_the_embedded_shop_is_read_as_it_is(shop: str, tmp_path: Path) -> 
     assert {item.key: item for item in read_catalogue(out).products} == usable
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_an_import_goes_on_where_it_stopped(shop: str, tmp_path: Path) -> None:
     """By pages, and after a line that was cut off."""

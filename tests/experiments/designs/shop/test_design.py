@@ -56,6 +56,7 @@ def test_the_shipped_experiment_has_every_cell_once() -> None:
     assert set(cells.values()) == {1}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_another_process_has_the_same_trials() -> None:
     program = """

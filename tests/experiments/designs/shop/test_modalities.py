@@ -166,6 +166,7 @@ def test_a_stopping_rule_knows_no_modalities() -> None:
     design(stopping={"rule": "anytime-valid"}, observation="screenshot")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_what_was_hit_is_recorded(testbed: tuple[Testbed, Slot]) -> None:
     made = design()
@@ -192,6 +193,7 @@ async def test_what_was_hit_is_recorded(testbed: tuple[Testbed, Slot]) -> None:
         assert [each["intervention"] for each in record.hits] == [trial.nudge.id]  # type: ignore[union-attr]
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("modality", ["screenshot", "marks"])
 async def test_pictures_that_were_not_sent_prove_nothing(

@@ -97,6 +97,7 @@ def test_a_mistake_is_one_line(changes: dict[str, Any], message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.thorough
 def test_what_is_declared_makes_another_run_and_the_number_of_trials_does_not() -> None:
     plain = design()
     assert {design(rule).run_id for rule in ({}, {"rule": "fixed"}, {"most": 60})} == {plain.run_id}
@@ -107,6 +108,7 @@ def test_what_is_declared_makes_another_run_and_the_number_of_trials_does_not() 
     assert [trial.set for trial in ruled.trials([AGENT])] == [trial.set for trial in plain.trials([AGENT])]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(8, 60), deadline=None)
 @given(
@@ -178,6 +180,7 @@ def test_all_strata_of_a_whole_run_are_those_of_the_exact_test(effect: str, term
     assert state.estimate == pytest.approx(exact["estimate"])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(15, 150), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), missing=st.floats(0, 0.3), alpha=st.sampled_from([0.05, 0.4]))
@@ -274,6 +277,7 @@ def test_ten_thousand_runs_under_constant_peeking(shopper: str) -> None:
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("nudge", [0.6, 1.5, 3.0])
 def test_the_interval_at_the_stop_holds_the_effect_of_a_shopper(nudge: float) -> None:

@@ -90,6 +90,7 @@ SHIPPED = (
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("name", usual(SHIPPED, 3))
 async def test_a_shipped_experiment_gives_the_weights_choices(
@@ -214,6 +215,7 @@ def test_the_goal_names_the_category_and_the_page_is_the_categorys() -> None:
         assert edit.keys == tuple(product.key for product in trial.products)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 async def test_all_that_an_agent_was_given_is_kept(testbed: tuple[Testbed, Slot]) -> None:
     made = design("nudges", observation={"tree": True, "screenshot": True})

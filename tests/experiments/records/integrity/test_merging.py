@@ -54,6 +54,7 @@ def test_two_parts_become_one_run(tmp_path: Path) -> None:
     there.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_parts_and_commands_that_keep_other_traces_are_one_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -126,6 +126,7 @@ def table_of(folder: Path) -> pd.DataFrame:
     return table
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("several", LARGE[: size(2, 20)])
 def test_a_repaired_run_goes_on_to_the_end_of_an_undisturbed_one(
@@ -165,6 +166,7 @@ def whole(url: str) -> SalvageFindings:
         return salvage.read(quiet)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_damaged_trials_go_and_the_others_stay(filled: Records, url: str) -> None:
     trials, options, artifacts = tables.trials, tables.options, tables.artifacts
@@ -201,6 +203,7 @@ def test_damaged_trials_go_and_the_others_stay(filled: Records, url: str) -> Non
     again.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_database_moves_with_all_that_it_holds(
@@ -238,6 +241,7 @@ def test_what_is_damaged_does_not_move(filled: Records, tmp_path: Path) -> None:
     assert whole(to).trials == 0, "all or nothing"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_space_is_given_back_unless_a_run_is_at_work(filled: Records) -> None:
     for number in range(40):
@@ -270,6 +274,7 @@ def test_a_file_that_is_in_use_is_not_repaired(filled: Records, url: str) -> Non
             repair(url, quiet)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @settings(
     max_examples=size(10, 100),

@@ -95,6 +95,7 @@ def goes_on(folder: Path) -> None:
     assert souk("db", "check")[0] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(STRANGE)[:: size(6, 1)])
 def test_strange_content(name: str, folder: Path) -> None:
@@ -115,6 +116,7 @@ def test_strange_content(name: str, folder: Path) -> None:
         goes_on(folder)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FOREIGN)
 def test_what_others_have_put_into_a_database_is_named_and_changes_nothing(name: str, folder: Path) -> None:
     connection = sqlite3.connect("t.db")

@@ -44,6 +44,7 @@ def of_agent(agent: str) -> list[TrialRecord]:
     return [record for record in TRIALS if record.trial.agent == agent]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_rows_come_back_as_they_were_stored(stored: Records) -> None:
     assert trial_rows(stored, "r-1") == {record.trial.trial: record.trial for record in TRIALS}

@@ -53,6 +53,7 @@ def table(folder: Path, request: pytest.FixtureRequest) -> pd.DataFrame:
     return read_table(folder / f"t.{request.param}")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_every_documented_column_is_there(table: pd.DataFrame) -> None:
     assert [column.name for column in COLUMNS] == list(table.columns)[: len(COLUMNS)]
@@ -173,6 +174,7 @@ def test_a_placebo_that_was_stored_as_nudged_is_analysed_as_placebo(tmp_path: Pa
     assert {"placebo", "nudged_less_placebo"} <= set(analyze_choice(old).effects["term"])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_rows_of_a_table_come_in_the_order_of_their_key(records: Records) -> None:
     records.save(*(a_record(f"t{number}") for number in (2, 1)), a_record("t1", run="r-2"))
