@@ -291,7 +291,6 @@ def test_columns_of_results_stand_in_the_rows_of_their_tables(
         assert sorted({str(column) for column in frame.columns} - documented) == [], name
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_environment_variables() -> None:
     """In the tables of variables, or of what a program is given; those of containers beside these."""

@@ -113,7 +113,6 @@ def dangers(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_nothing_of_ours_executes_data_or_listens_beyond_loopback() -> None:
     bad = "import pickle.x; yaml.load(a, Loader=yaml.Loader); eval(b); run(c, shell=True); host = '0.0.0.0'"

@@ -147,6 +147,8 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
     if PLAN in kept:
         found.notes.extend(of_other_code(Registered(**json.loads(kept[PLAN]))))
     found.differences.extend(differing(then, now, tolerance))
+    if new := list(added(then, now)):
+        found.notes.append(f"not in the archive, which another version of Souk made: {', '.join(new)}")
     return found
 
 
@@ -245,14 +247,14 @@ def _check_hashes(path: Path, file: zipfile.ZipFile, manifest: Manifest) -> None
 
 
 def differing(then: Any, now: Any, tolerance: float, place: str = "") -> Iterator[str]:
-    """Yield a line for each value of a JSON document that differs in a second one."""
+    """Yield a line for each value of a JSON document that is not, or not so, in a second one."""
     if isinstance(then, dict) and isinstance(now, dict):
-        for key in sorted(then.keys() | now.keys()):
+        for key in sorted(then):
             where = f"{place}.{key}" if place else key
-            if key in then and key in now:
+            if key in now:
                 yield from differing(then[key], now[key], tolerance, where)
             else:
-                yield f"{where}: only {'in the archive' if key in then else 'here'}"
+                yield f"{where}: only in the archive"
     elif isinstance(then, list) and isinstance(now, list):
         if len(then) != len(now):
             yield f"{place}: {len(then):,} entries in the archive, {len(now):,} here"
@@ -260,6 +262,19 @@ def differing(then: Any, now: Any, tolerance: float, place: str = "") -> Iterato
             yield from differing(one, other, tolerance, f"{place}[{number}]")
     elif not _equal(then, now, tolerance):
         yield f"{place}: {_short(then)} in the archive, {_short(now)} here"
+
+
+def added(then: Any, now: Any, place: str = "") -> Iterator[str]:
+    """Yield the place of each table or column that a JSON document lacks and a second one has."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in sorted(now):
+            where = f"{place}.{key}" if place else key
+            if key not in then:
+                yield where
+            else:
+                yield from added(then[key], now[key], where)
+    elif isinstance(then, list) and isinstance(now, list) and then and now:
+        yield from added(then[0], now[0], place)
 
 
 def _equal(then: Any, now: Any, tolerance: float) -> bool:

@@ -236,7 +236,6 @@ def test_the_tables_themselves_are_right(name: str, tmp_path: Path) -> None:
     assert check(table, Damage("none", 1, table.header[0]), tmp_path) is not None
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", TABLES)
 @settings(max_examples=size(3, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())

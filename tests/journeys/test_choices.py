@@ -102,7 +102,6 @@ async def run(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(file.parent / "t.db")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("way", usual(WAYS, 2))
 async def test_the_choice_is_recorded(way: str, tmp_path: Path) -> None:
     press, site = WAYS[way]

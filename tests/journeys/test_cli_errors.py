@@ -125,7 +125,6 @@ def test_a_mistake_in_the_interventions(folder: Path, old: str, new: str, expect
     assert re.fullmatch(expected, error_of("run", "mine.yaml", "--dry-run", cwd=folder))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -152,7 +151,6 @@ def test_a_mistake_in_the_experiment(folder: Path, old: str, new: str, expected:
     assert re.fullmatch(expected, error_of("run", "mine.yaml", "--dry-run", cwd=folder))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("command", "expected"),
     [

@@ -56,7 +56,6 @@ def query(folder: Path, statement: str) -> list[Any]:
         return connection.execute(statement).fetchall()
 
 
-@pytest.mark.thorough
 def test_a_broken_selector_ends_as_treatment_failed_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(BROKEN)
     (tmp_path / "broken.yaml").write_text(EXPERIMENT.format(site=tmp_path / "map.yaml"))

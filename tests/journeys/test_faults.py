@@ -117,7 +117,6 @@ async def testbed(setup: Setup) -> AsyncIterator[Testbed]:
         yield testbed
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("fault", [kill_the_browser, crash_the_tab, close_the_proxys_ports, kill_playwright])
 async def test_what_breaks_amid_a_trial_costs_an_attempt(

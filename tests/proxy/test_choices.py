@@ -165,7 +165,6 @@ def asked(query: str, *, name: str | None = None, sku: Any = "17") -> dict[str, 
     return {"query": query, "operationName": name, "variables": {"id": sku}}
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "ask", "named"),
@@ -280,7 +279,6 @@ async def test_a_page_counts_for_an_unknown_id_only_if_its_product_has_no_other(
     assert (noted.product, noted.at) == ("", "empty")
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("plan", [None, PLAN], ids=["nothing is planned", "edits are planned"])
 @pytest.mark.parametrize(

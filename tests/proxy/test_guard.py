@@ -107,7 +107,6 @@ def beginning(chance: random.Random) -> str:
     return "".join([*parts, THEIRS, "-->" * chance.randint(0, 1)])
 
 
-@pytest.mark.thorough
 async def test_no_page_runs_its_own_script_before(ca_dir: Path) -> None:
     chance, found = random.Random(3), dict[str, Response]()
     whole = '<html xmlns="http://www.w3.org/1999/xhtml"><head></head>'

@@ -232,7 +232,6 @@ window.done = Promise.all(tried).then(() => tried.length);
 </script><a href="OWN/.souk/next">take one</a>"""
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("reverse", [True, False], ids=["in the place of a shop", "a usual proxy"])
 async def test_nothing_that_a_page_of_another_site_does_begins_a_trial(ca_dir: Path, reverse: bool) -> None:

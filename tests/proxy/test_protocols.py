@@ -475,7 +475,6 @@ async def test_a_large_download_is_streamed(
     assert OTHER  # the server, the proxy and the client share this process
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 async def test_a_bomb_fails_closed(

@@ -114,7 +114,6 @@ def mistake(
     return said.err
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),

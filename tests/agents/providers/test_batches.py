@@ -90,7 +90,6 @@ def test_all_providers_with_batches_are_tested() -> None:
     assert set(BODIES) == set(BATCHED)
 
 
-@pytest.mark.thorough
 @alike
 async def test_each_is_given_its_own_answer_at_half_the_price(
     kind: str, taking: BatchProvider, asking: Asking

@@ -147,7 +147,6 @@ async def test_the_wait_that_is_asked_for_is_kept(provider, monkeypatch: pytest.
     assert waits == pytest.approx([7.0, 1.5])
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @alike
 @pytest.mark.parametrize(
@@ -193,7 +192,6 @@ async def test_an_answer_without_end_is_a_failure_of_the_provider(provider, how:
     assert len(provider.requests) == 1
 
 
-@pytest.mark.thorough
 @settings(max_examples=size(12, 1_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), status=st.sampled_from([200, 200, 200, 400, 404, 500]))
 @alike
@@ -274,7 +272,6 @@ async def test_a_request_that_is_refused_is_no_failure_of_the_provider(provider)
     assert len(caught.value.calls) == len(provider.requests) == 1
 
 
-@pytest.mark.thorough
 @alike
 @pytest.mark.parametrize(
     ("status", "said", "message"),
@@ -326,7 +323,6 @@ async def test_one_client_serves_all_and_is_closed(provider) -> None:
     assert http.is_closed
 
 
-@pytest.mark.thorough
 @alike
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
 async def test_a_key_that_is_echoed_by_the_server_goes_nowhere(

@@ -50,7 +50,6 @@ def said(*texts: str) -> list[ChatMessage]:
     return messages[:-1]
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("taste", ["balanced", "position-locked", "random"])
 def test_choices_are_as_frequent_as_their_probabilities(taste: str) -> None:

@@ -129,7 +129,6 @@ def test_no_table_and_no_json_holds_an_impossible_percentage(table: pd.DataFrame
             assert out_of_range(name, each[name] or ()) == []
 
 
-@pytest.mark.thorough
 def test_agents_that_answer_in_opposite_ways_have_no_impossible_mean() -> None:
     """One takes what is nudged, one what is first: a normal distribution of both reaches far beyond 100."""
     table = simulate_study(1, sets=14, nudges=3, nudges_per_set=1, categories=5).table

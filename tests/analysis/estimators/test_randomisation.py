@@ -72,7 +72,6 @@ def test_a_permuted_stratum_is_all_orders_of_its_marks(
     assert np.dot(null.values, null.chances) == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(40, 500))
 @given(some=st.lists(strata(3), min_size=1, max_size=4))

@@ -156,7 +156,6 @@ async def test_tabs_are_open_and_treated_and_the_first_look_is_settled(use: Use)
     await use(act)
 
 
-@pytest.mark.thorough
 async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
     def act(env: ShopEnv) -> None:
         def step(action: str) -> dict[str, Any]:

@@ -183,7 +183,6 @@ async def test_honest_texts_count(page: Page, seed: int) -> None:
     assert not wrong
 
 
-@pytest.mark.thorough
 async def test_hidden_texts_do_not_count(page: Page) -> None:
     rng = random.Random(7)
     names = [*HIDING] if size(0, 1) else rng.sample([*HIDING], 12)

@@ -179,7 +179,6 @@ async def test_who_reads_the_shop_sees_the_same_without_its_pictures(
             assert await walk(blind, url, VIEWS[name], seed) == (shown, 0)
 
 
-@pytest.mark.thorough
 @in_browser
 async def test_each_modality_shows_the_page_in_its_way_alone(browsers: BrowserPool) -> None:
     async with pages({"/": CANVAS}) as url:
@@ -211,7 +210,6 @@ async def test_marks_are_drawn_on_what_can_be_acted_on(context: BrowserContext) 
         assert await episode.act(parse_action("mouse_click(110, 60)", EVERY)) == ""
 
 
-@pytest.mark.thorough
 @in_browser
 async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None:
     async with pages({"/": CANVAS, "/next": "<title>Next</title>"}) as url:

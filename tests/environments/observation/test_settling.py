@@ -155,7 +155,6 @@ async def browsers() -> AsyncIterator[BrowserPool]:
         yield pool
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(size(5, 200)))
 async def test_what_is_seen_does_not_depend_on_when_its_parts_come(

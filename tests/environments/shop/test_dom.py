@@ -140,7 +140,6 @@ async def soup(client: httpx.AsyncClient, path: str) -> BeautifulSoup:
     return BeautifulSoup(response.text, "lxml")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("page_name", sorted({row.page for row in RAW}))
 async def test_raw(client: httpx.AsyncClient, examples: Examples, page_name: str) -> None:
     html = await soup(client, address(page_name, examples))

@@ -62,7 +62,6 @@ def complaint(members: Members, folder: Path) -> str:
     return "; ".join(found.differences)
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_is_whole_and_says_so(registered: Path) -> None:
     found = verify_bundle(registered / "a.zip", 1e-9)
@@ -154,7 +153,6 @@ def test_a_proof_that_is_left_out_is_missed(name: str, registered: Path) -> None
     assert f"{name} is missing" in complaint(members, registered)
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_an_altered_verdict_is_named(registered: Path) -> None:
     members = members_of(registered)

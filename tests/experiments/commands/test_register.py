@@ -35,7 +35,6 @@ def test_a_plan_is_the_same_in_another_folder(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1]
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     folder = write(tmp_path)

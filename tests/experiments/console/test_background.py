@@ -29,7 +29,6 @@ def port() -> int:
         return found
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Path, port: int) -> None:
     started = serve(

@@ -139,7 +139,6 @@ def run(folder: Path, *arguments: str, **env: str) -> tuple[dict[str, Any], str,
     return trial, written[0]["text"] if written else "", ended.err
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.slow
 def test_a_hostile_program_gets_nothing_and_shops(world: World) -> None:

@@ -103,7 +103,6 @@ def test_every_trial_has_the_scores_of_its_prompt(tmp_path: Path, scorer: NearAn
     assert set(zip(table["target"], table["value"], strict=True)) == {(f"{n}%", float(n)) for n in range(21)}
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_from_the_store_over_a_file_to_the_analysis(tmp_path: Path, scorer: NearAnchor) -> None:
     run = ended(tmp_path)

@@ -146,7 +146,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", usual(REFUSED, 4))
 async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
@@ -428,7 +427,6 @@ if ([...document.querySelector("main").children].some((each, at) => each.classNa
 """
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 async def test_errors_that_only_treated_pages_report_are_told(tmp_path: Path) -> None:
     """Scripts that compare the page with what they know see the edit, and say so in the console."""

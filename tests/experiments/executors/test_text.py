@@ -140,7 +140,6 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert first.equals(second)
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("end", usual([signal.SIGKILL, signal.SIGINT], 1))
 def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path, end: int) -> None:

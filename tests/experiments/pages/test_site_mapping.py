@@ -69,7 +69,6 @@ async def test_the_listing_is_found_among_the_page_s_links(tmp_path: Path) -> No
         assert (await map_site(f"{url}lamp", None, name="lamps", follow=0)).listing is None
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 async def test_scripts_that_undo_edits_are_noticed_and_cured(tmp_path: Path) -> None:
     async with pages({"/lamp": REDRAWN}) as url:

@@ -40,7 +40,6 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 async def test_two_runs_at_once_give_what_they_give_in_files_of_their_own(
     tmp_path: Path, server: PostgresServer

@@ -59,7 +59,6 @@ def count(records: Records, table: sql.Table) -> int:
         return connection.scalar(sql.select(sql.func.count()).select_from(table)) or 0
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_trial_is_stored_whole_and_its_page_once(records: Records) -> None:
     for trial in ("t1", "t2"):
@@ -115,7 +114,6 @@ def test_only_an_infrastructure_error_is_run_again_and_then_replaced(records: Re
 OUTCOMES = ("choice", "no_choice", "agent_limit", "agent_error", "treatment_failed")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("stored", OUTCOMES)
 def test_a_stored_outcome_is_never_replaced(records: Records, stored: str) -> None:
     records.begin_run("r-1", "nudges", some_facts())
@@ -195,7 +193,6 @@ def test_a_resumed_run_keeps_its_start(records: Records) -> None:
     )
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_a_killed_process_had_saved_is_there(url: str) -> None:
     program = f"""

@@ -70,7 +70,6 @@ def records(tmp_path: Path) -> Records:
     return opened
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_run_is_paused_resumed_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "LOOK", 0.02)

@@ -161,7 +161,6 @@ def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> No
     assert shop.ended()["trial"] == again["trial"]
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
     with sync_playwright() as playwright:
@@ -178,7 +177,6 @@ def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path)
     assert shop.rows(f"select count(*) from steps {where}")[0][0] >= 3
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> None:
     with served(tmp_path) as shop, httpx.Client(proxy=shop.url) as guest:
@@ -213,7 +211,6 @@ def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> Non
         assert guest.get(first["urls"][0]).status_code == 403
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path) -> None:
     with (
@@ -281,7 +278,6 @@ interventions:
 """
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text(BROKEN)
@@ -381,7 +377,6 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
         await run_in_threadpool(begin, address)
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),

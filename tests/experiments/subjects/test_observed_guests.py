@@ -258,7 +258,6 @@ async def test_a_layer_that_the_map_names_is_taken_away(place: Place, tmp_path: 
     assert record.trial.outcome == "choice", record.trial.reason
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("case", usual(CASES, 10))
 async def test_a_guest_has_to_be_shown_what_is_planned(case: str, place: Place, tmp_path: Path) -> None:
     how, reason = CASES[case]

@@ -64,7 +64,6 @@ ATTACKS = {
 }
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("attack", usual(ATTACKS, 2))
 async def test_a_page_cannot_make_receipts(
     attack: str, stage: Stage, monkeypatch: pytest.MonkeyPatch

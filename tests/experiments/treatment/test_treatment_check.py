@@ -168,7 +168,6 @@ MOVED: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("way", MOVED)
 async def test_what_moves_the_address_does_not_switch_the_check_off(
@@ -323,7 +322,6 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", usual(RESTORED, 6))
 async def test_what_a_script_puts_back_fails_the_trial(
@@ -424,7 +422,6 @@ PUT_BACK = {
 }
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
 async def test_a_list_that_a_script_puts_back_fails_the_trial(
@@ -556,7 +553,6 @@ async def test_what_goes_after_the_decision_does_not_matter(
     assert trajectory.outcome == "choice", trajectory.reason
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 async def test_what_was_never_in_view_was_not_shown(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     far = edit("insert_text", {"after": "product.description", "text": NUDGE})
@@ -621,7 +617,6 @@ async def test_a_name_that_the_shop_reads_from_its_page_is_the_products(
     assert (trajectory.outcome, trajectory.choice) == ("choice", trial.carrier), trajectory.reason
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("bought", BOUGHT)
 async def test_what_the_shop_says_was_added_is_the_choice(
@@ -687,7 +682,6 @@ IN_A_PICTURE: dict[str, tuple[Edits, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", usual(IN_A_PICTURE, 3))
 async def test_what_a_picture_does_not_show_fails_the_trial(

@@ -137,7 +137,6 @@ def test_a_trial_is_one_file(records: Records, tmp_path: Path) -> None:
         write_trial(records, RUN, "none", tmp_path / "none.html")
 
 
-@pytest.mark.thorough
 def test_ids_and_names_of_strangers_stay_in_the_folder(tmp_path: Path) -> None:
     evil = "../../x<script>'\"&?#%2e"
     row = trial(1, trial=evil, set=evil, agent=evil, nudge=evil, condition="..", family="/")

@@ -222,7 +222,6 @@ def comparison(tab: Tab, source: str, wanted: list[Operation]) -> tuple[str, str
     return first, second
 
 
-@pytest.mark.thorough
 @settings(max_examples=size(40, 200))
 @given(pages(), OPERATIONS)
 def test_edits_of_generated_pages_are_right_or_refused(

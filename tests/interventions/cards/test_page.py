@@ -329,7 +329,6 @@ def clean(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|\r", " ", text)
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(HOSTILE.map(lambda text: "".join(text.split())).filter(bool), min_size=4, max_size=4))

@@ -73,7 +73,6 @@ def test_names_that_tell_and_names_that_do_not(style: str, link: str) -> None:
     check(MadeShop(style=style, link=link, related=True))
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SHOPS)

@@ -75,7 +75,6 @@ def discordant(rows: pd.DataFrame) -> tuple[int, int]:
     return int((chosen == 2).sum()), int((chosen == 0).sum())
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
     demo: pd.DataFrame, analysis: ChoiceAnalysis

@@ -46,7 +46,6 @@ def test_the_true_effect_of_a_nudge_is_the_counterfactual_difference(simulate: S
     assert found.loc["nudged", "estimate"] == pytest.approx(100 * by_hand, abs=1e-9)
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_intervals_cover_the_truth(simulate: Simulate) -> None:
     study = simulate(1, nudges_per_set=2)

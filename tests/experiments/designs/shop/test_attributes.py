@@ -133,7 +133,6 @@ async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
     yield await carry_out(folder, source(options={"sets": 2}), "simulated:balanced", size(8, 16), 4)
 
 
-@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_browser_shows_what_was_drawn(done: Done) -> None:
     """The shopper reads the pages itself: it can only choose as known if they show the drawn values."""

@@ -274,7 +274,6 @@ def test_a_file_that_is_in_use_is_not_repaired(filled: Records, url: str) -> Non
             repair(url, quiet)
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 @settings(
     max_examples=size(10, 100),
