@@ -26,7 +26,7 @@ hypothesis.settings.load_profile("souk")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start long runs first, so that other tests fill the time beside them; leave `thorough` tests out."""
-    if not THOROUGH:
+    if not THOROUGH and "thorough" not in config.option.markexpr:
         left = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
