@@ -28,7 +28,7 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy import layer, mode_servers
 from mitmproxy.proxy.events import ConnectionEvent
 from mitmproxy.proxy.layers import http
-from mitmproxy.proxy.layers.http import _http1
+from mitmproxy.proxy.layers.http import _events, _http1
 from mitmproxy.proxy.layers.http._events import (
     RequestEndOfMessage,
     RequestHeaders,
@@ -52,6 +52,10 @@ _LISTENS_LATE: Final = "Exception in callback BaseSelectorEventLoop._start_servi
 _NO_DESCRIPTORS: Final = "connections wait: this process has no more descriptors; allow more (ulimit -n)"
 
 _INTERIM: Final = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")  # 101 is final: another protocol follows
+
+_CODES: Final = getattr(_events, "ErrorCode", None)
+_NOT_REACHED: Final = (_CODES.CONNECT_FAILED,) if _CODES else ()
+"""What mitmproxy from 12 on wants to know of an error besides its text."""
 
 _last_used: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
 
@@ -88,7 +92,7 @@ class Stream(http.HttpStream):
         idle = math.inf if request.method in SENT_AGAIN else IDLE_SECONDS
         connection, error = yield GetFreshConnection(*place, idle=0 if self._was_sent_again else idle)
         if error:
-            yield from self.handle_protocol_error(ResponseProtocolError(self.stream_id, error))
+            yield from self.handle_protocol_error(ResponseProtocolError(self.stream_id, error, *_NOT_REACHED))
             return False
         self._uses_an_old_connection = connection in _last_used
         _last_used[connection] = time.monotonic()

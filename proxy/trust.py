@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
+from warnings import catch_warnings
 
 import certifi
 from cryptography import x509
@@ -73,7 +74,8 @@ async def keys_of(urls: Iterable[str], upstream_ca: Path | None) -> tuple[str, .
 def _read(path: Path | str, name: str) -> bytes:
     try:
         added = Path(path).read_bytes()
-        x509.load_pem_x509_certificates(added)
+        with catch_warnings(action="ignore"):  # old authorities may have serial numbers of 0
+            x509.load_pem_x509_certificates(added)
     except OSError as error:
         why = f"cannot be read ({error.strerror}); give a file of certificates"
         raise UserError(f"{name} {path}: {why}") from None
