@@ -212,6 +212,12 @@ async def test_a_page_that_does_not_come_through_the_proxy_is_a_failure(proxy: P
             await page.wait_for_url("blob:**")
 
 
+def stands_still(process: int) -> bool:
+    """Whether all threads of a stopped process stand still: the signal takes a moment to reach them."""
+    states = (path.read_text().rpartition(") ")[2] for path in Path(f"/proc/{process}/task").glob("*/stat"))
+    return all(state.startswith("T") for state in states)
+
+
 async def test_a_network_service_that_hangs_is_a_failure(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,4 +228,6 @@ async def test_a_network_service_that_hangs_is_a_failure(
             async with visited(proxy, browsers):
                 (ours,) = network_services() - others
                 os.kill(ours, signal.SIGSTOP)
+                while not stands_still(ours):
+                    pass
         os.kill(ours, signal.SIGCONT)
