@@ -119,7 +119,10 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         (session.awaited or {}).pop(shown, None)
     cart = None if session.changing else session.changes
     page = ShownPage(url, KIND, _NUMBERS.sub(b"", result.body), result.product, drawn=True, cart=cart)
-    (session.note_page if session.plan.treatments else session.keep)(page)
+    if session.plan.treatments:
+        session.note_page(page)
+    else:
+        session.keep(page)
     session.note_replaced(result)
     if session.note_drawn(result.receipts):
         session.note_sent(url, KIND, body, result, came, earlier)

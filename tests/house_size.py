@@ -9,6 +9,7 @@ import re
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ _BLANK: Final = {
 _ROW: Final = re.compile(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \|$", re.MULTILINE)
 
 
+@cache
 def code_lines(text: str) -> int:
     """Count the lines of a module that have code: no blank line, comment or docstring."""
     lines = set[int]()

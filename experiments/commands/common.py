@@ -78,6 +78,33 @@ Settings = Annotated[
         help="Set a key of the experiment's file, such as limits.steps=5; repeatable.",
     ),
 ]
+WHERE = "Where the proxy stands"
+Reverse = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Stand for this shop: open the proxy's own address instead of the shop's. "
+        "shop: the embedded one, which is started.",
+        rich_help_panel=WHERE,
+    ),
+]
+AuthorityFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca",
+        metavar="DIR",
+        help="Keep the certificate authority in this folder. Default: a new one for each run.",
+        rich_help_panel=WHERE,
+    ),
+]
+Detached = Annotated[
+    bool,
+    typer.Option(
+        "--detach",
+        help="Go on in the background once it answers; souk proxy stop ends it.",
+        rich_help_panel=WHERE,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every table of the report, not only the answer.")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from experiments.commands.common import AsJson
+from experiments.commands.common import WHERE, AsJson, AuthorityFolder, Detached, Reverse
 from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
 from interventions.yaml.yaml_problems import did_you_mean
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Run the rewriting proxy on its own.")
 
-WHERE, WHAT, HOW = "Where it stands", "What it changes", "How it reaches shops"
+WHAT, HOW = "What it changes", "How it reaches shops"
 
 
 @app.command("serve")
@@ -59,31 +59,9 @@ def serve(
         int,
         typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.", rich_help_panel=WHERE),
     ] = 8080,
-    reverse: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Stand for this shop: open the proxy's own address instead of the shop's. "
-            "shop: the embedded one, which is started.",
-            rich_help_panel=WHERE,
-        ),
-    ] = None,
-    detached: Annotated[
-        bool,
-        typer.Option(
-            "--detach",
-            help="Go on in the background once it answers; souk proxy stop ends it.",
-            rich_help_panel=WHERE,
-        ),
-    ] = False,
-    ca: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep the certificate authority in this folder. Default: a new one for each run.",
-            rich_help_panel=WHERE,
-        ),
-    ] = None,
+    reverse: Reverse = None,
+    detached: Detached = False,
+    ca: AuthorityFolder = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(

@@ -1,17 +1,24 @@
 """souk trials: the trials of an experiment for subjects that Souk does not start."""
 
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, Db, Experiment, UpstreamCa
+from experiments.commands.common import (
+    DEFAULT_DB,
+    WHERE,
+    AuthorityFolder,
+    Db,
+    Detached,
+    Experiment,
+    Reverse,
+    UpstreamCa,
+)
 from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Give trials to any agent, or to people.")
 
-PROXY = "Through a proxy"
 OF_PROXY: Final = ("trial", "subjects", "observe", "reverse", "shop", "ca", "detached")
 """The options that have no meaning together with --mcp."""
 USUAL_PORT: Final = 8080
@@ -46,13 +53,13 @@ def serve(
         typer.Option(
             metavar="ID",
             help="Only this trial; repeatable. Default: all that have not ended.",
-            rich_help_panel=PROXY,
+            rich_help_panel=WHERE,
         ),
     ] = None,
     subjects: Annotated[
         int,
         typer.Option(
-            min=1, max=64, help="Ports, each for one subject, from --port on.", rich_help_panel=PROXY
+            min=1, max=64, help="Ports, each for one subject, from --port on.", rich_help_panel=WHERE
         ),
     ] = 1,
     observe: Annotated[
@@ -60,42 +67,20 @@ def serve(
         typer.Option(
             help="What must have shown the edits: the page, wherever it was scrolled to, or the viewport. "
             "off: the pages are not observed.",
-            rich_help_panel=PROXY,
+            rich_help_panel=WHERE,
         ),
     ] = "page",
-    reverse: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Stand for this shop: open the proxy's own address instead of the shop's. "
-            "shop: the embedded one, which is started.",
-            rich_help_panel=PROXY,
-        ),
-    ] = None,
+    reverse: Reverse = None,
     shop: Annotated[
         str,
         typer.Option(
             metavar="URL",
             help="A shop that runs already; shop: the embedded one is started.",
-            rich_help_panel=PROXY,
+            rich_help_panel=WHERE,
         ),
     ] = "shop",
-    ca: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep the certificate authority in this folder. Default: a new one for each run.",
-            rich_help_panel=PROXY,
-        ),
-    ] = None,
-    detached: Annotated[
-        bool,
-        typer.Option(
-            "--detach",
-            help="Go on in the background once it answers; souk proxy stop ends it.",
-            rich_help_panel=PROXY,
-        ),
-    ] = False,
+    ca: AuthorityFolder = None,
+    detached: Detached = False,
     upstream_ca: UpstreamCa = None,
     db: Db = DEFAULT_DB,
 ) -> None:

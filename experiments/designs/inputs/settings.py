@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -27,7 +28,7 @@ def grid(settings: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def with_settings(source: Source, settings: Sequence[str]) -> Source:
     """Return the file with these keys set; values are read as in the file. Raises UserError.
 
-    A mistake in such a value is told with the option, not with a line of the file.
+    The message about such a value names the option, and no line of the file.
     """
     data, given = deepcopy(source.data), dict(source.given)
     for text in settings:
@@ -43,4 +44,4 @@ def with_settings(source: Source, settings: Sequence[str]) -> Source:
                 raise UserError(f"--set {text}: {part} has no keys; set it as a whole: --set {part}=...")
         inner[path[-1]] = read.data["value"]
         given[path] = f"--set {text}"
-    return Source(source.name, data, source.marks, source.problems, source.doubtful, given)
+    return replace(source, data=data, given=given)
