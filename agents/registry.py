@@ -38,7 +38,7 @@ KEYS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class KnownAgent:
+class _KnownAgent:
     """An agent that has a name here; capitals in the name stand for the user's choice.
 
     It says what the agent needs, and what of that is missing, as `cause; fix`.
@@ -49,7 +49,7 @@ class KnownAgent:
     problem: str
 
 
-class AgentFactory(Protocol):
+class _AgentFactory(Protocol):
     """The object that an entry point names: it makes an agent, cheaply and without using the network.
 
     `argument` is what follows the colon in the agent's name. A setting that is missing raises UserError.
@@ -167,19 +167,19 @@ def answers_alike(name: str, temperatures: Sequence[float | None], *, chooses: b
     return family in PROVIDERS and 0 in temperatures and takes_temperature(name)
 
 
-def known_agents() -> list[KnownAgent]:
+def known_agents() -> list[_KnownAgent]:
     """Return all agents that have a name here, and what each lacks; no agent is asked."""
     return [
-        *(KnownAgent(f"simulated:{profile}", "", "") for profile in shipped().agents),
-        KnownAgent(f"{SIMULATED}:FILE.yaml", "a shopper's profile (docs/agents.md)", ""),
+        *(_KnownAgent(f"simulated:{profile}", "", "") for profile in shipped().agents),
+        _KnownAgent(f"{SIMULATED}:FILE.yaml", "a shopper's profile (docs/agents.md)", ""),
         *(
-            KnownAgent(f"{name}:MODEL", service.needs, service.problem())
+            _KnownAgent(f"{name}:MODEL", service.needs, service.problem())
             for name, service in (SERVICES | COMPUTERS).items()
         ),
-        KnownAgent(f"{COMMAND}:PROGRAM ARGUMENTS", "a program of yours (docs/any-agent.md)", ""),
-        KnownAgent(f"{KEPT}:PROGRAM ARGUMENTS", "the same, kept for many trials", ""),
-        KnownAgent("hf:NAME_OR_FOLDER", "torch, transformers, the model's files", problem_of("hf")),
-        *(KnownAgent(name, "", "") for name in sorted(_installed())),
+        _KnownAgent(f"{COMMAND}:PROGRAM ARGUMENTS", "a program of yours (docs/any-agent.md)", ""),
+        _KnownAgent(f"{KEPT}:PROGRAM ARGUMENTS", "the same, kept for many trials", ""),
+        _KnownAgent("hf:NAME_OR_FOLDER", "torch, transformers, the model's files", problem_of("hf")),
+        *(_KnownAgent(name, "", "") for name in sorted(_installed())),
     ]
 
 
@@ -192,7 +192,7 @@ def _installed() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def _factory(family: str, name: str) -> AgentFactory:
+def _factory(family: str, name: str) -> _AgentFactory:
     if is_command(name):
         raise UserError(f'agents: "{name}" is a program, which visits shops; name another agent for cards')
     entry = _installed().get(family)
@@ -203,7 +203,7 @@ def _factory(family: str, name: str) -> AgentFactory:
             hint = "write the provider before the model, as in openai:gpt-4.1-mini"
         raise UserError(f'agents: unknown agent "{name}"; {hint}')
     try:
-        factory: AgentFactory = entry.load()
+        factory: _AgentFactory = entry.load()
     except Exception as error:  # another package's code: whatever it raises, the user's remedy is the same
         cause = " ".join(str(error).split())
         raise UserError(f"agents: {family}: its package cannot be loaded: {cause}; reinstall it") from None

@@ -386,7 +386,7 @@ class Episode:
         """The marked element; a mark such as `7f3` is element 3 of the frame that is marked 7."""
         if not BID.match(bid):
             return None
-        *frames, _ = accumulate_frames(bid)
+        *frames, _ = _accumulate_frames(bid)
         scope: Any = self._active
         for frame in frames:
             scope = scope.frame_locator(f'[bid="{frame}"]')
@@ -447,7 +447,7 @@ class Episode:
             self._ways.add(self._active, request.url)
 
 
-def accumulate_frames(bid: str) -> list[str]:
+def _accumulate_frames(bid: str) -> list[str]:
     """Return the marks on the way to an element: `7f3f9` gives `7`, `7f3`, `7f3f9`."""
     parts = bid.split("f")
     return ["f".join(parts[: index + 1]) for index in range(len(parts))]

@@ -64,7 +64,7 @@ app = typer.Typer(
 )
 
 
-def print_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     """Print the version and exit, for the option `--version`."""
     if wanted:
         typer.echo(f"souk {metadata.version('souk')}")
@@ -75,7 +75,7 @@ def print_version(wanted: bool) -> None:
 def souk(
     version: Annotated[
         bool,
-        typer.Option("--version", is_eager=True, callback=print_version, help="Print the version and exit."),
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Take the options of `souk` itself; the help is that of `app`."""
@@ -132,7 +132,7 @@ def interrupt(*_: object) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def stop_anyway(unraisable: Any) -> None:
+def _stop_anyway(unraisable: Any) -> None:
     """End the process also where Ctrl-C came in what cannot end it, such as an object's last breath.
 
     Python would print the exception and go on.
@@ -168,7 +168,7 @@ def main() -> None:
         told.propagate = False
         # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
         signal.signal(signal.SIGTERM, interrupt)
-        sys.unraisablehook = stop_anyway
+        sys.unraisablehook = _stop_anyway
         command_line()()
     except (UserError, AnalysisError, TooSlow) as error:
         for line in error.lines if isinstance(error, UserError) else [str(error)]:
@@ -189,7 +189,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        if not (line := lacking(error) or database_failure(error)):
+        if not (line := lacking(error) or _database_failure(error)):
             raise
         logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sys.stderr.write(f"error: {plain(line)}\n")
@@ -209,7 +209,7 @@ def lacking(error: Exception) -> str:
     return f"{error.strerror}: {advice}; what was stored is safe, and the same command goes on"
 
 
-def database_failure(error: Exception) -> str:
+def _database_failure(error: Exception) -> str:
     """Return the line for an error that the database raised; empty for any other error."""
     if "sqlalchemy" not in sys.modules:  # it takes long to import
         return ""

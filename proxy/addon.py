@@ -124,10 +124,10 @@ class Rewriter:
             # Nobody has gone there, and nobody may: it must not count as seen, nor put anything into a cart.
             respond(flow, 403, "Not fetched beforehand", "The page is fetched when somebody goes there.")
         else:
-            ask_for_whole_pages(request, session)
+            _ask_for_whole_pages(request, session)
             if request.method == "CONNECT":  # a tunnel asks the shop for nothing
                 return
-            name_its_host(request)
+            _name_its_host(request)
             if is_document_request(request) or request.method not in READING:
                 session.asked[flow.id] = time.monotonic()
             if may_change(request) and not request.path.startswith(OWN):
@@ -143,12 +143,12 @@ class Rewriter:
             return
         if not is_treatable(flow, session):
             session.asked.pop(flow.id, None)
-        is_bad = response.status_code >= 500 and makes_the_page(flow.request)
+        is_bad = response.status_code >= 500 and _makes_the_page(flow.request)
         # All trials lack alike a script that a recording does not have.
         if is_bad and (response.reason != NOT_RECORDED or is_document_request(flow.request)):
             told = f"{flow.request.url}: HTTP {response.status_code} {response.reason}"
             session.note_upstream_error(told.rstrip())
-        if is_untreatable(flow, session):
+        if _is_untreatable(flow, session):
             kind = content_type(response).partition(";")[0]
             session.note_failure(f"{flow.request.url}: data that come in pieces ({kind}) cannot be edited")
         if flow.request.method == "GET" and 300 <= response.status_code < 400:
@@ -158,9 +158,9 @@ class Rewriter:
             if flow.request.method == "HEAD":
                 for name in (*OUTDATED, "content-length"):
                     response.headers.pop(name, None)
-        elif flow.metadata.get(HOLD) or may_hold_html(flow, session):
+        elif flow.metadata.get(HOLD) or _may_hold_html(flow, session):
             response.stream = False
-        elif is_fetched(flow, session) and is_in_pieces(content_type(response)):
+        elif _is_fetched(flow, session) and is_in_pieces(content_type(response)):
             session.keep(ShownPage(flow.request.url, content_type(response), b"", None))
             response.stream = True
         else:
@@ -176,7 +176,7 @@ class Rewriter:
         try:
             if is_treatable(flow, session):
                 treat(flow.request, flow.response, session, self._places, cart)
-            elif may_hold_html(flow, session):
+            elif _may_hold_html(flow, session):
                 kind, body = content_type(flow.response), whole_body(flow.request, flow.response)
                 session.keep(ShownPage(flow.request.url, kind, body, None))
         except Undecodable as error:
@@ -208,8 +208,8 @@ class Rewriter:
         if flow.response is not None and TOO_LARGE in flow.error.msg:
             session.note_failure(f"{flow.request.url}: the page cannot be rewritten: too large")
             return
-        is_data = flow.response is None and is_data_request(flow.request)
-        if flow.client_conn.connected and (is_data or makes_the_page(flow.request)):
+        is_data = flow.response is None and _is_data_request(flow.request)
+        if flow.client_conn.connected and (is_data or _makes_the_page(flow.request)):
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
@@ -296,7 +296,7 @@ def may_change(request: http.Request) -> bool:
     return not asked or not all(isinstance(query, str) and QUERY.match(query) for query in asked)
 
 
-def name_its_host(request: http.Request) -> None:
+def _name_its_host(request: http.Request) -> None:
     """Send the host of the address, whatever the client's header says (RFC 9112, section 3.2.2).
 
     A server with several shops answers by that header; which hosts may be reached is checked by the address.
@@ -310,7 +310,7 @@ def name_its_host(request: http.Request) -> None:
         request.authority = named
 
 
-def ask_for_whole_pages(request: http.Request, session: Session) -> None:
+def _ask_for_whole_pages(request: http.Request, session: Session) -> None:
     """Remove request headers that allow an answer with part of a page, or one that cannot be decoded."""
     headers = request.headers
     # A 304 would revive a copy from before this episode.
@@ -366,7 +366,7 @@ def is_document_request(request: http.Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and "x-requested-with" not in request.headers
 
 
-def makes_the_page(request: http.Request) -> bool:
+def _makes_the_page(request: http.Request) -> bool:
     """Return whether a document is asked for, or a script or style sheet, without which it is another one."""
     destination = request.headers.get("sec-fetch-dest")
     if is_document_request(request) or destination in ASSETS:
@@ -374,7 +374,7 @@ def makes_the_page(request: http.Request) -> bool:
     return destination is None and path_of(request).endswith(ASSET_ENDINGS)
 
 
-def is_data_request(request: http.Request) -> bool:
+def _is_data_request(request: http.Request) -> bool:
     """Return whether a script asks for data, and not only tells something."""
     if "x-requested-with" in request.headers:
         return True
@@ -395,22 +395,22 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
     kind = content_type(response)
     if is_page(response) or (is_json(kind) and session.site.loads(flow.request.url)):
         return True
-    return (is_json(kind) or (is_plain(kind) and is_short(response))) and is_fetched(flow, session)
+    return (is_json(kind) or (is_plain(kind) and is_short(response))) and _is_fetched(flow, session)
 
 
-def is_fetched(flow: http.HTTPFlow, session: Session) -> bool:
+def _is_fetched(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether edits are planned and a script may put the answer into a page."""
     is_empty = flow.request.headers.get("sec-fetch-dest", "empty") == "empty"
     return is_planned(flow.response, session) and is_empty and not is_document_request(flow.request)
 
 
-def may_hold_html(flow: http.HTTPFlow, session: Session) -> bool:
+def _may_hold_html(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether a script may have fetched parts of a page in a form in which no edit is made."""
     if flow.response is None or not is_short(flow.response):
         return False
     kind = media_type(flow.response)
     is_text = kind.startswith("text/") or kind.endswith(("xml", "javascript"))
-    return is_text and is_fetched(flow, session)
+    return is_text and _is_fetched(flow, session)
 
 
 def is_short(response: http.Response) -> bool:
@@ -419,7 +419,7 @@ def is_short(response: http.Response) -> bool:
     return length.isdigit() and len(length) < 8 and int(length) <= MOST_HELD
 
 
-def is_untreatable(flow: http.HTTPFlow, session: Session) -> bool:
+def _is_untreatable(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether edits are planned, and this is data for a page that no edit can be made in."""
     response = flow.response
     in_pieces = is_planned(response, session) and is_in_pieces(content_type(response))
@@ -454,10 +454,10 @@ def ends(begun: Address | None, met: Address | None) -> Ends:
 
     Both are needed: a local port serves for several connections at once, to different ends.
     """
-    return plain_address(begun), plain_address(met)
+    return _plain_address(begun), _plain_address(met)
 
 
-def plain_address(address: Address | None) -> tuple[str, int]:
+def _plain_address(address: Address | None) -> tuple[str, int]:
     """Return address and port of one end, with IPv4 written the same on every kind of socket."""
     if address is None:
         return "", 0

@@ -11,7 +11,7 @@ from interventions.edits.base import Edit
 
 
 @dataclass(frozen=True, slots=True)
-class SentAnswer:
+class _SentAnswer:
     """An answer as it was sent; a valid one has the rule by which it was read, an invalid one a reason."""
 
     card: int
@@ -31,7 +31,7 @@ class CardRun:
 
     cards: Sequence[Card]
     plans: Sequence[Plan] = ()
-    answers: list[SentAnswer] = field(default_factory=list)
+    answers: list[_SentAnswer] = field(default_factory=list)
     problem: str = ""
     """What was wrong with the last answer; empty once the card is answered."""
 
@@ -71,8 +71,8 @@ class CardRun:
         asked = self.cards[card]
         try:
             value, rule = asked.read(text)
-            self.answers.append(SentAnswer(card, text, value, rule=rule))
+            self.answers.append(_SentAnswer(card, text, value, rule=rule))
             self.problem = ""
         except InvalidAnswer as invalid:
-            self.answers.append(SentAnswer(card, text, None, invalid.reason))
+            self.answers.append(_SentAnswer(card, text, None, invalid.reason))
             self.problem = f"This answer cannot be taken: {invalid}. {asked.reminder}"

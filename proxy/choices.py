@@ -100,7 +100,7 @@ class ChoiceWatch:
     ) -> None:
         if rule := rule_of(request, session.site):
             if not is_refused(request, response, rule):
-                session.note_added([asked_for(request, rule, session)])
+                session.note_added([_asked_for(request, rule, session)])
             return
         if not 200 <= response.status_code < 300:
             return
@@ -111,7 +111,7 @@ class ChoiceWatch:
         reads = choice.cart or (reads_messages and choice.message)
         if is_page(response) and kept and not reads:
             return
-        page = ShownPage(request.url, content_type(response), readable_body(request, response), None)
+        page = ShownPage(request.url, content_type(response), _readable_body(request, response), None)
         if not kept:
             session.keep(replace(page, sent=page.body, cart=None))
         if not is_page(response):
@@ -119,10 +119,10 @@ class ChoiceWatch:
             return
         session.note_added(in_cart(page, session))
         if reads_messages:
-            session.note_added(said_on(page, session))
+            session.note_added(_said_on(page, session))
 
 
-def asked_for(request: http.Request, rule: CartRequest, session: Session) -> Added:
+def _asked_for(request: http.Request, rule: CartRequest, session: Session) -> Added:
     """Return what a request adds: the product whose id it names, as the pages that were sent tell."""
     named = added_id(request, rule)
     if product := session.product_with(named):
@@ -155,7 +155,7 @@ def is_refused(request: http.Request, response: http.Response, rule: CartRequest
         return True
     if rule.refused_to and search(rule.refused_to, response.headers.get("location", "")):
         return True
-    answer = ShownPage(request.url, content_type(response), readable_body(request, response), None)
+    answer = ShownPage(request.url, content_type(response), _readable_body(request, response), None)
     if rule.operation and any(each.get("errors") for each in answers(answer.body)):
         return True
     return bool(rule.refused_by and search(rule.refused_by, answer.text))
@@ -252,7 +252,7 @@ def fields(request: http.Request) -> dict[str, str]:
     return found
 
 
-def readable_body(request: http.Request, response: http.Response) -> bytes:
+def _readable_body(request: http.Request, response: http.Response) -> bytes:
     """Return the decoded body; empty where it cannot be decoded within the limit of pages."""
     try:
         return whole_body(request, response)
@@ -285,7 +285,7 @@ def in_data(page: ShownPage, session: Session) -> Iterator[Added]:
                 yield Added("cart", session.known.get(key, key))
 
 
-def said_on(page: ShownPage, session: Session) -> Iterator[Added]:
+def _said_on(page: ShownPage, session: Session) -> Iterator[Added]:
     """Yield what the shop says of its cart on a page."""
     for message in session.site.choice.message:
         if not any(hint in page.body for hint in hints([message.css])):

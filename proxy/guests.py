@@ -200,7 +200,7 @@ class Guests:
             visit.opened(request.url, shown=shown)
         reads = request.method in READING
         if not reads or session.added or (shown and is_page(flow.response)):
-            by_page = names_page(request)
+            by_page = _names_page(request)
             by_script = by_page and not is_document_request(request)
             visit.asked(request.url, reads=reads, by_script=by_script, by_page=by_page)
         if session.added and not visit.outcome:
@@ -224,7 +224,7 @@ class Guests:
 
     def _answer(self, flow: http.HTTPFlow, name: str, action: str) -> None:
         headers = NO_STORE | UNFRAMED | HTML
-        if refusal := refusal_of(flow):
+        if refusal := _refusal_of(flow):
             flow.response = http.Response.make(403, error_page("Not allowed", refusal), headers)
             return
         if action not in ("", "trial", "end") and not (action == "next" and self._welcome):
@@ -277,12 +277,12 @@ def is_shown(request: http.Request) -> bool:
     return request.method != "HEAD" and destination == "document"
 
 
-def names_page(request: http.Request) -> bool:
+def _names_page(request: http.Request) -> bool:
     """Return whether a request names a page from which it comes; a program's own names none."""
     return "referer" in request.headers or "origin" in request.headers
 
 
-def refusal_of(flow: http.HTTPFlow) -> str:
+def _refusal_of(flow: http.HTTPFlow) -> str:
     """Return why a request to the testbed itself is refused; empty where it is answered.
 
     Any name can be made to lead to this machine ("DNS rebinding"): a page of that name would belong to the

@@ -61,7 +61,7 @@ _last_used: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
 
 
 @dataclass(eq=False)
-class GetFreshConnection(http.GetHttpConnection):
+class _GetFreshConnection(http.GetHttpConnection):
     """Asks for a connection on which a request was sent in the last `idle` seconds, or for a new one."""
 
     idle: float = math.inf
@@ -90,7 +90,7 @@ class Stream(http.HttpStream):
         request, server = self.flow.request, self.flow.server_conn
         place = (request.host, request.port), request.scheme == "https", server.via, server.transport_protocol
         idle = math.inf if request.method in SENT_AGAIN else IDLE_SECONDS
-        connection, error = yield GetFreshConnection(*place, idle=0 if self._was_sent_again else idle)
+        connection, error = yield _GetFreshConnection(*place, idle=0 if self._was_sent_again else idle)
         if error:
             yield from self.handle_protocol_error(ResponseProtocolError(self.stream_id, error, *_NOT_REACHED))
             return False
@@ -124,7 +124,7 @@ class Stream(http.HttpStream):
         )
 
 
-class TrailerlessReader(ChunkedReader):
+class _TrailerlessReader(ChunkedReader):
     """Reads a chunked body and drops its trailers."""
 
     def __call__(self, buffer: Any) -> Any:
@@ -133,7 +133,7 @@ class TrailerlessReader(ChunkedReader):
         return EndOfMessage() if isinstance(event, EndOfMessage) else event
 
 
-class FinalResponseClient(_http1.Http1Client):
+class _FinalResponseClient(_http1.Http1Client):
     """Reads the responses of a server to the end, and none that is an interim one."""
 
     def read_headers(self, event: ConnectionEvent) -> layer.CommandGenerator[None]:
@@ -143,7 +143,7 @@ class FinalResponseClient(_http1.Http1Client):
         yield from super().read_headers(event)
 
 
-class ClosingHandler(mode_servers.ProxyConnectionHandler):
+class _ClosingHandler(mode_servers.ProxyConnectionHandler):
     """Carries one client's connection, and closes it when mitmproxy fails in it."""
 
     def log(self, message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
@@ -157,7 +157,7 @@ class ClosingHandler(mode_servers.ProxyConnectionHandler):
             self.close_connection(self.client)
 
 
-class NoDescriptors(logging.Filter):
+class _NoDescriptors(logging.Filter):
     """Makes one line a minute of asyncio's tracebacks about connections that cannot be taken."""
 
     _next = 0.0
@@ -176,13 +176,13 @@ class NoDescriptors(logging.Filter):
         return True
 
 
-_no_descriptors = NoDescriptors()
+_no_descriptors = _NoDescriptors()
 
 
 def install() -> None:
     """Put these classes in the place of mitmproxy's own."""
     logging.getLogger("asyncio").addFilter(_no_descriptors)
-    http.Http1Client = FinalResponseClient  # type: ignore[attr-defined]
+    http.Http1Client = _FinalResponseClient  # type: ignore[attr-defined]
     http.HttpStream = Stream  # type: ignore[misc]
-    _http1.ChunkedReader = TrailerlessReader  # type: ignore[attr-defined]
-    mode_servers.ProxyConnectionHandler = ClosingHandler  # type: ignore[misc]
+    _http1.ChunkedReader = _TrailerlessReader  # type: ignore[attr-defined]
+    mode_servers.ProxyConnectionHandler = _ClosingHandler  # type: ignore[misc]

@@ -20,7 +20,7 @@ def new_key() -> str:
     return nonce + _proof(nonce)
 
 
-def is_key(text: str) -> bool:
+def _is_key(text: str) -> bool:
     """Return whether a text is a key of this process, of whatever session."""
     return hmac.compare_digest(_proof(text[:_NONCE]).encode(), text[_NONCE:].encode())
 
@@ -28,7 +28,7 @@ def is_key(text: str) -> bool:
 def split(message: bytes) -> tuple[str, bytes]:
     """Return the key at the start of a message, and the rest; without a key the text is empty."""
     key = message[:LENGTH].decode("latin-1")
-    return (key, message[LENGTH:]) if is_key(key) else ("", message)
+    return (key, message[LENGTH:]) if _is_key(key) else ("", message)
 
 
 def _proof(nonce: str) -> str:

@@ -44,7 +44,7 @@ RequestKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class RecordedAnswer:
+class _RecordedAnswer:
     """A recorded answer, and the request that it answered. `body` and `request_body` are hashes, or empty.
 
     Raises ValueError for what no answer has, or what would be more than one header when it is replayed.
@@ -77,7 +77,7 @@ class RecordedAnswer:
         return self.method, self.url, self.request_body
 
 
-def request_key(request: http.Request) -> RequestKey:
+def _request_key(request: http.Request) -> RequestKey:
     """Return what tells one request from another: method, URL without fragment, hash of the body.
 
     What separates the parts of a form is random, and different each time that the same form is sent.
@@ -110,7 +110,7 @@ class Recording:
             why = f"cannot be written ({error.strerror}); choose another folder"
             raise UserError(f"{self.folder}: {why}") from None
 
-    def answers(self) -> list[RecordedAnswer]:
+    def answers(self) -> list[_RecordedAnswer]:
         """Return all answers, in the order in which they were recorded. Raises UserError."""
         path = self.folder / INDEX
         try:
@@ -120,11 +120,11 @@ class Recording:
             raise UserError(f"{self.folder}: {why}") from None
         return [self._parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
 
-    def add(self, answer: RecordedAnswer) -> None:
+    def add(self, answer: _RecordedAnswer) -> None:
         """Append a line to the index, in one write: a line is there as a whole or not at all."""
         self._append(json.dumps(asdict(answer), ensure_ascii=True).encode() + b"\n")
 
-    def read(self, answer: RecordedAnswer) -> bytes:
+    def read(self, answer: _RecordedAnswer) -> bytes:
         """Return the body of an answer. Raises OSError or ValueError when it is lost or damaged."""
         if not answer.body:
             return b""
@@ -147,16 +147,16 @@ class Recording:
             os.close(descriptor)
 
     @staticmethod
-    def _parse(line: str, where: str) -> RecordedAnswer:
+    def _parse(line: str, where: str) -> _RecordedAnswer:
         try:
             data: Any = json.loads(line)
             headers = tuple((str(name), str(value)) for name, value in data.pop("headers"))
-            return RecordedAnswer(headers=headers, **data)
+            return _RecordedAnswer(headers=headers, **data)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise UserError(f"{where}: not an answer of a recording; remove this line") from None
 
 
-class BodyWriter:
+class _BodyWriter:
     """Writes one body, piece by piece, beside the others, and at the end names it by its hash."""
 
     def __init__(self, recording: Recording) -> None:
@@ -228,7 +228,7 @@ class Recorder:
         What the proxy itself answers is not recorded.
         """
         if flow.response is None:
-            flow.metadata[WRITER] = BodyWriter(self.recording)
+            flow.metadata[WRITER] = _BodyWriter(self.recording)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Copy the body as it passes, and keep the headers as they are now."""
@@ -244,14 +244,14 @@ class Recorder:
     def response(self, flow: http.HTTPFlow) -> None:
         """Add an answer that is complete to the recording."""
         response = flow.response
-        writer: BodyWriter | None = flow.metadata.pop(WRITER, None)
+        writer: _BodyWriter | None = flow.metadata.pop(WRITER, None)
         if writer is None or response is None:
             return
         if response.stream is not writer:  # it was held, not streamed
             writer(response.raw_content or b"")
-        method, url, request_body = request_key(flow.request)
+        method, url, request_body = _request_key(flow.request)
         try:
-            answer = RecordedAnswer(
+            answer = _RecordedAnswer(
                 method=method,
                 url=url,
                 request_body=request_body,
@@ -281,9 +281,9 @@ class Replayer:
     again and again.
     """
 
-    def __init__(self, recording: Recording, answers: Iterable[RecordedAnswer]) -> None:
+    def __init__(self, recording: Recording, answers: Iterable[_RecordedAnswer]) -> None:
         self.recording = recording
-        self._answers: dict[RequestKey, list[RecordedAnswer]] = {}
+        self._answers: dict[RequestKey, list[_RecordedAnswer]] = {}
         for answer in answers:
             self._answers.setdefault(answer.request, []).append(answer)
 
@@ -292,7 +292,7 @@ class Replayer:
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.response is not None:
             return
-        key = request_key(flow.request)
+        key = _request_key(flow.request)
         answers = self._answers.get(key, [])
         turn = session.replayed.get(key, 0)
         session.replayed[key] = turn + 1
@@ -306,7 +306,7 @@ class Replayer:
         response = respond(flow, 504, "Not recorded", f"{flow.request.method} {flow.request.url}: {reason}.")
         response.reason = reason  # for the session's list of errors
 
-    def answer(self, recorded: RecordedAnswer, request: http.Request) -> http.Response:
+    def answer(self, recorded: _RecordedAnswer, request: http.Request) -> http.Response:
         """Return a recorded answer for a new connection. Raises OSError, ValueError."""
         body = self.recording.read(recorded)
         fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in recorded.headers]

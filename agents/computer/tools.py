@@ -128,7 +128,7 @@ def typing(
     return actions
 
 
-def key_name(name: str) -> str | None:
+def _key_name(name: str) -> str | None:
     """Return a key by the name that browsers have for it; None where there is none."""
     if len(name) == 1 and name.isprintable():
         return name.lower() if name.isascii() else name
@@ -138,13 +138,13 @@ def key_name(name: str) -> str | None:
 
 def chord(names: Sequence[str]) -> str | None:
     """Return keys that are pressed together, such as `Control+a`; None where one is unknown."""
-    found = [key_name(name) for name in names]
+    found = [_key_name(name) for name in names]
     return "+".join(each for each in found if each) if found and all(found) else None
 
 
 def modifiers(names: Sequence[str]) -> str | None:
     """Return keys that are held meanwhile, such as `Shift+Control`; None where one is no such key."""
-    found = [key_name(name) for name in names]
+    found = [_key_name(name) for name in names]
     if any(each not in ("Shift", "Control", "Alt", "Meta") for each in found):
         return None
     return "+".join(each for each in found if each)

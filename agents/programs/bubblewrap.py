@@ -148,7 +148,7 @@ def _system() -> list[Path]:
 def _is_hidden(entry: Path) -> bool:
     """Whether an entry is not for programs; what a link leads to is hidden, or shown, by its own name."""
     with suppress(OSError):
-        hidden = entry.name.startswith(".") or entry.is_socket() or holds_records(entry)
+        hidden = entry.name.startswith(".") or entry.is_socket() or _holds_records(entry)
         return hidden and not entry.is_symlink()
     return False
 
@@ -209,7 +209,7 @@ def _holds_home(folder: Path) -> bool:
     return Path.home().is_relative_to(folder)
 
 
-def holds_records(path: Path) -> bool:
+def _holds_records(path: Path) -> bool:
     """Return whether a path is a database or belongs to one, or is a folder of runs or of one run."""
     with suppress(OSError):
         if path.is_dir():

@@ -64,11 +64,11 @@ def main() -> None:
             if not told:
                 break
             limit = listen(control, "127.0.0.1", int(told))
-        status = reaped(program)
+        status = _reaped(program)
         if status is None and time.monotonic() >= look:
-            limit = limit or too_much(memory, processes, confined=confined)
+            limit = limit or _too_much(memory, processes, confined=confined)
             look = time.monotonic() + LOOK_SECONDS
-    ended = end_all(program) if program else None
+    ended = _end_all(program) if program else None
     status = ended if status is None else status
     with suppress(OSError):
         control.send(json.dumps({"status": status, "limit": limit, "error": error}).encode())
@@ -122,7 +122,7 @@ def start(command: list[str], control: socket.socket, *, confined: bool) -> tupl
         os._exit(127)
 
 
-def reaped(program: int) -> int | None:
+def _reaped(program: int) -> int | None:
     """Reap what has ended; return the status of the program if it has."""
     status = None
     while True:
@@ -136,7 +136,7 @@ def reaped(program: int) -> int | None:
             status = os.waitstatus_to_exitcode(how)
 
 
-def end_all(program: int) -> int | None:
+def _end_all(program: int) -> int | None:
     """Kill the program and all that it has started, until nothing is left; return the program's status."""
     status = None
     while left := family() if LINUX else group(program):
@@ -145,9 +145,9 @@ def end_all(program: int) -> int | None:
                 with suppress(OSError):
                     os.kill(process, number)
         select.select([], [], [], 0.002)
-        found = reaped(program)
+        found = _reaped(program)
         status = status if found is None else found
-    found = reaped(program)
+    found = _reaped(program)
     return status if found is None else found
 
 
@@ -184,20 +184,20 @@ def threads(process: int) -> list[str]:
     return [f"{folder}/{name}" for name in os.listdir(folder)]  # noqa: PTH208
 
 
-def too_much(memory: int, processes: int, *, confined: bool) -> str:
+def _too_much(memory: int, processes: int, *, confined: bool) -> str:
     """Return what the program and all that it has started have too much of; empty where nothing."""
     if not LINUX:
         return ""
     there = family()
     if len(there) > processes:
         return f"more than {processes:,} processes"
-    used = sum(map(memory_of, there)) + sum(kept_in_files(there))
+    used = sum(map(_memory_of, there)) + sum(_kept_in_files(there))
     if confined:
-        used += sum(kept_in_folders())
+        used += sum(_kept_in_folders())
     return f"more than {memory / 2**30:g} GB of memory" if used > memory else ""
 
 
-def memory_of(process: int) -> int:
+def _memory_of(process: int) -> int:
     """Return the bytes of a process, with its part of those that it shares with others."""
     with suppress(OSError):
         for thread in threads(process):
@@ -210,7 +210,7 @@ def memory_of(process: int) -> int:
     return 0
 
 
-def kept_in_files(there: list[int]) -> Iterator[int]:
+def _kept_in_files(there: list[int]) -> Iterator[int]:
     """Yield the bytes of each file without a name that is held open: they may be in no process."""
     seen = set()
     for process in there:
@@ -225,7 +225,7 @@ def kept_in_files(there: list[int]) -> Iterator[int]:
                             yield 512 * found.st_blocks
 
 
-def kept_in_folders() -> Iterator[int]:
+def _kept_in_folders() -> Iterator[int]:
     """Yield the bytes of the program's folders, which are in memory, and of memory that only has a number."""
     for folder in (os.environ["TMPDIR"], "/dev/shm"):  # noqa: S108
         with suppress(OSError):

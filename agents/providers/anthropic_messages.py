@@ -97,9 +97,9 @@ class AnthropicMessages(NetworkModel, LanguageModel):
         """See `NetworkModel.send`."""
         return await send(client, request)
 
-    def batches(self, client: AsyncAnthropic) -> "AnthropicBatches":
+    def batches(self, client: AsyncAnthropic) -> "_AnthropicBatches":
         """See `agents.providers.batches.Batchable`."""
-        return AnthropicBatches(client)
+        return _AnthropicBatches(client)
 
     def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
@@ -176,7 +176,7 @@ class _Reply(BaseModel):
         )
 
 
-class AnthropicBatches:
+class _AnthropicBatches:
     """The batches of a key."""
 
     def __init__(self, client: AsyncAnthropic) -> None:

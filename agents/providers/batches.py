@@ -95,9 +95,9 @@ class BatchQueue:
         self._tasks = set[asyncio.Task[Any]]()
         self._results = dict[tuple[str, str], asyncio.Task[Mapping[str, object] | Failure]]()
 
-    def conversation(self, name: str) -> "BatchedConversation":
+    def conversation(self, name: str) -> "_BatchedConversation":
         """Return the way by which one conversation asks; it begins anew with its first request."""
-        return BatchedConversation(self, name)
+        return _BatchedConversation(self, name)
 
     async def ask(self, name: str, model: NetworkModel, request: Request) -> TextAnswer | Failure:
         """Return the answer to a request with this name, from a batch that holds it or will."""
@@ -200,7 +200,7 @@ class BatchQueue:
         return self._results[key]
 
 
-class BatchedConversation:
+class _BatchedConversation:
     """The way by which the requests of one conversation reach a provider in batches."""
 
     def __init__(self, queue: BatchQueue, name: str) -> None:

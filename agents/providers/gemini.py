@@ -113,18 +113,18 @@ class Gemini(NetworkModel, LanguageModel):
         body = await generate(client, request)
         return body if isinstance(body, Failure) else body.answer
 
-    def batches(self, client: GeminiClient) -> "GeminiBatches":
+    def batches(self, client: GeminiClient) -> "_GeminiBatches":
         """See `agents.providers.batches.Batchable`."""
-        return GeminiBatches(client)
+        return _GeminiBatches(client)
 
     def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
-        return read(body, GeminiReply)
+        return read(body, _GeminiReply)
 
 
-async def generate(client: GeminiClient, request: Request) -> "GeminiReply | Failure":
+async def generate(client: GeminiClient, request: Request) -> "_GeminiReply | Failure":
     """Return the validated response of a request, or the failure."""
-    return await received(client.models.generate_content(**as_sent(request)), GeminiReply)
+    return await received(client.models.generate_content(**as_sent(request)), _GeminiReply)
 
 
 def _to_wire(message: ChatMessage) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class _Usage(BaseModel):
         return Tokens(self.prompt_token_count, written, self.cached_content_token_count)
 
 
-class GeminiReply(BaseModel):
+class _GeminiReply(BaseModel):
     """What is used of a response; one that was blocked has no candidates."""
 
     candidates: list[_Candidate] = Field(default_factory=list)
@@ -198,7 +198,7 @@ class GeminiReply(BaseModel):
         )
 
 
-class GeminiBatches:
+class _GeminiBatches:
     """The batches of a key."""
 
     def __init__(self, client: GeminiClient) -> None:

@@ -55,9 +55,9 @@ class OpenAIChat(NetworkModel, LanguageModel):
         body = await receive(openai, sent, Completion)
         return body if isinstance(body, Failure) else body.answer
 
-    def batches(self, client: AsyncOpenAI) -> "OpenAIBatches":
+    def batches(self, client: AsyncOpenAI) -> "_OpenAIBatches":
         """See `agents.providers.batches.Batchable`."""
-        return OpenAIBatches(client, self.path)
+        return _OpenAIBatches(client, self.path)
 
     def read(self, body: object) -> TextAnswer | Failure:
         """See `agents.providers.batches.Batchable`."""
@@ -164,7 +164,7 @@ class Completion(BaseModel):
         )
 
 
-class OpenAIBatches:
+class _OpenAIBatches:
     """The batches of one endpoint, such as `/v1/responses`."""
 
     def __init__(self, client: AsyncOpenAI, path: str) -> None:

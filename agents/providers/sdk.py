@@ -13,7 +13,7 @@ from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, retry_a
 Body = TypeVar("Body", bound=BaseModel)
 
 
-class Answering(Protocol):
+class _Answering(Protocol):
     """The protocol of bodies that tell an answer."""
 
     @property
@@ -23,7 +23,7 @@ class Answering(Protocol):
     def model_validate(cls, obj: Any, /) -> Self: ...
 
 
-def read(body: object, kind: type[Answering]) -> TextAnswer | Failure:
+def read(body: object, kind: type[_Answering]) -> TextAnswer | Failure:
     """Return the answer of a body that has come with others."""
     try:
         return kind.model_validate(body).answer

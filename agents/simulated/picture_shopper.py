@@ -32,7 +32,7 @@ def _give_up(wanted: str) -> tuple[str, Action]:
     return f"I cannot see {wanted}.", Action("give_up", (f"{wanted} cannot be seen",))
 
 
-class PicturePurchase:
+class _PicturePurchase:
     """Puts what a product's page shows into the cart: required options, then the button, of any size."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class PictureShopper(SimulatedShopper):
 
     def __init__(self, taste: Taste, sight: Eyesight, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         super().__init__(taste, seed=seed, nudges=nudges)
-        self._sight, self._buying = sight, PicturePurchase()
+        self._sight, self._buying = sight, _PicturePurchase()
         self._views = defaultdict[int, list[list[Drawn]]](list)
 
     def _decide(self, observation: Observation) -> tuple[str, Action]:
@@ -98,7 +98,7 @@ class PictureListingShopper(Shopper):
         self._read_further = 0
         self._choice: ListedProduct | None = None
         self._scrolls = count(1)
-        self._purchase = PicturePurchase()
+        self._purchase = _PicturePurchase()
 
     def _memory(self) -> str:
         return self._describe_all(read_cards_in_picture(self._views))

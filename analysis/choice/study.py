@@ -123,7 +123,7 @@ def _analyze(
     margin: float | None,
 ) -> ChoiceAnalysis:
     exact = exact_tests(table, margin)
-    effects = with_exact(with_counts(possible(main_effects(table)), table), exact)
+    effects = _with_exact(with_counts(possible(main_effects(table)), table), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)
     modalities, modality_differences = groups.modality_effects(table)
@@ -161,7 +161,7 @@ def _analyze(
     )
 
 
-def with_exact(effects: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
+def _with_exact(effects: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     """Return the effects with the exact interval and p value beside them, where the design gives these."""
     names = {"p_value": "p_exact", "conf_low": "exact_low", "conf_high": "exact_high"}
     own = exact[exact["part"] == ""].rename(columns=names)[["term", "group", *names.values()]]

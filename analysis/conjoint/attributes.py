@@ -33,7 +33,7 @@ NO_BED: Final = 1.0
 _FLAGS: Final = {"yes": 1.0, "true": 1.0, "1": 1.0, "1.0": 1.0, "no": 0.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
 
 
-class AttributeTerms(NamedTuple):
+class _AttributeTerms(NamedTuple):
     """terms: a column for each regressor; read: a row for each attribute (`READ`), how it was read."""
 
     terms: pd.DataFrame
@@ -48,7 +48,7 @@ def read_attributes(
     hotels: bool,
     without: "pd.Series[bool]",
     taken: Collection[str],
-) -> AttributeTerms:
+) -> _AttributeTerms:
     """Read every column `attr_NAME`, as declared or as its values are.
 
     An attribute is a number where more than half of its different values are (yes and no are 1 and 0), else
@@ -88,7 +88,7 @@ def read_attributes(
             row["note"] = f"empty in {counted(lacking, 'option')}: their trials are left out of the models"
         terms |= own
         found.append(row | {"terms": ", ".join(own)})
-    return AttributeTerms(pd.DataFrame(terms, index=rows.index), pd.DataFrame(found, columns=list(READ)))
+    return _AttributeTerms(pd.DataFrame(terms, index=rows.index), pd.DataFrame(found, columns=list(READ)))
 
 
 def of_hotels(rows: pd.DataFrame) -> bool:

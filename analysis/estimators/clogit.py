@@ -138,7 +138,7 @@ class CLogit:
         return pd.DataFrame(dict(zip(BY_SET, columns, strict=True)))
 
 
-class ChiSquare(NamedTuple):
+class _ChiSquare(NamedTuple):
     """A test result: the statistic (chi-square), its degrees of freedom and its p value (upper tail)."""
 
     statistic: float
@@ -197,7 +197,7 @@ def fit_logit(
     return replace(fit, loglik_null=float(counts[counts > 0] @ np.log(shares)), n_options=fit.n_sets)
 
 
-def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
+def lr_test(restricted: CLogit, *full: CLogit) -> _ChiSquare:
     """Test two nested models by their likelihood ratio (Wilks 1938).
 
     full: the larger model, or the fits of its separate parts. Raises AnalysisError if the fits do not use the
@@ -207,10 +207,10 @@ def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
     if df <= 0 or sum(fit.n_sets for fit in full) != restricted.n_sets:
         raise AnalysisError("lr_test: the fits are not nested; give the same choices and a larger model")
     statistic = max(0.0, 2 * (sum(fit.loglik for fit in full) - restricted.loglik))
-    return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return _ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 
-def wald_test(*parts: CLogit) -> ChiSquare:
+def wald_test(*parts: CLogit) -> _ChiSquare:
     """Test (Wald 1943) whether fits to separate choices have the same coefficients, with their own errors.
 
     Raises AnalysisError if they have other terms, or one has no standard error.
@@ -225,7 +225,7 @@ def wald_test(*parts: CLogit) -> ChiSquare:
     spread = linalg.block_diag(*covs[1:]) + np.kron(np.ones((len(parts) - 1,) * 2), covs[0])
     statistic = float(apart @ np.linalg.solve(spread, apart))
     df = count * (len(parts) - 1)
-    return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return _ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 
 class _Maximum(NamedTuple):

@@ -63,7 +63,7 @@ def interactions(names: Sequence[str], order: int) -> list[frozenset[str]]:
     return [frozenset(p) for size in range(1, order + 1) for p in combinations(names, size)]
 
 
-class BestSpecification(NamedTuple):
+class _BestSpecification(NamedTuple):
     """A specification, its model, and the weights of each regressor's contrast."""
 
     specification: Specification
@@ -76,14 +76,14 @@ def best_specification(
     trial: Ints,
     focuses: Sequence[str],
     code: Ints | None = None,
-) -> BestSpecification:
+) -> _BestSpecification:
     """Return the first specification that identifies the contrasts of all these regressors, or else most.
 
     specifications: from the richest to the poorest. One with too many coefficients for the data is passed
     over, the last one never. code: clusters of rows; a contrast that is identified also without any one of
     them counts for more, because it has a jackknife error.
     """
-    best: BestSpecification | None = None
+    best: _BestSpecification | None = None
     most = (-1, -1)
     for specification in specifications:
         model = Model(specification.values(), trial)
@@ -97,7 +97,7 @@ def best_specification(
         left_out = model.leave_out(code) if code is not None and told else None
         kept = sum(left_out.identifies(row) for row in told) if left_out else len(told)
         if (len(told), kept) > most:
-            best, most = BestSpecification(specification, model, weights), (len(told), kept)
+            best, most = _BestSpecification(specification, model, weights), (len(told), kept)
         if most == (len(weights), len(weights)):
             break
     assert best is not None  # noqa: S101 (the last specification is never passed over)

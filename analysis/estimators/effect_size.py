@@ -17,7 +17,7 @@ ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
-class EffectSize:
+class _EffectSize:
     """Cohen's d with its standard error and 95 % interval, and the t test that it implies; Hedges' g.
 
     NaN is undefined: see `note`. `sign` is that of the difference, treatment less control, also where d is
@@ -40,7 +40,7 @@ class EffectSize:
 
 def cohens_d(
     control: npt.ArrayLike, treatment: npt.ArrayLike, *, population: bool = False, legacy_zero: bool = False
-) -> EffectSize:
+) -> _EffectSize:
     """Compute Cohen's (1988) d, the difference of means over the pooled standard deviation.
 
     d has no correction. Hedges' (1981) g is d of the sample standard deviations without its small-sample
@@ -53,17 +53,17 @@ def cohens_d(
     """
     c, t = _given(control), _given(treatment)
     if min(c.size, t.size) == 0 or c.size + t.size <= 2:
-        return EffectSize(note=f"undefined: {c.size} control and {t.size} treatment responses")
+        return _EffectSize(note=f"undefined: {c.size} control and {t.size} treatment responses")
     constant = c.min() == c.max() and t.min() == t.max()
     difference = float(t[0] - c[0]) if constant else float(t.mean() - c.mean())
     if abs(difference) <= ROUNDING * max(abs(c).max(), abs(t).max()):
         difference = 0.0  # equal means that are computed from different responses
     if constant and difference == 0:
-        return EffectSize(0.0, p_value=1.0, sign=0.0, note="no difference, no variance: t is undefined")
+        return _EffectSize(0.0, p_value=1.0, sign=0.0, note="no difference, no variance: t is undefined")
     if constant:
         d = 0.0 if legacy_zero else np.nan
         note = f"{SEPARATION}; set to 0" if legacy_zero else f"undefined: {SEPARATION}"
-        return EffectSize(d, sign=np.sign(difference), separated=True, note=note)
+        return _EffectSize(d, sign=np.sign(difference), separated=True, note=note)
     df = c.size + t.size - 2
     squares = [((group - group.mean()) ** 2).sum() for group in (c, t)]
     variance = sum(squares) / df
@@ -77,7 +77,7 @@ def cohens_d(
     std_error = np.sqrt(variance / divided) * of_sample
     statistic = difference / np.sqrt(variance * (1 / c.size + 1 / t.size))
     half_width = stats.norm.ppf(0.975) * std_error
-    return EffectSize(
+    return _EffectSize(
         float(d),
         float(std_error),
         float(statistic),

@@ -111,7 +111,7 @@ def beside(fit: CLogit, moved: pd.DataFrame) -> CLogit:
     return replace(fit, left_out=found.cov, left_out_df=found.df)
 
 
-class FTest(NamedTuple):
+class _FTest(NamedTuple):
     """A test's statistic, its degrees of freedom, and its p value (upper tail). NaN where there is none."""
 
     statistic: float
@@ -121,7 +121,7 @@ class FTest(NamedTuple):
     note: str = ""
 
 
-def equal_coefficients(fits: Sequence[CLogit], moved: Sequence[pd.DataFrame]) -> FTest:
+def equal_coefficients(fits: Sequence[CLogit], moved: Sequence[pd.DataFrame]) -> _FTest:
     """Test whether P fits have the same K coefficients, where answers within a cluster may be dependent.
 
     moved: the `moves` of each fit. Clusters with the same label are the same, so the fits may share them, as
@@ -140,18 +140,18 @@ def equal_coefficients(fits: Sequence[CLogit], moved: Sequence[pd.DataFrame]) ->
     count, parts, terms = len(values), len(fits), len(told)
     q = terms * (parts - 1)
     if not terms:
-        return FTest(np.nan, 0, 0, np.nan, "no coefficient has an error in every part")
+        return _FTest(np.nan, 0, 0, np.nan, "no coefficient has an error in every part")
     if count - q < LEAST_CLUSTERS[1]:
         reason = f"{count} choice sets are too few to compare {q} coefficients"
-        return FTest(np.nan, q, 0, np.nan, reason)
+        return _FTest(np.nan, q, 0, np.nan, reason)
     against = np.kron(np.column_stack([-np.ones((parts - 1, 1)), np.eye(parts - 1)]), np.eye(terms))
     apart = against @ np.concatenate([fit.estimate[told] for fit in fits])
     spread = (count - 1) / count * against @ values.T @ values @ against.T
     scale = np.sqrt(np.diag(spread))
     if not (scale > 0).all():
-        return FTest(np.nan, q, 0, np.nan, "a coefficient does not vary")
+        return _FTest(np.nan, q, 0, np.nan, "a coefficient does not vary")
     squared = float((apart / scale) @ np.linalg.pinv(spread / np.outer(scale, scale)) @ (apart / scale))
     statistic = (count - q) / (q * (count - 1)) * squared
     left_out = len(first.terms) - terms
     note = f"{left_out} of {len(first.terms)} terms have no error and are left out" if left_out else ""
-    return FTest(statistic, q, count - q, float(stats.f.sf(statistic, q, count - q)), note)
+    return _FTest(statistic, q, count - q, float(stats.f.sf(statistic, q, count - q)), note)

@@ -16,7 +16,7 @@ from analysis.tables.frame import Floats, Ints
 
 
 @dataclass(frozen=True)
-class ManyContrasts:
+class _ManyContrasts:
     """A contrast in many outcomes (each array: outcomes); std_error is NaN where there is none."""
 
     estimate: Floats
@@ -36,7 +36,7 @@ class ManyContrasts:
 
 def fit_many(
     model: Model, weights: Mapping[str, Floats], outcomes: Floats, clusters: dict[str, Ints]
-) -> dict[str, ManyContrasts]:
+) -> dict[str, _ManyContrasts]:
     """Return each contrast in each outcome.
 
     weights: of the coefficients (K), by name; the model identifies all of them. outcomes: rows x outcomes.
@@ -60,7 +60,7 @@ def fit_many(
             else:
                 error, df = _two_ways(one, own, residuals), one.df(own)
         error[exact | (error < TOLERANCE) | ("set" in clusters and df < LEAST_DF)] = np.nan
-        found[name] = ManyContrasts(estimate, error, df)
+        found[name] = _ManyContrasts(estimate, error, df)
     return found
 
 

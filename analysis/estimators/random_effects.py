@@ -25,7 +25,7 @@ STEPS: Final = 400
 
 
 @dataclass(frozen=True)
-class RandomEffects:
+class _RandomEffects:
     """What k groups have in common, and what sets them apart.
 
     mean, std_error, statistic, p_value, conf_low, conf_high: of m, with t and `df` degrees of freedom. sd,
@@ -57,7 +57,7 @@ class RandomEffects:
     own_weight: Floats
 
 
-def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> RandomEffects:
+def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> _RandomEffects:
     """Fit the model to k estimates and their standard errors, each above 0.
 
     The mean's error is that of Hartung and Knapp (2001) and Sidik and Jonkman (2002), which goes by the
@@ -98,7 +98,7 @@ def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> R
     ends = _mixed(middle, around)
     if k < LEAST_TO_SHRINK:
         middle, own, ends = (np.full_like(each, np.nan) for each in (middle, own, ends))
-    return RandomEffects(
+    return _RandomEffects(
         groups=k,
         mean=float(np.clip(scale * mean, least, most)),
         std_error=scale * se,

@@ -12,7 +12,7 @@ LEAST_MIXED = 5
 """The clusters with, and those without, what is counted that an estimated design effect needs."""
 
 
-class ClusteredShare(NamedTuple):
+class _ClusteredShare(NamedTuple):
     """A 95 % interval of a share (0 to 1), and how many independent answers would tell as much."""
 
     low: float
@@ -20,7 +20,7 @@ class ClusteredShare(NamedTuple):
     effective_n: float
 
 
-def clustered_share(counts: npt.ArrayLike, sizes: npt.ArrayLike) -> ClusteredShare:
+def clustered_share(counts: npt.ArrayLike, sizes: npt.ArrayLike) -> _ClusteredShare:
     """Return the interval of sum(counts) / sum(sizes), where the answers of a cluster may be alike.
 
     counts, sizes: of each cluster (choice set). The variance of the share is that of a ratio over clusters
@@ -36,16 +36,16 @@ def clustered_share(counts: npt.ArrayLike, sizes: npt.ArrayLike) -> ClusteredSha
     won, asked = won[asked > 0], asked[asked > 0]
     clusters, n = asked.size, float(asked.sum())
     if not clusters:
-        return ClusteredShare(np.nan, np.nan, np.nan)
+        return _ClusteredShare(np.nan, np.nan, np.nan)
     share = float(won.sum() / n)
     mixed = min(int((won > 0).sum()), int((won < asked).sum()))
     if clusters < LEAST_CLUSTERS[1] or mixed < LEAST_MIXED:
         alike = n**2 / float((asked**2).sum())
-        return ClusteredShare(*exact_share_interval(share, alike), alike)
+        return _ClusteredShare(*exact_share_interval(share, alike), alike)
     variance = clusters / (clusters - 1) * float(((won - share * asked) ** 2).sum()) / n**2
     effective = min(n, share * (1 - share) / variance) if variance > 0 else n
     z = float(stats.t.ppf(0.975, clusters - 1))
-    return ClusteredShare(*wilson_share_interval(share, effective, z), effective)
+    return _ClusteredShare(*wilson_share_interval(share, effective, z), effective)
 
 
 def wilson_share_interval(

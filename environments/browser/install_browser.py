@@ -22,7 +22,7 @@ from interventions.errors import UserError
 DOWNLOAD_SECONDS = 600
 
 
-def has_own() -> bool:
+def _has_own() -> bool:
     """Return whether Playwright's own Chromium is installed."""
     with sync_playwright() as playwright:
         return Path(playwright.chromium.executable_path).exists()
@@ -36,7 +36,7 @@ def download() -> bool:
 
 def install() -> bool:
     """Install the libraries of Playwright's own Chromium, else a browser; return whether that worked."""
-    if has_own():
+    if _has_own():
         return _playwright("install-deps", "chromium")
     return any(map(system_packages.apt_install, system_packages.BROWSER_PACKAGES))
 
@@ -72,7 +72,7 @@ def main() -> int:
     if not system_packages.bring(system_packages.find_missing_for_browser()):
         return 1
     named = BROWSER_VARIABLE in os.environ
-    if not named and not has_own() and not download():
+    if not named and not _has_own() and not download():
         say("browser: that download does not work here; looking for one of the system")
     try:
         try:

@@ -55,7 +55,7 @@ def find_missing_for_browser() -> list[Missing]:
     return found
 
 
-def find_missing() -> list[Missing]:
+def _find_missing() -> list[Missing]:
     """List what set-up needs and pip cannot install."""
     python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     has_venv = importlib.util.find_spec("ensurepip") is not None
@@ -63,7 +63,7 @@ def find_missing() -> list[Missing]:
     return [*module, *find_missing_for_browser()]
 
 
-def bring_bubblewrap() -> None:
+def _bring_bubblewrap() -> None:
     """Install what confines programs that are agents, where Debian's packages can be; it is not needed."""
     if sys.platform == "linux" and shutil.which("bwrap") is None and not apt_install("bubblewrap"):
         say("without bubblewrap programs of command: and kept: are not confined (apt-get install bubblewrap)")
@@ -123,6 +123,6 @@ def bring(missing: Sequence[Missing]) -> bool:
 
 
 if __name__ == "__main__":
-    if not bring(find_missing()):
+    if not bring(_find_missing()):
         sys.exit(1)
-    bring_bubblewrap()
+    _bring_bubblewrap()

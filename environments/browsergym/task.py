@@ -226,7 +226,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         Raises BrowserFailure where a page did not come through the proxy.
         """
         unseen = self.headless and not (self.record_video_dir or self.wait_for_user_message)
-        with launched_with(self._flags, Path(self._folder.name)), talking_in(Unseen if unseen else Chat):
+        with launched_with(self._flags, Path(self._folder.name)), talking_in(_Unseen if unseen else Chat):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
         self._ways = Ways()
@@ -378,7 +378,7 @@ def launched_with(flags: Sequence[str], folder: Path) -> Iterator[None]:
         setattr(BrowserType, "launch", launch)  # noqa: B010
 
 
-class Unseen(Chat):  # type: ignore[misc]
+class _Unseen(Chat):  # type: ignore[misc]
     """BrowserGym's chat without its window: where nobody sees it, only its messages count."""
 
     page = SimpleNamespace(evaluate=lambda script: None)

@@ -33,7 +33,7 @@ _OBSERVED: Final = read_source(__file__, "observed.js")
 
 
 @dataclass(frozen=True, slots=True)
-class PageReport:
+class _PageReport:
     """A report of a page: its address without the host, and what stands on it.
 
     `came`: its address when it came, before its scripts could give it another one. `visit`: a number that
@@ -89,7 +89,7 @@ def observer(wanted: Wanted, path: str, sees: Sees) -> str:
     return called(_OBSERVED, told)
 
 
-def read_report(body: bytes, wanted: Wanted) -> PageReport:
+def read_report(body: bytes, wanted: Wanted) -> _PageReport:
     """Read what the script has sent.
 
     Raises:
@@ -108,7 +108,7 @@ def read_report(body: bytes, wanted: Wanted) -> PageReport:
             "drawn": bool(drawn),
             "scroll": [int(x), int(y)],
         } if max(abs(x), abs(y)) < FARTHEST and 0 <= visit <= 1:
-            return PageReport(at, came, float(visit), drawn, standing_of(sent, wanted), (x, y))
+            return _PageReport(at, came, float(visit), drawn, standing_of(sent, wanted), (x, y))
     raise Disturbed("the page's scripts disturb the observation")
 
 

@@ -83,7 +83,8 @@ class Compose:
         asked = run(engine, "ps", "--quiet")
         if asked.returncode:
             raise UserError(
-                f"{engine} does not answer ({last_line(asked)}); start its daemon, or get the right to use it"
+                f"{engine} does not answer ({_last_line(asked)}); "
+                "start its daemon, or get the right to use it"
             )
         for command in ((engine, "compose"), (f"{engine}-compose",)):
             if shutil.which(command[0]) and run(*command, "version").returncode == 0:
@@ -104,7 +105,7 @@ class Compose:
         if len(containers) < len(target.services):
             health.add("starting")
         worst = next(name for name in ("unhealthy", "starting", "healthy") if name in health)
-        return Status(target.name, "running", worst, target.url.format(port=published_port(containers)))
+        return Status(target.name, "running", worst, target.url.format(port=_published_port(containers)))
 
     def up(
         self,
@@ -153,7 +154,7 @@ class Compose:
 
         What is in volumes stays: the records in postgres. Raises UserError as `up` does.
         """
-        port = published_port(self._containers(target))
+        port = _published_port(self._containers(target))
         self.down(target)
         return self.up(target, port, timeout, progress, build=False)
 
@@ -203,7 +204,7 @@ class Compose:
             if quote(password, safe="") != password:
                 raise UserError(f"{PASSWORD_VARIABLE}: it must stand in a URL; use letters, digits, - and _")
         if self.status(target).url != target.url.format(port=port):
-            check_free(port)
+            _check_free(port)
 
     def _configure(self, target: Launchable, command: Sequence[str], wait: "Wait") -> None:
         name = Path(command[0]).name
@@ -213,7 +214,7 @@ class Compose:
                 return
             wait.pause(f"{name} failed")
         raise UserError(
-            f"{target.name}: {name} failed: {last_line(done)}; try again: souk env up {target.name} --anew"
+            f"{target.name}: {name} failed: {_last_line(done)}; try again: souk env up {target.name} --anew"
         )
 
     def _compose(self, target: Launchable, *arguments: str, **environment: str) -> None:
@@ -228,7 +229,7 @@ class Compose:
     def _ask(self, *arguments: str) -> str:
         done = run(self.engine, *arguments)
         if done.returncode:
-            raise UserError(f"`{self.engine} {shlex.join(arguments)}` failed: {last_line(done)}")
+            raise UserError(f"`{self.engine} {shlex.join(arguments)}` failed: {_last_line(done)}")
         return done.stdout
 
 
@@ -253,7 +254,7 @@ class Wait:
         time.sleep(POLL_SECONDS)
 
 
-def published_port(containers: Sequence[dict[str, Any]]) -> int | None:
+def _published_port(containers: Sequence[dict[str, Any]]) -> int | None:
     """Return the port of this machine that leads, or led, into one of the containers."""
     for container in containers:
         for bindings in (container["HostConfig"]["PortBindings"] or {}).values():
@@ -262,7 +263,7 @@ def published_port(containers: Sequence[dict[str, Any]]) -> int | None:
     return None
 
 
-def check_free(port: int) -> None:
+def _check_free(port: int) -> None:
     """Check that nothing listens on this port of 127.0.0.1. Raises UserError."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -285,7 +286,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
 
 
-def last_line(done: subprocess.CompletedProcess[str]) -> str:
+def _last_line(done: subprocess.CompletedProcess[str]) -> str:
     """Return the last line that a failed program printed."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return lines[-1] if lines else f"status {done.returncode}"

@@ -41,7 +41,7 @@ class CartLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ShopMessage:
+class _ShopMessage:
     """A message to the visitor; `kind` is success, notice, error or warning, `html` is safe markup."""
 
     kind: str
@@ -53,7 +53,7 @@ class ShopSession:
     """The shop's memory of one visitor."""
 
     lines: dict[int, CartLine] = field(default_factory=dict)
-    messages: list[ShopMessage] = field(default_factory=list)
+    messages: list[_ShopMessage] = field(default_factory=list)
     order: str = ""
     touched: float = 0.0
     _last_line: int = 0
@@ -98,9 +98,9 @@ class ShopSession:
 
     def say(self, kind: str, html: str) -> None:
         """Keep a message for the next page or section that shows messages."""
-        self.messages = [*self.messages, ShopMessage(kind, html)][-MOST_MESSAGES:]
+        self.messages = [*self.messages, _ShopMessage(kind, html)][-MOST_MESSAGES:]
 
-    def take_messages(self) -> list[ShopMessage]:
+    def take_messages(self) -> list[_ShopMessage]:
         """Return the pending messages and forget them: each is shown once."""
         messages, self.messages = self.messages, []
         return messages

@@ -43,7 +43,7 @@ class ProductQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class PriceRange:
+class _PriceRange:
     """An entry of the price filter in dollars; `high` is excluded, and None in the last range."""
 
     low: int
@@ -87,7 +87,7 @@ class Listing:
     products: tuple[Product, ...]
     paging: Paging
     leaf_counts: dict[str, int]
-    price_ranges: tuple[PriceRange, ...]
+    price_ranges: tuple[_PriceRange, ...]
 
 
 class Store:
@@ -149,7 +149,7 @@ class Store:
             values.append(round(100 * high))
         return source, conditions, values
 
-    def _price_ranges(self, where: str, values: Sequence[object]) -> tuple[PriceRange, ...]:
+    def _price_ranges(self, where: str, values: Sequence[object]) -> tuple[_PriceRange, ...]:
         """Ranges of equal width: the power of ten below the highest price."""
         ((highest,),) = self._db.execute(f"SELECT max(cents) {where}", values)
         width = 10 ** max(1, len(str(highest // 100)) - 1)
@@ -158,6 +158,6 @@ class Store:
             (100 * width, _MOST_PRICE_RANGES - 1, *values),
         )
         return tuple(
-            PriceRange(step * width, None if step == _MOST_PRICE_RANGES - 1 else (step + 1) * width, count)
+            _PriceRange(step * width, None if step == _MOST_PRICE_RANGES - 1 else (step + 1) * width, count)
             for step, count in counts
         )

@@ -77,7 +77,7 @@ def _known(kind: str) -> str:
     return kind
 
 
-class Member(BaseModel):
+class _Member(BaseModel):
     """The manifest's entry of a member; `size` is in bytes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,7 +99,7 @@ class Manifest(BaseModel):
     started_at: str
     made_with: dict[str, str]
     """The versions of Python and of packages."""
-    members: dict[str, Member]
+    members: dict[str, _Member]
 
 
 def make_bundle(records: Records, found: Row, pages: Iterable[tuple[str, bytes]] = ()) -> bytes:
@@ -136,7 +136,7 @@ def make_bundle(records: Records, found: Row, pages: Iterable[tuple[str, bytes]]
         started_at=found["started_at"],
         made_with=versions(),
         members={
-            name: Member(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+            name: _Member(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
             for name, content in members.items()
         },
     )

@@ -58,7 +58,7 @@ PACKING: Final = ("pandas", "pyarrow", "numpy")
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class _Verified:
     """A whole archive: its manifest, and a line for each estimate that was not reproduced."""
 
     manifest: Manifest
@@ -75,7 +75,7 @@ class Verified:
         return {name: getattr(self.manifest, name) for name in ("run", "name", "started_at")}
 
 
-def verify_bundle(path: Path, tolerance: float) -> Verified:
+def verify_bundle(path: Path, tolerance: float) -> _Verified:
     """Check every member's hash, estimate anew, and compare all numbers.
 
     `tolerance` is relative, and for numbers below 1 absolute.
@@ -96,7 +96,7 @@ def verify_bundle(path: Path, tolerance: float) -> Verified:
         raise _broken(path, " ".join(str(error).split())[:200]) from None
 
 
-def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
+def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> _Verified:
     entries = file.infolist()
     for entry in entries:
         if reason := _unsafe(entry):
@@ -126,7 +126,7 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
         if (name := f"data/{table}.csv") in names
     }
     kept |= {name: file.read(name) for name in (DESIGN, PLAN, CHAIN) if name in names}
-    found = Verified(manifest, [], [], _check_plan(path, manifest, kept), kept)
+    found = _Verified(manifest, [], [], _check_plan(path, manifest, kept), kept)
     try:
         with again(found.of_run, kept) as made:
             if made:

@@ -197,14 +197,14 @@ def analyze(
     run, files = run_or_files(named)
     only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
-        kind = kind_of_tables(kind, files)
+        kind = _kind_of_tables(kind, files)
         options = _options(kind, given, published=published)
         with estimating():
             analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
         facts = {"tables": ", ".join(map(str, files))}
         show(analysis, kind, facts, out, everything=everything, as_json=as_json)
         return
-    refuse_kind_of_run(kind)
+    _refuse_kind_of_run(kind)
     records, found, is_temporary = open_run(run, db)
     options = _options(kind_of(found), given, published=published)
     with estimating():
@@ -228,7 +228,7 @@ def analyze(
     )
 
 
-def kind_of_tables(kind: str | None, files: Sequence[Path]) -> str:
+def _kind_of_tables(kind: str | None, files: Sequence[Path]) -> str:
     """Return the kind of study of tables, as `--as` says. Raises UserError."""
     from experiments.studies.kinds import STUDIES
     from interventions.yaml.yaml_source import did_you_mean
@@ -242,7 +242,7 @@ def kind_of_tables(kind: str | None, files: Sequence[Path]) -> str:
     return kind
 
 
-def refuse_kind_of_run(kind: str | None) -> None:
+def _refuse_kind_of_run(kind: str | None) -> None:
     """Raise UserError where `--as` is given for a stored run."""
     if kind:
         raise UserError(f"--as {kind}: a run has its own kind of study; leave it out")
@@ -316,12 +316,12 @@ def report(
         raise UserError(f"--site {site}: tables have no pages of trials; name a run")
     only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
-        kind = kind_of_tables(kind, files)
+        kind = _kind_of_tables(kind, files)
         study = study_of(kind)
         made = study.report(study.analyze(read_tables(kind, files, only, without)))
         path = write(made, study.title, {"tables": ", ".join(map(str, files))}, out or Path("report"))
     else:
-        refuse_kind_of_run(kind)
+        _refuse_kind_of_run(kind)
         if (only or without) and not out:
             name = "--agent" if only else "--exclude"
             raise UserError(f"{name}: the report in the run's folder is about all agents; add --out DIR")

@@ -13,7 +13,7 @@ from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
 MOST_LINES = 20
 
 
-class RunOrVerify(TyperGroup):
+class _RunOrVerify(TyperGroup):
     """The group `souk bundle`: an argument that is no command names the run to bundle."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -24,7 +24,7 @@ class RunOrVerify(TyperGroup):
 
 
 app = typer.Typer(
-    cls=RunOrVerify,
+    cls=_RunOrVerify,
     help="Make one archive of a run that others can check: [bold]souk bundle RUN --out FILE.zip[/bold].",
 )
 

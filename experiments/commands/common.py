@@ -140,7 +140,7 @@ def open_records(db: str) -> "Records":
     """
     from experiments.records.store import Records
 
-    require_database(db)
+    _require_database(db)
     return Records(db, create=False)
 
 
@@ -167,7 +167,7 @@ def is_bundle(name: str) -> bool:
     return name.endswith(".zip")
 
 
-def require_database(db: str) -> None:
+def _require_database(db: str) -> None:
     """Raise UserError for a SQLite file that does not exist."""
     from experiments.records.database import file_of
 
@@ -181,7 +181,7 @@ def checked_database(db: str) -> "list[Finding]":
     from experiments.console.progress import counting
     from experiments.records.integrity.check import check_database
 
-    require_database(db)
+    _require_database(db)
     with counting() as progress:
         return check_database(db, progress)
 

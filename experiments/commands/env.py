@@ -68,14 +68,14 @@ def up(
     if port == 0:
         raise UserError("--port 0: any free port can be had with --local only; choose a port")
     try:
-        compose, _ = compose_for(name)
+        compose, _ = _compose_for(name)
     except UserError as error:
         hint = "; or run it without a container: souk env up shop --local" if name == "shop" else ""
         raise UserError(f"{error}{hint}") from None
     with waiting(name) as progress:
         start = partial(compose.reset, target) if anew else partial(compose.up, target, port)
         url = start(timeout, progress)
-    print_url(name, url)
+    _print_url(name, url)
 
 
 @app.command("status")
@@ -95,7 +95,7 @@ def status(
     from experiments.console.terminal import new_table, stdout_console
 
     if name:
-        compose, target = compose_for(name)
+        compose, target = _compose_for(name)
         raise typer.Exit(compose.logs(target, follow=follow))
     compose = Compose.find()
     found = [asdict(compose.status(target)) for target in LAUNCHABLE.values()]
@@ -111,11 +111,11 @@ def status(
 @app.command("down")
 def down(name: Name) -> None:
     """Stop an environment and remove its containers. What postgres has stored stays."""
-    compose, target = compose_for(name)
+    compose, target = _compose_for(name)
     compose.down(target)
 
 
-def compose_for(name: str) -> tuple["Compose", "Launchable"]:
+def _compose_for(name: str) -> tuple["Compose", "Launchable"]:
     """Return the compose command, and the environment of this name. Raises UserError."""
     from environments.launch.compose import Compose
     from environments.launch.launchable import launchable
@@ -153,7 +153,7 @@ def waiting(name: str) -> Iterator["Progress"]:
         shown.stop()
 
 
-def print_url(name: str, url: str) -> None:
+def _print_url(name: str, url: str) -> None:
     """Print the URL; for a database, in the form in which the other commands take it."""
     typer.echo(f'--db "{url}"' if name == "postgres" else url)
 

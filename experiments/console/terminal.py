@@ -32,7 +32,7 @@ def plain(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-class PlainConsole(Console):
+class _PlainConsole(Console):
     """A console that writes no control characters but its own, and what `:M:` says as it is."""
 
     def __init__(self, **how: Any) -> None:
@@ -64,13 +64,13 @@ def stdout_console() -> Console:
 
     It is as wide as the terminal, or wide enough for whole rows where there is none.
     """
-    console = PlainConsole()
-    return console if console.is_terminal else PlainConsole(width=PIPE_WIDTH)
+    console = _PlainConsole()
+    return console if console.is_terminal else _PlainConsole(width=PIPE_WIDTH)
 
 
 def stderr_console() -> Console:
     """Make a console on stderr for what is said beside the results."""
-    return PlainConsole(stderr=True)
+    return _PlainConsole(stderr=True)
 
 
 @contextmanager

@@ -370,7 +370,7 @@ class GuestTrials:
         self._design, self._observe, self._scripts = design, observe, scripts
         self._shop_url, self._allow = shop_url, allowed(design, shop_url)
         # Where the proxy stands for the shop, it changes the addresses in its answers itself.
-        self._shown_url = shop_url if reverse else named_url(shop_url)
+        self._shown_url = shop_url if reverse else _named_url(shop_url)
         self._advice = (
             "Open the products by the links of this task."
             if reverse
@@ -415,7 +415,7 @@ def shop_origin(shop_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def named_url(shop_url: str) -> str:
+def _named_url(shop_url: str) -> str:
     """Return the address of the shop under the testbed's own name, with the same scheme and path."""
     parts = urlsplit(shop_url)
     return f"{parts.scheme}://{SHOP_NAME}{parts.path}"

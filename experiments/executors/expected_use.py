@@ -34,7 +34,7 @@ MESSAGE_TOKENS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedUse:
+class _ExpectedUse:
     """The requests and tokens of some trials; `cost` is in USD, None where no price is known."""
 
     requests: int
@@ -43,13 +43,13 @@ class ExpectedUse:
     cost: float | None
 
 
-def expected_use(agent: str, trials: Iterable[Trial], design: AnyDesign) -> ExpectedUse:
+def expected_use(agent: str, trials: Iterable[Trial], design: AnyDesign) -> _ExpectedUse:
     """Add up what these trials take."""
     count = _with_pictures if _is_computer(agent) else _requests
     parts = [count(trial, design) for trial in trials]
     requests, tokens_in, tokens_out, pictures = (sum(part[index] for part in parts) for index in range(4))
     cost = cost_of(agent, Tokens(tokens_in, tokens_out), pictures)
-    return ExpectedUse(requests, tokens_in, tokens_out, cost)
+    return _ExpectedUse(requests, tokens_in, tokens_out, cost)
 
 
 def most_cost_in_a_batch(trial: CardTrial) -> float | None:
@@ -71,7 +71,7 @@ def most_cost_in_a_batch(trial: CardTrial) -> float | None:
     return None if cost is None else SHARE * cost
 
 
-def page_tokens(view: View) -> int:
+def _page_tokens(view: View) -> int:
     """Return the tokens of a request that shows a page so."""
     shown = (HTML_TOKENS * view.html, TREE_TOKENS * view.tree, SCREENSHOT_TOKENS * view.screenshot)
     return SAID_TOKENS + sum(shown)
@@ -83,8 +83,8 @@ def assumed(design: AnyDesign, agent: str, trials: Iterable[Trial]) -> str:
         return f"{PICTURE_TOKENS:,} tokens for each picture so far, an answer {PAGE_ANSWER_TOKENS} tokens"
     if design.mode == "text":
         return f"its prompt's tokens, an answer {TEXT_ANSWER_TOKENS} tokens"
-    views = sorted({design.view(trial) for trial in trials}, key=page_tokens)
-    sizes = dict.fromkeys(f"{page_tokens(view):,}" for view in views)
+    views = sorted({design.view(trial) for trial in trials}, key=_page_tokens)
+    sizes = dict.fromkeys(f"{_page_tokens(view):,}" for view in views)
     picture = " and the price of a picture" if any(view.screenshot for view in views) else ""
     return f"{' or '.join(sizes)} tokens{picture}, an answer {PAGE_ANSWER_TOKENS} tokens"
 
@@ -106,7 +106,7 @@ def _requests(trial: Trial, design: AnyDesign) -> tuple[int, int, int, int]:
     if design.mode != "text":
         view = design.view(trial)
         pictures = requests * view.screenshot
-        return requests, requests * page_tokens(view), requests * PAGE_ANSWER_TOKENS, pictures
+        return requests, requests * _page_tokens(view), requests * PAGE_ANSWER_TOKENS, pictures
     prompts = [estimate_tokens(prompt) for prompt in design.prompts(trial)]
     asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
     return requests, asked, requests * TEXT_ANSWER_TOKENS, 0

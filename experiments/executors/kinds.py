@@ -54,7 +54,7 @@ class AsText(Executor[T_contra], Protocol[T_contra]):
         """Make the record of an attempt that never came back from another process."""
 
 
-class AsGuests(Protocol[D_contra]):
+class _AsGuests(Protocol[D_contra]):
     """The protocol of what lets guests of the proxy act in trials."""
 
     def __call__(
@@ -87,7 +87,7 @@ class Running(Generic[D_contra, T]):
         ]
         | None
     ) = None
-    guests: AsGuests[D_contra] | None = None
+    guests: _AsGuests[D_contra] | None = None
 
 
 def _in_shops(

@@ -182,7 +182,7 @@ def guest_trials(
     return GuestTrials(design, shop_url, observe=observe, scripts=scripts)
 
 
-class ProgramExecutor:
+class _ProgramExecutor:
     """Runs attempts in this process, each with a port of the proxy and a program of its own."""
 
     def __init__(
@@ -345,7 +345,7 @@ async def open_programs(
     at_once: int,
     observe: Observe = "page",
     private: Sequence[Path] = (),
-) -> AsyncIterator[ProgramExecutor]:
+) -> AsyncIterator[_ProgramExecutor]:
     """Open the executor of programs in this process. `private`: what no program may read."""
     async with async_playwright() as playwright:
         try:
@@ -353,7 +353,7 @@ async def open_programs(
         except UserError:  # a program may need none, or bring its own
             found = None
     browser = str(found) if found else None
-    executor = ProgramExecutor(design, testbed, guests, at_once, browser, observe, private)
+    executor = _ProgramExecutor(design, testbed, guests, at_once, browser, observe, private)
     try:
         yield executor
     finally:

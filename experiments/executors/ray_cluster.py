@@ -91,7 +91,7 @@ async def ray_worker(setup: Setup, say: Say, number: int) -> AsyncIterator[Worke
     import ray  # noqa: PLC0415 - an extra
 
     actor: Any = ray.remote(num_cpus=1)(Actor).remote()
-    worker = RayWorker(actor)
+    worker = _RayWorker(actor)
     try:
         await _opened(worker, setup, partial(say, f"worker {number} waits for a free CPU of the cluster"))
         watching = asyncio.create_task(worker.watch())
@@ -106,7 +106,7 @@ async def ray_worker(setup: Setup, say: Say, number: int) -> AsyncIterator[Worke
         ray.kill(actor)
 
 
-async def _opened(worker: "RayWorker", setup: Setup, say_that_it_waits: Callable[[], None]) -> None:
+async def _opened(worker: "_RayWorker", setup: Setup, say_that_it_waits: Callable[[], None]) -> None:
     """Wait until a worker is ready. Raises WorkerDied; UserError: the cluster has no CPU at all."""
     import ray  # noqa: PLC0415 - an extra
 
@@ -126,7 +126,7 @@ async def _opened(worker: "RayWorker", setup: Setup, say_that_it_waits: Callable
         opening.cancel()
 
 
-class RayWorker:
+class _RayWorker:
     """A worker on the cluster, as the process that started it sees it."""
 
     def __init__(self, actor: Any) -> None:

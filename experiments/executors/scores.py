@@ -191,7 +191,7 @@ class CardScoring:
         return _traced(replace(record, scores=scores), prompt, given[0].text if given else "")
 
 
-class ScoringExecutor(Generic[T]):
+class _ScoringExecutor(Generic[T]):
     """Scores the trials of an experiment in this process, with a scorer for each agent."""
 
     slots = 2 * BATCH
@@ -248,11 +248,11 @@ def _traced(record: TrialRecord, prompt: str, answer: str) -> TrialRecord:
 
 
 @asynccontextmanager
-async def open_scoring(scoring: Scoring[T], agents: Iterable[str]) -> AsyncIterator[ScoringExecutor[T]]:
+async def open_scoring(scoring: Scoring[T], agents: Iterable[str]) -> AsyncIterator[_ScoringExecutor[T]]:
     """Open the scorers for the trials of these agents. Raises UserError where one cannot be scored."""
     scorers = {agent: BatchingScorer(scoring.scorer(agent), scoring.kept) for agent in agents}
     try:
-        yield ScoringExecutor(scoring, scorers)
+        yield _ScoringExecutor(scoring, scorers)
     finally:
         for each in scorers.values():
             await each.close()

@@ -97,7 +97,7 @@ class Setup:
         )
 
 
-class ByAgent:
+class _ByAgent:
     """Runs attempts where their agents act: in our browser, or in programs."""
 
     def __init__(self, browser: Executor[Trial], programs: Executor[Trial]) -> None:
@@ -156,7 +156,7 @@ async def open_executor(
                     setup.private,
                 ) as hosting,
             ):
-                yield ByAgent(
+                yield _ByAgent(
                     BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots), hosting
                 )
         else:

@@ -63,7 +63,7 @@ class ShopWatch:
         while True:
             began = time.monotonic()
             with suppress(OSError):
-                await until_closed(address.hostname or "", address.port or 80)
+                await _until_closed(address.hostname or "", address.port or 80)
             if time.monotonic() - began < SHORT_SECONDS:
                 self.absences += 1
                 await asyncio.sleep(PROBE_SECONDS)
@@ -91,7 +91,7 @@ async def watch_shop(url: str, trust: ssl.SSLContext) -> AsyncIterator[ShopWatch
             watching.cancel()
 
 
-async def until_closed(host: str, port: int) -> None:
+async def _until_closed(host: str, port: int) -> None:
     """Connect, say nothing, and wait for the other side to end the connection.
 
     Raises OSError when it ends at once.

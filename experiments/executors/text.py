@@ -98,7 +98,7 @@ class TextExecutor:
         trial, trajectory = attempt.trial, Trajectory()
         batches = self._batches
         way = batches.conversation(f"{self._run}/{trial.id}") if batches else None
-        conversation = Conversation(trial, way)
+        conversation = _Conversation(trial, way)
         async with limited(trajectory, self._seconds):
             await conversation.hold()
             conclude(trajectory, trial, conversation.given)
@@ -118,7 +118,7 @@ class TextExecutor:
         return replace(record, steps=steps, artifacts=artifacts)
 
 
-class Conversation:
+class _Conversation:
     """The cards of a trial as messages, one after the other."""
 
     def __init__(self, trial: CardTrial, way: RequestWay | None = None) -> None:

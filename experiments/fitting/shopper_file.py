@@ -16,7 +16,7 @@ def shopper_yaml(fit: ShopperFit, origin: str) -> str:
     about = [
         f"A simulated shopper that was fitted to choices (souk fit): {origin}.",
         f"{fit.choices:,} choices in {fit.sets:,} choice sets; maximum likelihood, errors clustered by set.",
-        *quality_lines(fit),
+        *_quality_lines(fit),
         *fit.notes,
     ]
     lines = [f"# {one_line(text)}" for text in about] + ["taste:"]
@@ -28,7 +28,7 @@ def shopper_yaml(fit: ShopperFit, origin: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def quality_lines(fit: ShopperFit) -> list[str]:
+def _quality_lines(fit: ShopperFit) -> list[str]:
     """Say in words how well the shopper predicts choice sets that it was not fitted to."""
     if not fit.quality:
         return []

@@ -21,7 +21,7 @@ def plan_path(experiment: str, name: str) -> Path:
     return path.with_suffix(SUFFIX) if path.suffix in (".yaml", ".yml") else Path(f"{name}{SUFFIX}")
 
 
-def file_text(plan: Registered) -> str:
+def _file_text(plan: Registered) -> str:
     """Return the file of a plan: its hash, and what the hash is of."""
     return json.dumps({"sha256": plan.hash, "plan": plan.content}, indent=1, ensure_ascii=False) + "\n"
 
@@ -48,7 +48,7 @@ def read_plan(path: Path) -> dict[str, Any] | None:
 def write_plan(path: Path, plan: Registered) -> None:
     """Write the file of a plan, never half of one. Raises UserError."""
     with whole_file(path) as partial:
-        partial.write_text(file_text(plan), encoding="utf-8")
+        partial.write_text(_file_text(plan), encoding="utf-8")
 
 
 def plan_notes(records: Records, design: AnyDesign, experiment: str, total: int) -> Iterator[str]:

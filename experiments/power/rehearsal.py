@@ -42,7 +42,7 @@ class Rehearsal(Protocol):
         """
 
 
-class RehearsalClass(Rehearsal, Protocol):
+class _RehearsalClass(Rehearsal, Protocol):
     """The protocol of the classes that rehearse the experiments of one kind."""
 
     def __init__(
@@ -68,6 +68,6 @@ class Power:
     all choice sets that there are, on which shoppers are calibrated, where it draws them.
     """
 
-    rehearsal: type[RehearsalClass]
+    rehearsal: type[_RehearsalClass]
     ways: Callable[[Any, int], Iterator[TrialSplit]]
     widest: Callable[[Any], Mapping[str, Any]] = lambda _: {}

@@ -215,7 +215,7 @@ def is_reported(records: Records, run: str) -> bool:
         return any(not _strange(row) for row in _rows(connection, run))
 
 
-def at_work(records: Records, run: str | None = None) -> str:
+def _at_work(records: Records, run: str | None = None) -> str:
     """Name the processes at work on a run, or on any; empty: there are none."""
     with records.reading() as connection:
         of_runs = [run] if run else list(connection.scalars(sql.select(runners.c.run).distinct()))
@@ -225,7 +225,7 @@ def at_work(records: Records, run: str | None = None) -> str:
 
 def refuse_at_work(records: Records, run: str | None = None) -> None:
     """Raise UserError where a process is at work on a run, or on any."""
-    if busy := at_work(records, run):
+    if busy := _at_work(records, run):
         where, on = (run, " on it") if run else (f"--db {records.url}", "")
         raise UserError(f"{where}: {busy} is at work{on}; stop it first, with Ctrl-C or kill")
 

@@ -26,7 +26,7 @@ _ADDRESSES: Final = 10_000
 """Of how many addresses it is remembered which page came first."""
 
 
-class Base(NamedTuple):
+class _Base(NamedTuple):
     """A text that others are packed with, and the number of its own bases."""
 
     name: str
@@ -46,7 +46,7 @@ class Packer:
     def __init__(self) -> None:
         self._alone = zstandard.ZstdCompressor(level=_LEVEL)
 
-    def pack(self, text: str, base: Base | None = None) -> bytes:
+    def pack(self, text: str, base: _Base | None = None) -> bytes:
         """Return the data of a text."""
         if base is None:
             return self._alone.compress(text.encode())
@@ -59,7 +59,7 @@ class Unpacker:
 
     def __init__(self, fetch: Callable[[str], object]) -> None:
         self._fetch = fetch
-        self._bases: dict[str, Base] = {}
+        self._bases: dict[str, _Base] = {}
 
     def text(self, name: str, data: object) -> str | None:
         """Return the text of an artifact; None if it is not the one of this name, or its base is lost."""
@@ -77,7 +77,7 @@ class Unpacker:
             return None
         return text if artifact_hash(text) == name else None
 
-    def base(self, name: str, below: int = DEEPEST) -> Base | None:
+    def base(self, name: str, below: int = DEEPEST) -> _Base | None:
         """Return a text that others are packed with; None: it is lost, or has no fewer bases than `below`."""
         known = self._bases.get(name)
         if known is None:
@@ -86,10 +86,10 @@ class Unpacker:
             text = self.text(name, data) if depth < below else None
             if text is None:
                 return None
-            self.remember(known := Base(name, text, depth))
+            self.remember(known := _Base(name, text, depth))
         return known if known.depth < below else None
 
-    def remember(self, base: Base) -> None:
+    def remember(self, base: _Base) -> None:
         """Remember a base, which may not be stored yet."""
         if len(self._bases) >= _KEPT:
             self._bases.clear()
@@ -110,9 +110,9 @@ class SentBefore:
         known = self._first.get(url) or next(iter(self._first.values()), "")
         base = unpacker.base(known) if known else None
         if base is None:
-            unpacker.remember(Base(name, text, 0))
+            unpacker.remember(_Base(name, text, 0))
         elif base.depth + 1 < DEEPEST:
-            unpacker.remember(Base(name, text, base.depth + 1))
+            unpacker.remember(_Base(name, text, base.depth + 1))
         if base is None or base.depth + 1 < DEEPEST:
             self._add(url, name)
         return packer.pack(text, base)

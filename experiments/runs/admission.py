@@ -30,7 +30,7 @@ MARGIN: Final = 2.0
 T = TypeVar("T")
 
 
-class Admissible(Protocol):
+class _Admissible(Protocol):
     """The facts of a trial that decide whether it may start."""
 
     @property
@@ -144,7 +144,7 @@ class Admission:
         """Report how many trials are wanted in all, where that has changed."""
         self.runner.trials = trials
 
-    async def admit(self, trial: Admissible) -> bool:
+    async def admit(self, trial: _Admissible) -> bool:
         """Wait until the trial may start; return False where it may not, for `reason`.
 
         It waits while the run is paused, or while running trials could use the budget up.

@@ -36,7 +36,7 @@ TEXT_CORE_SECONDS: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class _Forecast:
     """The time, tokens and cost that the trials of an agent that have not run may take.
 
     `cost` is in USD; None: it cannot be told.
@@ -106,13 +106,13 @@ def _smallest_effect(design: AnyDesign, trials: Sequence[Trial]) -> dict[str, An
     }
 
 
-def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: Workers) -> Forecast:
+def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: Workers) -> _Forecast:
     count, is_text = len(trials), run.design.mode == "text"
     total_slots = workers.count * workers.slots_each([agent], is_text=is_text)
     cores = os.cpu_count() or 1
     core_seconds = TEXT_CORE_SECONDS if is_text else PAGE_CORE_SECONDS
     if known := means(run.records, run.design.run_id, agent):
-        return Forecast(
+        return _Forecast(
             agent,
             count,
             None,
@@ -123,11 +123,11 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
             f"{known.trials:,} trials of this run that have ended; {total_slots} at the same time",
         )
     if run.design.mode == "logprobs":
-        return Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
+        return _Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
     if agent.partition(":")[0] not in (*PROVIDERS, *COMPUTERS):
         if not is_simulated(agent):
-            return Forecast(agent, count, None, None, None, None, None, "not known before the first trials")
-        return Forecast(
+            return _Forecast(agent, count, None, None, None, None, None, "not known before the first trials")
+        return _Forecast(
             agent, count, 0, 0, 0, 0.0, count * core_seconds / cores,
             f"assumed: {core_seconds:g} s of one core for a trial; {cores} cores",
         )  # fmt: skip
@@ -146,7 +146,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
     pace = f" and {_two_digits(each)} s, {answer}; {total_slots} trials at the same time{limits}"
     if workers.in_batches:
         pace = f", {answer}; in batches, at half the price, each within a day"
-    return Forecast(
+    return _Forecast(
         agent,
         count,
         use.requests,

@@ -96,7 +96,7 @@ def open_experiment(
             )
         )
         begin = cache(partial(records.begin_run, design.run_id, design.name, design.facts([agent])))
-        venue = Venue(design, Writer(records), begin, admission, testbed, portal)
+        venue = _Venue(design, Writer(records), begin, admission, testbed, portal)
         stack.callback(venue.close)
         tasks = {f"{PREFIX}{design.run_id}.{trial.id}": trial for trial in trials}
         for task, trial in tasks.items():
@@ -105,7 +105,7 @@ def open_experiment(
         yield list(tasks)
 
 
-class Venue:
+class _Venue:
     """The parts that the environments of one experiment share: design, shop, proxy's ports, records.
 
     The shop, the proxy and the writer live in the event loop of another thread: `portal` leads there.
@@ -124,14 +124,14 @@ class Venue:
         self._allow = allowed(design, testbed.base_url)
         self._writer, self._begin, self._admission, self._portal = writer, begin, admission, portal
         self._free: list[Slot] = []
-        self.opened: set[TrialEnv] = set()
+        self.opened: set[_TrialEnv] = set()
 
     def entry_point(self, trial: ShopTrial) -> Any:
         """Return the function that gymnasium calls to make the trial's environment.
 
         It must be a function, because gymnasium copies anything else.
         """
-        return lambda **options: TrialEnv(self, trial, **options)
+        return lambda **options: _TrialEnv(self, trial, **options)
 
     def session(self, trial: ShopTrial) -> Session:
         """Make the session that makes the trial's edits."""
@@ -185,7 +185,7 @@ class Venue:
         self._portal.call(self._writer.close)
 
 
-class TrialEnv(ShopEnv):
+class _TrialEnv(ShopEnv):
     """The environment of one trial.
 
     A step is `terminated` when the trial has ended, `truncated` when the agent is out of actions or time.
@@ -198,7 +198,7 @@ class TrialEnv(ShopEnv):
     context: Any
     browser: Any
 
-    def __init__(self, venue: Venue, trial: ShopTrial, **options: Any) -> None:
+    def __init__(self, venue: _Venue, trial: ShopTrial, **options: Any) -> None:
         self.venue, self.trial = venue, trial
         self._slot: Slot | None = venue.lend()
         self._facts: dict[str, Any] = {"trial": trial.id, "seed": trial.seed, "outcome": "", "reason": ""}
@@ -268,7 +268,7 @@ class TrialEnv(ShopEnv):
             self._note = ("", "", ())
             trajectory, now = self._trajectory, time.perf_counter()
             trajectory.decisions.append(
-                Decision(storable(thought), storable(memory), Verbatim(storable(action)), calls=calls)
+                Decision(storable(thought), storable(memory), _Verbatim(storable(action)), calls=calls)
             )
             trajectory.errors.append(storable(self.last_action_error))
             trajectory.times.append(now - self._turn)
@@ -353,7 +353,7 @@ class TrialEnv(ShopEnv):
         self._facts |= {"outcome": trajectory.outcome, "reason": trajectory.reason}
 
 
-class Verbatim(Action):
+class _Verbatim(Action):
     """An action as the agent wrote it, in whatever action space it has."""
 
     def __str__(self) -> str:

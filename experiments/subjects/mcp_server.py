@@ -177,7 +177,7 @@ async def told(seen: Awaitable[Observation | str]) -> "list[ContentBlock]":
     return blocks
 
 
-async def serve_http(reception: Reception, port: int) -> None:
+async def _serve_http(reception: Reception, port: int) -> None:
     """Serve streamable HTTP on this machine until interrupted. Raises UserError: the port is taken."""
     listener = listen(port, "--port")
     at = listener.getsockname()[1]
@@ -199,4 +199,4 @@ async def serve_hosts(offer: Offer) -> None:
         if offer.port is None:
             await make_server(reception).run_stdio_async()
         else:
-            await serve_http(reception, offer.port)
+            await _serve_http(reception, offer.port)

@@ -23,7 +23,7 @@ def card_spots(edits: Sequence[Edit], site: SiteMap, *, all_kinds: bool) -> tupl
     found = []
     for group in site.cards:
         mapped, link = as_in_card(site, group), site.role(f"{group}.link")[0]
-        mine = [edit for edit in edits if role_in_card(edit, group, site)]
+        mine = [edit for edit in edits if _role_in_card(edit, group, site)]
         spots = tuple(dict.fromkeys(spot for edit in mine for spot in edit.spots(mapped)))
         if spots or all_kinds:
             found += [
@@ -33,14 +33,14 @@ def card_spots(edits: Sequence[Edit], site: SiteMap, *, all_kinds: bool) -> tupl
     return tuple(found)
 
 
-def role_in_card(edit: Edit, group: str, site: SiteMap) -> str:
+def _role_in_card(edit: Edit, group: str, site: SiteMap) -> str:
     """Return the name of an edit's role in a card of a kind; empty where it is not made there."""
     whose, _, part = edit.roles()[0].partition(".")
     role = f"{group}.{part}"
     return role if part and whose in ("product", group) and role in site.roles else ""
 
 
-class Met(NamedTuple):
+class _Met(NamedTuple):
     """A card of a product as it stood at a look; `page_type` is empty where it is not known."""
 
     step: int
@@ -55,7 +55,7 @@ class Met(NamedTuple):
         return not self.card.on_screen.why
 
 
-def met_cards(seen: Sequence[Sight], session: Session) -> Iterator[Met]:
+def met_cards(seen: Sequence[Sight], session: Session) -> Iterator[_Met]:
     """Yield the cards of the pages that were looked at."""
     for step, sight in enumerate(seen):
         if not sight.sent or not any(standing.cards for standing in sight.standings):
@@ -66,7 +66,7 @@ def met_cards(seen: Sequence[Sight], session: Session) -> Iterator[Met]:
         for standing in sight.standings:
             for card in standing.cards:
                 key = card_key(card.group, card.link, sight.url, session)
-                yield Met(step, key, card, replace(sight, standing=standing), page_type)
+                yield _Met(step, key, card, replace(sight, standing=standing), page_type)
 
 
 class CardCheck:
@@ -78,14 +78,14 @@ class CardCheck:
         self._in_data = {(r.intervention, r.edit, r.product) for r in session.receipts if r.is_data}
         self._made = {(r.intervention, r.edit, r.role, r.product, r.page_type) for r in session.receipts}
 
-    def verdicts(self, met: Met) -> Iterator[tuple[ReceiptKey, Verdict | None]]:
+    def verdicts(self, met: _Met) -> Iterator[tuple[ReceiptKey, Verdict | None]]:
         """Yield the edits that a card has to show, and whether it does; None: that cannot be told."""
         group = met.card.group
         for treatment in (*self._plan.by_product.get(met.key, ()), *self._plan.everywhere):
             if treatment.pages and met.page_type not in treatment.pages:
                 continue
             for edit in treatment.edits:
-                role = role_in_card(edit, group, self._site)
+                role = _role_in_card(edit, group, self._site)
                 if not role or edit.orders:
                     continue
                 proof = ReceiptKey(treatment.intervention, edit.kind(), role, met.key)
@@ -93,7 +93,7 @@ class CardCheck:
                 if treatment.product or (*proof, met.page_type) in self._made:
                     yield proof, self._verdict(edit, proof, met)
 
-    def _verdict(self, edit: Edit, proof: ReceiptKey, met: Met) -> Verdict | None:
+    def _verdict(self, edit: Edit, proof: ReceiptKey, met: _Met) -> Verdict | None:
         done = self._done[met.card.group]
         changes = done.changes.get(proof, [])
         if not changes and (proof.intervention, proof.edit, proof.product) not in self._in_data:
@@ -103,7 +103,7 @@ class CardCheck:
         except NotRead:
             return None
 
-    def old_value(self, met: Met) -> str:
+    def old_value(self, met: _Met) -> str:
         """Return where a card shows what an edit has replaced; empty where it does not."""
         # The first line is a page's title, which no card has.
         standing = replace(met.card.standing, own=f"\n{met.card.standing.own}")
@@ -154,7 +154,7 @@ def lacking(seen: Sequence[Sight], session: Session, keys: list[str]) -> str:
     return _gone(seen, session, keys, met)
 
 
-def _gone(seen: Sequence[Sight], session: Session, keys: list[str], met: Sequence[Met]) -> str:
+def _gone(seen: Sequence[Sight], session: Session, keys: list[str], met: Sequence[_Met]) -> str:
     """Which product has lost its card on a page that was looked at, so that nothing is known of its edits."""
     is_whole_set = any(edit.only for each in session.plan.everywhere for edit in each.edits)
     shown = {each.key for each in met if is_drawn(each.card.on_screen)}

@@ -18,7 +18,7 @@ from proxy.shown_page import ShownPage
 PARTS: Final = ("price", "rating", "reviews")
 
 
-class PageFigures(NamedTuple):
+class _PageFigures(NamedTuple):
     """What the pages showed of a product, what the shop had sent, and why a figure of its is not known."""
 
     shown: ShownFacts
@@ -31,7 +31,7 @@ NOT_SHOWN: Final = ShownFacts()
 
 def shown_figures(
     keys: Sequence[str], session: Session, seen: Iterable[Sight], *, in_lists: bool
-) -> dict[str, PageFigures]:
+) -> dict[str, _PageFigures]:
     """Return what the last pages before the end showed of each of these products.
 
     The product's own page counts before its cards elsewhere; where the choice is made from lists (`in_lists`)
@@ -56,7 +56,7 @@ def shown_figures(
     for key in {*own} & {*looks}:
         shown[key] = shown[key]._replace(**_redrawn(looks[key], own[key]))
     unread = {key: _unread(shown[key], own.get(key), session) for key in keys}
-    return {key: PageFigures(shown[key], sent[key], unread[key]) for key in keys}
+    return {key: _PageFigures(shown[key], sent[key], unread[key]) for key in keys}
 
 
 def _on(page: Page | None, product: str | None, session: Session) -> dict[str, tuple[Showing, ShownFacts]]:

@@ -17,7 +17,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     text = io.StringIO()
     writer = csv.writer(text)
     for number, row in enumerate(rows, 1):
-        writer.writerow([harmless_cell(value) for value in row])
+        writer.writerow([_harmless_cell(value) for value in row])
         if number % _AT_ONCE == 0:
             yield text.getvalue()
             text.seek(0)
@@ -25,6 +25,6 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     yield text.getvalue()
 
 
-def harmless_cell(value: Any) -> Any:
+def _harmless_cell(value: Any) -> Any:
     """Return a value as it stands in a cell; numbers, also negative ones, stay as they are."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -25,7 +25,7 @@ class Repriced(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BothSums:
+class _BothSums:
     """What a cart comes to at the old prices and at the new ones; `rounding`: how far each may be rounded."""
 
     old: Decimal
@@ -49,16 +49,16 @@ class DrawnSums:
     """The carts of an episode as its pages come, of which some are drawn by scripts."""
 
     prices: Mapping[str, Repriced]
-    _sent: dict[int, list[BothSums]] = field(default_factory=dict)
+    _sent: dict[int, list[_BothSums]] = field(default_factory=dict)
     """How often the cart had changed -> totals that answers in JSON have told, as sent and as edited."""
-    _lines: dict[int, BothSums] = field(default_factory=dict)
+    _lines: dict[int, _BothSums] = field(default_factory=dict)
     """The same for what the lines of drawn pages come to."""
 
     def note(self, sighting: Sighting) -> None:
         """Note a total that an answer in JSON has told."""
         state = sighting.cart.state if sighting.cart else None
         if sighting.role == "data.totals" and state is not None and sighting.sent is not None:
-            both = BothSums(sighting.sent, sighting.value, sighting.tolerance)
+            both = _BothSums(sighting.sent, sighting.value, sighting.tolerance)
             self._sent.setdefault(state, []).append(both)
 
     def on(self, view: MappedPage, state: int | None) -> Iterator[Sighting]:
@@ -92,15 +92,15 @@ class DrawnSums:
         for line in sums.lines:
             price = self.prices.get(line.product)
             each = line.value / line.pieces
-            if price and BothSums(price.old, price.new, line.rounding).is_old(each):
+            if price and _BothSums(price.old, price.new, line.rounding).is_old(each):
                 role = line.role if line.pieces == 1 else f"{line.role} / {line.pieces.normalize():f}"
                 yield Sighting(line.product, "price", each, role, url, line.rounding, is_sum=True)
 
-    def _of_lines(self, sums: CartSums) -> BothSums | None:
+    def _of_lines(self, sums: CartSums) -> _BothSums | None:
         """What the lines come to; None where no price of theirs was edited, or they do not tell."""
         worth = next((total for total in sums.of_lines if total.place == ROW), None)
         rows = ((self.prices.get(product), pieces) for product, pieces in sums.content.get(ROW, ()))
         moved = sum(((price.new - price.old) * pieces for price, pieces in rows if price), Decimal(0))
         if worth is None or not moved:
             return None
-        return BothSums(worth.value - moved, worth.value, worth.rounding)
+        return _BothSums(worth.value - moved, worth.value, worth.rounding)

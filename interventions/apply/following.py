@@ -24,7 +24,7 @@ _MONEY: Final = ("price", "subtotal", "total", *(role.partition(".")[2] for role
 _LONGEST: Final = 60
 
 
-class Following(NamedTuple):
+class _Following(NamedTuple):
     """An amount beside a price. `role` is the amount's, or says that it has none; `kind`: see `Amount`."""
 
     product: str
@@ -39,7 +39,7 @@ class Following(NamedTuple):
         """What it is, in words."""
         return _WORDS.get(self.kind, self.kind)
 
-    def should_be(self, sent: "Following") -> tuple[Decimal, Decimal]:
+    def should_be(self, sent: "_Following") -> tuple[Decimal, Decimal]:
         """Return what the amount is when it follows the price, and how far that may be rounded."""
         factor = self.price / sent.price
         value = sent.value * factor
@@ -52,9 +52,9 @@ class Following(NamedTuple):
         return value.quantize(places, ROUND_HALF_UP), rounded
 
 
-def following_on(view: MappedPage) -> list[Following]:
+def following_on(view: MappedPage) -> list[_Following]:
     """Return the amounts on a page that follow a price, or show it once more. Raises CannotEdit."""
-    found: list[Following] = []
+    found: list[_Following] = []
     for key, showing in view.showings():
         price = _price(showing) if key and showing.group != "page" else None
         if price is None:
@@ -63,11 +63,11 @@ def following_on(view: MappedPage) -> list[Following]:
             role, kind = showing.role(follower), follower.partition(".")[2].partition("_")[0]
             for target in showing.all(follower) if kind != "saving" else ():
                 if (value := showing.number(target, role)) is not None:
-                    found.append(Following(key, kind, role, price, value))
+                    found.append(_Following(key, kind, role, price, value))
         for each in _uncovered(view, showing):
             if each.role or each.figure.value == price:
                 role = f"the text beside {showing.group}.price"
-                found.append(Following(key, each.kind, role, price, each.figure.value, each.percent))
+                found.append(_Following(key, each.kind, role, price, each.figure.value, each.percent))
     return found
 
 

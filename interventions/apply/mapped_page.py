@@ -27,7 +27,7 @@ def product_at(url: str, known: Mapping[str, str], site: SiteMap, page: str = ""
     return known.get(key, key)
 
 
-class Embedded(NamedTuple):
+class _Embedded(NamedTuple):
     """Data in the text of an element, or in its `attribute`, and the rules for finding products in them."""
 
     node: LexborNode
@@ -115,7 +115,7 @@ class MappedPage:
                         yield self.key(showing), showing
         yield self.product or "", Showing(self.page, self.site, "page")
 
-    def documents(self) -> Iterator[Embedded]:
+    def documents(self) -> Iterator[_Embedded]:
         """Yield the data that the page embeds; what is not JSON holds no products."""
         rules: dict[tuple[str, str | None], list[Data]] = {}
         for data in self.site.data:
@@ -124,7 +124,7 @@ class MappedPage:
         for (css, attribute), known in rules.items():
             for node in self.page.find(_JSON_TYPE.sub(r"[type*=\1 i]", css)):
                 try:
-                    yield Embedded(node, attribute, Document(self.page.raw(node, attribute)), known)
+                    yield _Embedded(node, attribute, Document(self.page.raw(node, attribute)), known)
                 except CannotEdit:
                     continue
 

@@ -40,7 +40,7 @@ class Line(NamedTuple):
         return None if self.price is None else self.price * self.pieces
 
 
-class LineSum(NamedTuple):
+class _LineSum(NamedTuple):
     """The sum of a line; `rounding`: how far the price of a piece may be from the sum of one piece."""
 
     product: str
@@ -63,7 +63,7 @@ class Total(NamedTuple):
 class CartSums:
     """The sums on one page. `content`: kind of line -> the product and the number of pieces of each line."""
 
-    lines: list[LineSum] = field(default_factory=list)
+    lines: list[_LineSum] = field(default_factory=list)
     totals: list[Total] = field(default_factory=list)
     of_lines: list[Total] = field(default_factory=list)
     content: dict[str, tuple[tuple[str, Decimal], ...]] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class CartSums:
         self.content[kind] = self.content.get(kind, ()) + shown
         for line in lines:
             self.lines += (
-                LineSum(line.product, role, line.pieces, value, line.rounding * (1 + 1 / line.pieces))
+                _LineSum(line.product, role, line.pieces, value, line.rounding * (1 + 1 / line.pieces))
                 for role, value in line.sums
                 if line.product and line.pieces
             )

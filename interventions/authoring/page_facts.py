@@ -31,7 +31,7 @@ class ShownFacts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PageFacts:
+class _PageFacts:
     """A page's type, and its products by key.
 
     The products are the one that the page is about, else those in its cards and rows. `links`: key -> what a
@@ -43,7 +43,7 @@ class PageFacts:
     links: dict[str, str] = field(default_factory=dict)
 
 
-def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> PageFacts:
+def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> _PageFacts:
     """Read a page's products. Raises CannotEdit.
 
     Categories are known where the site map has a role for them.
@@ -60,7 +60,7 @@ def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> Pa
         products[key] = _facts(key, showing, found[key])
         link = next(showing.all(f"{showing.group}.link"), None)
         links[key] = showing.value(link) if link else ""
-    return PageFacts(view.page_type, products, links)
+    return _PageFacts(view.page_type, products, links)
 
 
 @one_page()
@@ -104,7 +104,7 @@ def _facts(key: str, showing: Showing, shown: ShownFacts) -> ProductFacts:
     )
 
 
-def data_facts(text: str, url: str, site: SiteMap) -> PageFacts:
+def data_facts(text: str, url: str, site: SiteMap) -> _PageFacts:
     """Read the products of an answer in JSON. Raises CannotEdit."""
     products: dict[str, ProductFacts] = {}
     document = Document(text)
@@ -114,4 +114,4 @@ def data_facts(text: str, url: str, site: SiteMap) -> PageFacts:
             facts = ProductFacts(key, name=entry.text("name"), price=None if price is None else float(price))
             if key:
                 products.setdefault(key, facts)
-    return PageFacts("data", products)
+    return _PageFacts("data", products)

@@ -34,7 +34,7 @@ LONGEST: Final = 40_000
 """The longest answer that is read, in characters and without reasoning."""
 
 
-class ReadAnswer(NamedTuple):
+class _ReadAnswer(NamedTuple):
     """An answer as it was read, and the rule by which."""
 
     value: str | float
@@ -65,13 +65,13 @@ class LetterAnswer(_Model):
     labels: Annotated[dict[str, str], Field(min_length=2)]
     parse: Literal["declared", "pricebench"] = "declared"
 
-    def read(self, text: str, ending: Ending = ENDED, names: Sequence[str] = ()) -> ReadAnswer:
+    def read(self, text: str, ending: Ending = ENDED, names: Sequence[str] = ()) -> _ReadAnswer:
         """Return the letter that a text answers. Raises InvalidAnswer.
 
         names: of the alternatives; without them the labels are the names.
         """
         if self.parse == "pricebench":
-            return ReadAnswer(self._guess(text, ending), "pricebench")
+            return _ReadAnswer(self._guess(text, ending), "pricebench")
         left = _left(text, ending)
         form = _letters("".join(self.labels))
         marked = _marked(plain(unicodedata.normalize("NFKC", left)), self.labels, names)
@@ -80,7 +80,7 @@ class LetterAnswer(_Model):
             several = {each.strip(_SIGNS) for each in re.findall(form.slot, marked, re.I)}
             raise InvalidAnswer(why_unusable(text, ending, several))
         rule = "name" if last.value.startswith("⟪") and last.rule not in ("json", "boxed") else last.rule
-        return ReadAnswer(last.value.strip(_SIGNS).upper(), rule)
+        return _ReadAnswer(last.value.strip(_SIGNS).upper(), rule)
 
     def _guess(self, text: str, ending: Ending) -> str:
         """The one letter that is a word, else the only capital that is a letter of the card."""
@@ -110,17 +110,17 @@ class NumberAnswer(_Model):
     unit: Annotated[str, Field(max_length=8, pattern=r"^[^\d\s]*$")] = ""
     strict: bool = False
 
-    def read(self, text: str, ending: Ending = ENDED, names: Sequence[str] = ()) -> ReadAnswer:
+    def read(self, text: str, ending: Ending = ENDED, names: Sequence[str] = ()) -> _ReadAnswer:
         """Return the number that a text answers. Raises InvalidAnswer."""
         left = _left(text, ending)
         if self.strict:
             if not (left.isascii() and left.isdigit()):
                 raise InvalidAnswer(why_unusable(text, ending))
-            return ReadAnswer(self._within(left), "number")
+            return _ReadAnswer(self._within(left), "number")
         found = declarations(plain(left), _numbers(self.unit))
         if not (last := settled([each._replace(value=each.value.replace(",", "")) for each in found])):
             raise InvalidAnswer(why_unusable(text, ending, set(re.findall(r"\d+(?:[.,]\d+)*", left))))
-        return ReadAnswer(self._within(last.value), "number" if last.rule == "letter" else last.rule)
+        return _ReadAnswer(self._within(last.value), "number" if last.rule == "letter" else last.rule)
 
     def _within(self, digits: str) -> float:
         number = float(digits)
@@ -224,7 +224,7 @@ class Card(_Model):
         ]
         return "\n\n".join([*([self.intro] if self.intro else []), *blocks, self.question + self.reply])
 
-    def read(self, text: str, ending: Ending = ENDED) -> ReadAnswer:
+    def read(self, text: str, ending: Ending = ENDED) -> _ReadAnswer:
         """Read a reply; `ending`: how it ended, by its provider's word. Raises InvalidAnswer."""
         return self.answer.read(text, ending, [item.facts[0][1] for item in self.alternatives])
 

@@ -33,7 +33,7 @@ _OBJECT: Final = re.compile(r"\{[^{}]*\}")
 _FORMALLY: Final = re.compile(r"(?:boxed|json|(?:the |my )?(?:final )?answer): ?", re.IGNORECASE)
 
 
-class Declaration(NamedTuple):
+class _Declaration(NamedTuple):
     """A declaration; `value` is empty where it declares none of the answers.
 
     `turned`: whether the text says between the one before and this one that it concludes, or was wrong.
@@ -118,7 +118,7 @@ def _patterns(form: Form) -> tuple[tuple[int, re.Pattern[str]], ...]:
     return tuple((rank, re.compile(pattern, re.IGNORECASE)) for rank, pattern in kinds)
 
 
-def declarations(text: str, form: Form) -> Iterator[Declaration]:
+def declarations(text: str, form: Form) -> Iterator[_Declaration]:
     """Yield what a plain text declares, in order."""
     lines = text.splitlines()
     found = ((n, re.fullmatch(form.alone, line.rstrip(".!:"))) for n, line in enumerate(lines))
@@ -130,7 +130,7 @@ def declarations(text: str, form: Form) -> Iterator[Declaration]:
         if number in alone:
             repeated = number == last and alone[number] in headings
             heading = number not in (0, last) or line.endswith(":") or (len(headings) > 1 and not repeated)
-            yield Declaration(alone[number], "letter", HEADING if heading else STATED, turned)
+            yield _Declaration(alone[number], "letter", HEADING if heading else STATED, turned)
             continue
         clauses = [
             sentence[part.end() :]
@@ -147,18 +147,18 @@ def declarations(text: str, form: Form) -> Iterator[Declaration]:
                 turned = False
 
 
-def _leading(clause: str, text: str, form: Form) -> Declaration | None:
+def _leading(clause: str, text: str, form: Form) -> _Declaration | None:
     """The answer that is the first sentence alone; none where it begins a list."""
     first, after = re.fullmatch(rf"{form.alone}[.)!]", clause), text[len(clause) + 1 :]
     listed = not after[:1].isupper() or re.search(r"(?:^|\s)\(?[A-Z][.):]\s", after)
-    return Declaration(first[1], "letter", CHOSEN) if first and not listed else None
+    return _Declaration(first[1], "letter", CHOSEN) if first and not listed else None
 
 
-def _in_clause(clause: str, form: Form) -> Declaration | None:
+def _in_clause(clause: str, form: Form) -> _Declaration | None:
     clause = clause.rstrip(".!;。 ")
     said = re.sub(f"^{words('cues')}*", "", clause, flags=re.I)
     if said != clause and (alone := re.fullmatch(form.alone, said)):
-        return Declaration(alone[1], "declared", STATED)
+        return _Declaration(alone[1], "declared", STATED)
     for rank, pattern in _patterns(form):
         if not (found := pattern.match(said)):
             continue
@@ -166,10 +166,10 @@ def _in_clause(clause: str, form: Form) -> Declaration | None:
         value = found[2 if how else 1]
         left_open = re.match(form.scoped, rest) or re.search(words("open"), rest, re.I)
         valid = not (left_open or _has_other(rest, value, form))
-        return Declaration(value if valid else "", (how or "declared").lower(), rank)
+        return _Declaration(value if valid else "", (how or "declared").lower(), rank)
     if formally := _FORMALLY.match(said):
         rank = FORMAL if re.match("(?:boxed|json|.*final)", formally[0], re.I) else STATED
-        return _in_clause(said[formally.end() :], form) or Declaration("", "declared", rank)
+        return _in_clause(said[formally.end() :], form) or _Declaration("", "declared", rank)
     return None
 
 
@@ -180,7 +180,7 @@ def _has_other(rest: str, value: str, form: Form) -> bool:
     return other is not None and not re.search(words("contrast"), rest[: other.start()], re.I)
 
 
-def settled(found: list[Declaration]) -> Declaration | None:
+def settled(found: list[_Declaration]) -> _Declaration | None:
     """Return the declaration that holds: the last, where those before agree or are less final.
 
     None: there is none, or they contradict each other and nothing says which is the final one.

@@ -40,7 +40,7 @@ class Biased(_Model):
     """`higher`: biased answers are more, or higher, in the treatment; `either`: a difference is the bias."""
 
 
-class KnownNames(_Model):
+class _KnownNames(_Model):
     """What a design may give: it says which names are known, and is shown in previews."""
 
     values: dict[str, Value] = {}
@@ -73,7 +73,7 @@ class CardTemplate(_Model):
     """How often an invalid answer may be mended, after a reminder."""
     biased: Biased | None = None
     """In a battery of biases: which answers are biased."""
-    example: KnownNames = KnownNames()
+    example: _KnownNames = _KnownNames()
     """An example of what the design fills in."""
 
     _names: Names = PrivateAttr(default_factory=Names)

@@ -80,10 +80,10 @@ def products_in_json_ld(scan: Scan) -> Iterator[dict[str, Any]]:
             root = Document(node.text()).root
         except CannotEdit:
             continue
-        yield from (found for found in objects(root) if is_product(found))
+        yield from (found for found in objects(root) if _is_product(found))
 
 
-def is_product(found: dict[str, Any]) -> bool:
+def _is_product(found: dict[str, Any]) -> bool:
     """Return whether an object of JSON-LD has the type Product (alone or in a list of types)."""
     kinds = found.get("@type")
     several = kinds if isinstance(kinds, list) else [kinds]

@@ -36,7 +36,7 @@ def says_add(label: str) -> bool:
     return len(label) <= 60 and bool(_any("add").search(plain(label)))
 
 
-def says_buy(label: str) -> bool:
+def _says_buy(label: str) -> bool:
     """Return whether a label is one of the short words for buying, perhaps with a price or an icon."""
     return len(label) <= 40 and plain(label) in _phrases("buy")
 
@@ -59,13 +59,13 @@ def says_order(label: str) -> bool:
 
 def opens_checkout(label: str) -> bool:
     """Return whether a label leads to the checkout, and says nothing of buying, ordering or paying."""
-    ordering = says_order(label) or says_buy(label) or says_add(label)
+    ordering = says_order(label) or _says_buy(label) or says_add(label)
     return len(label) <= 60 and bool(_any("checkout").search(plain(label))) and not ordering
 
 
 def fills_cart(label: str) -> bool:
     """Return whether a button with this label puts a product into the cart."""
-    return not says_checkout(label) and (says_add(label) or says_buy(label))
+    return not says_checkout(label) and (says_add(label) or _says_buy(label))
 
 
 def is_cart_button(node: LexborNode) -> bool:
@@ -83,7 +83,7 @@ def is_cart_button(node: LexborNode) -> bool:
     short = node.tag != "a" or re.search(
         r"cart|basket|buy|add|^#|^$|^javascript", attributes.get("href") or ""
     )
-    return any(says_add(label) or (short and says_buy(label)) for label in labels)
+    return any(says_add(label) or (short and _says_buy(label)) for label in labels)
 
 
 def taking_away(labels: Sequence[str]) -> list[int]:

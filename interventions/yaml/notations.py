@@ -26,7 +26,7 @@ def check_json_path(path: str) -> str:
     return path
 
 
-def check_regex(pattern: str) -> str:
+def _check_regex(pattern: str) -> str:
     """Return the regular expression if it is valid. Raises ValueError."""
     if problem := problem_of(pattern):
         shown = pattern if len(pattern) <= 80 else f"{pattern[:79]}…"
@@ -34,9 +34,9 @@ def check_regex(pattern: str) -> str:
     return pattern
 
 
-def check_pattern(pattern: str) -> str:
+def _check_pattern(pattern: str) -> str:
     """Return the regular expression if it is valid and has one group. Raises ValueError."""
-    groups = re.compile(check_regex(pattern)).groups
+    groups = re.compile(_check_regex(pattern)).groups
     if groups != 1:
         raise ValueError(f'"{pattern}" has {groups} groups; put round brackets around the figure only')
     return pattern
@@ -44,8 +44,8 @@ def check_pattern(pattern: str) -> str:
 
 Css = Annotated[str, AfterValidator(check_css)]
 JsonPath = Annotated[str, AfterValidator(check_json_path)]
-Regex = Annotated[str, AfterValidator(check_regex)]
-Pattern = Annotated[str, AfterValidator(check_pattern)]
+Regex = Annotated[str, AfterValidator(_check_regex)]
+Pattern = Annotated[str, AfterValidator(_check_pattern)]
 
 
 def several(value: object) -> object:

@@ -16,14 +16,14 @@ _APART = 1.6
 
 
 @dataclass(frozen=True, slots=True)
-class Choosable:
+class _Choosable:
     """A radio button that can be seen, and the text beside it."""
 
     text: str
     at: tuple[float, float]
 
 
-def in_lines(drawn: Iterable[Drawn]) -> list[Drawn]:
+def _in_lines(drawn: Iterable[Drawn]) -> list[Drawn]:
     """Return texts and controls in the order in which they are read: line by line, from the left."""
     lines: list[list[Drawn]] = []
     for each in sorted(drawn, key=lambda each: each.box[1]):
@@ -40,7 +40,7 @@ def read_picture(views: Sequence[Sequence[Drawn]]) -> ProductPage:
     The largest letters of the first picture are the title; facts are read below it. `add_to_cart` and
     `options` stay empty: a picture has no marks.
     """
-    first = in_lines(views[0]) if views else []
+    first = _in_lines(views[0]) if views else []
     texts = [each for each in first if each.kind == "text" and each.text]
     title = max(texts, key=lambda each: (each.size, -each.box[1])) if texts else None
     read = list(_read_on(views))
@@ -76,7 +76,7 @@ def _read_on(views: Sequence[Sequence[Drawn]]) -> Iterator[tuple[int, Drawn]]:
     """Yield what is read in each view, with the view's number, but not again what stood in an earlier one."""
     known: set[tuple[int, str]] = set()
     for number, view in enumerate(views):
-        read = [each for each in in_lines(view) if each.text]
+        read = [each for each in _in_lines(view) if each.text]
         yield from ((number, each) for each in read if (each.card, each.text) not in known)
         known.update((each.card, each.text) for each in read)
 
@@ -87,7 +87,7 @@ def _text_of(read: Iterable[Drawn]) -> str:
 
 def search_field_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
     """Return the middle of the first field that says that it searches, else of the first field."""
-    fields = [each for each in in_lines(drawn) if each.kind == "field"]
+    fields = [each for each in _in_lines(drawn) if each.kind == "field"]
     found = sorted(fields, key=lambda each: "search" not in each.text.lower())
     return next((each.centre for each in found), None)
 
@@ -101,16 +101,16 @@ def button_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
     return next((each.centre for each in sorted(found, key=lambda each: (each.card >= 0, each.kind))), None)
 
 
-def option_groups(drawn: Sequence[Drawn]) -> list[list[Choosable]]:
+def option_groups(drawn: Sequence[Drawn]) -> list[list[_Choosable]]:
     """Return the groups of radio buttons that can be seen, from the top: groups have a gap between them."""
     radios = sorted((each for each in drawn if each.kind == "radio"), key=lambda each: each.box[1])
     gaps = [after.box[1] - before.box[1] for before, after in pairwise(radios)]
     least = min((gap for gap in gaps if gap > 0), default=0)
-    groups: list[list[Choosable]] = []
+    groups: list[list[_Choosable]] = []
     for number, radio in enumerate(radios):
         if not number or gaps[number - 1] > _APART * least:
             groups.append([])
-        groups[-1].append(Choosable(_beside(radio, drawn), radio.centre))
+        groups[-1].append(_Choosable(_beside(radio, drawn), radio.centre))
     return groups
 
 

@@ -48,7 +48,7 @@ def randomised(rows: pd.DataFrame) -> tuple[str, ...]:
     return tuple(name for name in ATTRIBUTES if drawn and all(name in each for each in drawn))
 
 
-def drawn_levels(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
+def _drawn_levels(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
     """Return the level of an attribute: what was drawn, and not what follows from the product itself."""
     if name == "price" and STEP in rows:
         step = pd.to_numeric(rows[STEP], errors="coerce").astype(float)
@@ -79,14 +79,14 @@ def draws_of(rows: pd.DataFrame, name: str) -> Draws:
     names = randomised(rows)
     ordered = rows.sort_values([TRIAL_ID, "option"], kind="stable")
     trial = ordered[TRIAL_ID]
-    levels = {each: drawn_levels(ordered, each).astype(str).groupby(trial) for each in names}
+    levels = {each: _drawn_levels(ordered, each).astype(str).groupby(trial) for each in names}
     hands = pd.DataFrame(
         {each: own.agg(lambda hand: "\t".join(sorted(hand))) for each, own in levels.items()}
     )
     sets = ordered.groupby(trial)[["run", "set"]].first().join(hands)
     draw = sets.groupby(list(sets), sort=False).ngroup().to_numpy()
     set_of = sets.groupby(["run", "set"], sort=False).ngroup().to_numpy()
-    level = drawn_levels(ordered, name)
+    level = _drawn_levels(ordered, name)
     top = level.eq(level.groupby(trial).transform("max")).to_numpy()
     size = trial.groupby(trial).size().to_numpy()
     chosen = ordered["chosen"].eq(1).to_numpy()

@@ -23,7 +23,7 @@ from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats, Ints
 
 
-class ExactResults(NamedTuple):
+class _ExactResults(NamedTuple):
     """p values, and both ends of the intervals in percentage points; an entry for each set of answers."""
 
     p_value: Floats
@@ -77,7 +77,7 @@ class MainTests:
             if "p_value" in found
         }
 
-    def of_many(self, chosen: Floats, intervals: int | None = None) -> dict[str, ExactResults]:
+    def of_many(self, chosen: Floats, intervals: int | None = None) -> dict[str, _ExactResults]:
         """Return by term the results for many sets of choices (rows of the table x sets, 0 or 1).
 
         intervals: the number of sets whose intervals are computed, which take the most time; the others have
@@ -96,16 +96,16 @@ class MainTests:
             own = pd.Series(chosen[:, number], self._table.index).astype("Int64")
             for term, result in self.of(self._table.assign(chosen=own)).items():
                 found[term][number] = result
-        return {term: ExactResults(*results.T) for term, results in found.items()}
+        return {term: _ExactResults(*results.T) for term, results in found.items()}
 
-    def _one_by_one(self, chosen: Floats) -> dict[str, ExactResults]:
+    def _one_by_one(self, chosen: Floats) -> dict[str, _ExactResults]:
         """The results where values were drawn: strata that show the same question count together."""
         found: dict[str, list[tuple[float, float, float]]] = {}
         for own in chosen.T:
             answered = pd.Series(own, self._table.index).astype("Int64")
             for term, result in self.of(self._table.assign(chosen=answered)).items():
                 found.setdefault(term, []).append(result)
-        return {term: ExactResults(*np.array(results).T) for term, results in found.items()}
+        return {term: _ExactResults(*np.array(results).T) for term, results in found.items()}
 
     def _answered_alike(self, options: Ints) -> Ints:
         """For each set of answers, whether repeats of a question count once, as in `single_trials`."""

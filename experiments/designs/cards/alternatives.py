@@ -25,7 +25,7 @@ class ChoiceCard:
             message = f"{name} has {len(cards) or 'no'} cards with alternatives; name a file that has one"
             raise source.error(("cards",), message)
         self._intervention = cards[0]
-        self._template = template_of(cards[0])
+        self._template = _template_of(cards[0])
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -58,7 +58,7 @@ class PriceQuestions:
     def fill(self, condition: str, title: str, description: str) -> tuple[Card, ...]:
         """Return the cards of a condition, about a product."""
         values = {"condition": condition, "title": title, "description": description}
-        return tuple(template_of(item).fill(values, id=item.id) for item in self._sequences[condition])
+        return tuple(_template_of(item).fill(values, id=item.id) for item in self._sequences[condition])
 
 
 def _card(file: InterventionFile, id: str, name: str, source: Source) -> Intervention:
@@ -68,7 +68,7 @@ def _card(file: InterventionFile, id: str, name: str, source: Source) -> Interve
     return cards[id]
 
 
-def template_of(intervention: Intervention) -> CardTemplate:
+def _template_of(intervention: Intervention) -> CardTemplate:
     """Return the card of an intervention that is known to have one."""
     if intervention.card is None:
         raise TypeError(f"{intervention.id} has no card")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class CardQuestions(Protocol):
+class _CardQuestions(Protocol):
     """The protocol of the kinds of designs with cards."""
 
     analysis: str
@@ -57,7 +57,7 @@ class CardDesign(Design[CardTrial]):
     kind = "cards"
     experiment: CardExperiment
 
-    def __init__(self, experiment: CardExperiment, part: CardQuestions) -> None:
+    def __init__(self, experiment: CardExperiment, part: _CardQuestions) -> None:
         self.experiment = experiment
         self._part = part
         self.analysis, self.mode = part.analysis, experiment.mode
@@ -202,7 +202,7 @@ def make_card_design(source: Source) -> CardDesign:
     return CardDesign(experiment, _part(experiment, source))
 
 
-def _part(experiment: CardExperiment, source: Source) -> CardQuestions:
+def _part(experiment: CardExperiment, source: Source) -> _CardQuestions:
     match experiment.design.one:
         case Conjoint() as spec:
             return ConjointDesign(spec, experiment, source)

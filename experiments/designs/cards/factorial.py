@@ -28,7 +28,7 @@ Problem = Callable[[str, str], UserError]
 Dollars = Annotated[float, Field(gt=0)]
 
 
-class AskedProduct(StrictModel):
+class _AskedProduct(StrictModel):
     """A product that is asked about.
 
     A product of the embedded shop needs only its key and its range.
@@ -48,7 +48,7 @@ class AskedProduct(StrictModel):
     """The highest market price of such products."""
 
     @model_validator(mode="after")
-    def _is_a_range(self) -> "AskedProduct":
+    def _is_a_range(self) -> "_AskedProduct":
         if self.high < self.low:
             raise problem_at("high", message=f"is below low, {self.low:g}; swap the two")
         return self
@@ -57,7 +57,7 @@ class AskedProduct(StrictModel):
 class ProductFile(StrictModel):
     """A YAML file of products."""
 
-    products: Annotated[tuple[AskedProduct, ...], Field(min_length=1)]
+    products: Annotated[tuple[_AskedProduct, ...], Field(min_length=1)]
 
 
 class FactorialDesign:
@@ -95,7 +95,7 @@ class FactorialDesign:
             for block in cells:
                 yield [replace(trial, repeat=repeat) for trial in block]
 
-    def _trial(self, product: AskedProduct, condition: Condition) -> CardTrial:
+    def _trial(self, product: _AskedProduct, condition: Condition) -> CardTrial:
         return CardTrial(
             id="",
             agent="",
@@ -119,12 +119,12 @@ class FactorialDesign:
         )
 
 
-def _read_products(name: str, source: Source) -> tuple[list[tuple[AskedProduct, Problem]], list[str]]:
+def _read_products(name: str, source: Source) -> tuple[list[tuple[_AskedProduct, Problem]], list[str]]:
     """The products of a file, each with the way to tell a mistake in it, and notes. Raises UserError."""
     if name.lower().endswith(".csv"):
-        known = AskedProduct.model_fields
+        known = _AskedProduct.model_fields
         table = read_rows(str(source.file_at(_PRODUCTS, name)), known)
-        return [(row.read(AskedProduct), row.error) for row in table.rows], table.unused
+        return [(row.read(_AskedProduct), row.error) for row in table.rows], table.unused
     if name not in SHIPPED and not name.endswith((".yaml", ".yml")):
         hint = did_you_mean(name, SHIPPED, noun="shipped")
         raise source.error(_PRODUCTS, f'unknown products "{name}"; {hint} (or give a .yaml or .csv file)')
@@ -137,7 +137,7 @@ def _read_products(name: str, source: Source) -> tuple[list[tuple[AskedProduct, 
     return [(product, partial(error, index)) for index, product in enumerate(products)], []
 
 
-def _completed(product: AskedProduct, shop: Catalogue, error: Problem) -> AskedProduct:
+def _completed(product: _AskedProduct, shop: Catalogue, error: Problem) -> _AskedProduct:
     """The product with what the embedded shop says of it. Raises UserError."""
     try:
         sold = shop.by_key[product.key]

@@ -54,7 +54,7 @@ class CatalogueFile:
         return f"{kept}; left out: {left_out}" if left_out else kept
 
 
-class Unusable(ValueError):
+class _Unusable(ValueError):
     """A row cannot stand in a choice set; the message is the reason."""
 
 
@@ -91,26 +91,26 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
             addresses.setdefault(key, url)
         try:
             if key in products:
-                raise Unusable("listed before")
+                raise _Unusable("listed before")
             if _flag(cells.get("has_options", "")):
-                raise Unusable("with options")
+                raise _Unusable("with options")
             products[key] = facts(key, cells)
-        except Unusable as reason:
+        except _Unusable as reason:
             refused.append((key, str(reason)))
     return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses, others)
 
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
-    """Read the facts in the cells of a row. Raises Unusable when one is missing or no figure."""
+    """Read the facts in the cells of a row. Raises _Unusable when one is missing or no figure."""
     price, (rating, scale) = _figure(cells, "price"), _rating(cells)
     if not key or not cells.get("name"):
-        raise Unusable("without an address" if not key else "without a name")
+        raise _Unusable("without an address" if not key else "without a name")
     if not price:
-        raise Unusable("without a price")
+        raise _Unusable("without a price")
     if not rating:
-        raise Unusable("without a rating")
+        raise _Unusable("without a rating")
     if rating > (scale or 100):
-        raise Unusable(f"with a rating above {scale or 100:g}")
+        raise _Unusable(f"with a rating above {scale or 100:g}")
     return ProductFacts(
         key=key,
         category=cells.get("category", ""),
@@ -129,7 +129,7 @@ def check_scale(file: str, rows: Iterable[Mapping[str, str]], prefixes: Sequence
     highest = 0.0
     for cells in rows:
         for prefix in prefixes:
-            with suppress(Unusable):
+            with suppress(_Unusable):
                 rating, scale = _rating(_without(prefix, cells))
                 highest = max(highest, math.inf if scale else rating or 0.0)
     if 0 < highest <= _LOW:
@@ -158,7 +158,7 @@ def facts_in(row: Row, prefix: str, category: str, query: Sequence[str] = ()) ->
     cells = _without(prefix, row.cells)
     try:
         return facts(key_of(cells.get("url", ""), query), {**cells, "category": category})
-    except Unusable as reason:
+    except _Unusable as reason:
         raise row.error(f"{prefix}url", f"a product {reason}; mend the row or remove it") from None
 
 
@@ -186,7 +186,7 @@ def _figure(cells: Mapping[str, str], name: str) -> float | None:
     except ValueError:
         figure = math.inf
     if not math.isfinite(figure):
-        raise Unusable(f"with an unreadable {name}")
+        raise _Unusable(f"with an unreadable {name}")
     return figure
 
 
@@ -194,4 +194,4 @@ def _flag(text: str) -> bool:
     try:
         return _FLAGS[text.lower()]
     except KeyError:
-        raise Unusable("with an unreadable has_options") from None
+        raise _Unusable("with an unreadable has_options") from None

@@ -21,7 +21,7 @@ _BETWEEN: Final = r"[\s\-\u2010-\u2015]{0,3}"
 Phrase = Annotated[str, Field(pattern=r"\w", max_length=80)]
 
 
-class TitlePatterns(BaseModel, extra="forbid", frozen=True):
+class _TitlePatterns(BaseModel, extra="forbid", frozen=True):
     """Phrases by the kind of wording; `N` in a phrase stands for a number from 2 on."""
 
     patterns: dict[str, Annotated[tuple[Phrase, ...], Field(min_length=1)]]
@@ -38,13 +38,13 @@ class TitlePatterns(BaseModel, extra="forbid", frozen=True):
         return next((kind for kind, pattern in self._compiled.items() if pattern.search(title)), None)
 
 
-def load_patterns(path: Path = SHIPPED) -> TitlePatterns:
+def load_patterns(path: Path = SHIPPED) -> _TitlePatterns:
     """Load the phrases of a YAML file. Raises UserError."""
-    return load_model(path, TitlePatterns)
+    return load_model(path, _TitlePatterns)
 
 
 def without_wording(
-    products: Iterable[ProductFacts], patterns: TitlePatterns
+    products: Iterable[ProductFacts], patterns: _TitlePatterns
 ) -> tuple[list[ProductFacts], Counter[str]]:
     """Return the products with neutral titles, and the number of other titles of each kind."""
     neutral: list[ProductFacts] = []

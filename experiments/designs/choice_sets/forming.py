@@ -29,7 +29,7 @@ PAIRINGS: Final[
 
 
 @dataclass(frozen=True, slots=True)
-class FormedSets:
+class _FormedSets:
     """Choice sets, notes for people on how they were formed, and the addresses that a catalogue tells."""
 
     sets: list[ChoiceSet]
@@ -37,7 +37,7 @@ class FormedSets:
     addresses: Mapping[str, str]
 
 
-def form_choice_sets(source: Source, options: Options, seed: int, query: Sequence[str] = ()) -> FormedSets:
+def form_choice_sets(source: Source, options: Options, seed: int, query: Sequence[str] = ()) -> _FormedSets:
     """Form the choice sets that the `options` of the experiment `source` ask for.
 
     The same seed gives the same sets. Of all that a pairing finds, `sets` are sampled uniformly without
@@ -62,7 +62,7 @@ def form_choice_sets(source: Source, options: Options, seed: int, query: Sequenc
         if len(found) > options.sets:
             notes.append(f"{path}: {options.sets} of its {len(found)} choice sets sampled (options.sets)")
             found = [found[index] for index in sorted(rng.sample(range(len(found)), options.sets))]
-        return FormedSets(found, notes, addresses)
+        return _FormedSets(found, notes, addresses)
     neutral, wording = _neutral(products, options, source, catalogue)
     notes += wording
     comparable = [product for product in neutral if product.price and product.rating]
@@ -73,7 +73,7 @@ def form_choice_sets(source: Source, options: Options, seed: int, query: Sequenc
         notes.append(f"there are only {len(found)} of the {options.sets} choice sets asked for")
     sampled = rng.sample(found, min(options.sets, len(found)))
     shuffled = [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled]
-    return FormedSets(shuffled, notes, addresses)
+    return _FormedSets(shuffled, notes, addresses)
 
 
 def _neutral(

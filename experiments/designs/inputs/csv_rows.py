@@ -66,7 +66,7 @@ class Row:
             raise self.error(column, message) from None
 
 
-def as_known(columns: Sequence[str], known: Collection[str]) -> list[str]:
+def _as_known(columns: Sequence[str], known: Collection[str]) -> list[str]:
     """Return the columns, by a known name where they are one but for case, blanks and lines."""
     names = {_plain(name): name for name in known if name not in columns}
     return [column if column in known else names.pop(_plain(column), column) for column in columns]
@@ -87,13 +87,13 @@ class Table(NamedTuple):
 def read_rows(path: str, known: Collection[str] = ()) -> Table:
     """Read a CSV file (UTF-8, with a header line).
 
-    known: the names that columns may have, see `as_known`; none: any. Raises UserError.
+    known: the names that columns may have, see `_as_known`; none: any. Raises UserError.
     """
     line = 1
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
-            columns = as_known(next(reader, []), known)
+            columns = _as_known(next(reader, []), known)
             if len(columns) == 1 and ";" in columns[0]:
                 message = "the columns are separated by semicolons; separate them by commas"
                 raise UserError(f"{path}:1: {message}")

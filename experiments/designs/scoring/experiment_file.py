@@ -14,7 +14,7 @@ MOST_TARGETS: Final = 10_000
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 
 
-class TargetRange(StrictModel):
+class _TargetRange(StrictModel):
     """A range of whole numbers, each written by a format."""
 
     first: int = Field(default=0, alias="from")
@@ -25,7 +25,7 @@ class TargetRange(StrictModel):
     """How a number is written: `{}` stands for it."""
 
     @model_validator(mode="after")
-    def _is_a_range(self) -> "TargetRange":
+    def _is_a_range(self) -> "_TargetRange":
         if self.format.count("{}") != 1:
             message = f'"{self.format}" has no place for the number, or several; write "{{}}" once'
             raise problem_at("format", message=message)
@@ -50,7 +50,7 @@ class ScoreExperiment(StrictModel):
     task: Literal["score"]
     stimuli: str = "anchoring"
     """`anchoring`, the shipped stimuli; or the path of a YAML file."""
-    targets: TargetRange | Annotated[tuple[str | int | float, ...], Field(min_length=2)] = TargetRange()
+    targets: _TargetRange | Annotated[tuple[str | int | float, ...], Field(min_length=2)] = _TargetRange()
     """The answers to score: `{from: 0, to: 100, format: "{}%"}`, or a list, one number in each."""
     attribution: Literal["exact", "permutations", "none"] = "exact"
     """Which sets of fields are scored, to attribute a score to fields. `exact`: every set.
@@ -68,7 +68,7 @@ class ScoreExperiment(StrictModel):
 
     @field_validator("targets")
     @classmethod
-    def _differ(cls, targets: TargetRange | tuple[str | int | float, ...]) -> object:
+    def _differ(cls, targets: _TargetRange | tuple[str | int | float, ...]) -> object:
         if isinstance(targets, tuple):
             numbers = [number_in(str(target)) for target in targets]
             if len(set(numbers)) < len(numbers):
@@ -78,7 +78,7 @@ class ScoreExperiment(StrictModel):
     @property
     def answers(self) -> dict[str, float]:
         """The targets as they are scored, with their numbers."""
-        if isinstance(self.targets, TargetRange):
+        if isinstance(self.targets, _TargetRange):
             numbers = range(self.targets.first, self.targets.last + 1)
             return {self.targets.format.replace("{}", str(number)): float(number) for number in numbers}
         return {str(target): number_in(str(target)) for target in self.targets}

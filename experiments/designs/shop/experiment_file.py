@@ -34,7 +34,7 @@ Task = Literal["compare-tabs", "listing", "search"]
 """What an agent begins with; see `Experiment.task`."""
 
 
-class NudgeFactor(StrictModel):
+class _NudgeFactor(StrictModel):
     """The treatment: which texts, on which alternative."""
 
     interventions: str
@@ -48,7 +48,7 @@ class NudgeFactor(StrictModel):
 class Factors(StrictModel):
     """What varies between the trials of one choice set."""
 
-    nudge: NudgeFactor | None = None
+    nudge: _NudgeFactor | None = None
     order: Literal["both", "listed"] = "both"
     """`both`: every set forward and reversed; `listed`: forward only."""
 
@@ -66,7 +66,7 @@ class UserProfile(StrictModel):
         return {"id": value} if isinstance(value, str) else value
 
 
-class Observed(StrictModel):
+class _Observed(StrictModel):
     """The settings of what the agent is shown of the browser beside its tabs and the last error.
 
     In YAML the name of a modality, or a list of several, will do.
@@ -167,7 +167,7 @@ class Experiment(StrictModel):
     """Attributes made equal within each set, by intervention: each is set to the mean of the set."""
     attributes: Attributes | None = None
     """Attributes that are drawn independently of the product, by intervention."""
-    observation: Observed = Observed()
+    observation: _Observed = _Observed()
     safety_checks: Literal["refuse", "acknowledge"] = "refuse"
     """What to do where an agent's provider asks to confirm an action: end the trial, or confirm it."""
     computers: dict[str, ComputerOptions] = Field(default_factory=dict)

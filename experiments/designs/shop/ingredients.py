@@ -19,7 +19,7 @@ from interventions.yaml.sitemap import SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
 
 
-class ShopSets(NamedTuple):
+class _ShopSets(NamedTuple):
     """Choice sets, notes on them, and the addresses of products' pages where these are known."""
 
     sets: list[ChoiceSet]
@@ -79,12 +79,12 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     return found
 
 
-def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> ShopSets:
+def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> _ShopSets:
     """Form the choice sets of an experiment. Raises UserError."""
     options = experiment.options
     if experiment.task == "compare-tabs":
         formed = form_choice_sets(source, options, experiment.seed, site.query)
-        return ShopSets(formed.sets, formed.notes, {} if experiment.says_page else formed.addresses)
+        return _ShopSets(formed.sets, formed.notes, {} if experiment.says_page else formed.addresses)
     sets = listed_sets(experiment.task, options, experiment.seed)
     if not sets:
         raise source.error(
@@ -92,10 +92,10 @@ def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> ShopSe
             f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
     if len(sets) == options.sets:
-        return ShopSets(sets, [], {})
+        return _ShopSets(sets, [], {})
     page = "page of a category" if experiment.task == "listing" else "page of results"
     note = f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"
-    return ShopSets(sets, [note], {})
+    return _ShopSets(sets, [note], {})
 
 
 def displayed(products: ChoiceSet, match: Sequence[str]) -> Iterator[ProductFacts]:

@@ -39,7 +39,7 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class _Repaired:
     """What a repair has found, and the file that the damaged database was moved to."""
 
     found: SalvageFindings
@@ -52,7 +52,7 @@ def _insert(connection: sql.Connection, rows: Rows) -> None:
             connection.execute(table.insert(), list(its))
 
 
-def repair(url: str, progress: Progress) -> Repaired:
+def repair(url: str, progress: Progress) -> _Repaired:
     """Keep what is as it was stored, and nothing else; whatever was lost is run again by `souk run`.
 
     A SQLite file is written anew, and the damaged one stays beside it. In PostgreSQL the damaged rows are
@@ -67,8 +67,8 @@ def repair(url: str, progress: Progress) -> Repaired:
             _refuse_if_open(path)
         with Salvage(url) as salvage:
             if path:
-                return Repaired(*_repair_file(salvage, path, progress))
-            return Repaired(_repair_here(salvage, progress), None)
+                return _Repaired(*_repair_file(salvage, path, progress))
+            return _Repaired(_repair_here(salvage, progress), None)
     except Unreadable as error:
         if not path:
             raise

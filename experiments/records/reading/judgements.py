@@ -13,7 +13,7 @@ from experiments.records.tables import factors, steps, trials
 
 
 @dataclass(frozen=True, slots=True)
-class Judgeable:
+class _Judgeable:
     """The ids of a run's trials with a choice."""
 
     choices: frozenset[str]
@@ -23,7 +23,7 @@ class Judgeable:
     """The trials among them that the judge has judged."""
 
 
-def judgeable(records: Records, run: str, judge: str) -> Judgeable:
+def judgeable(records: Records, run: str, judge: str) -> _Judgeable:
     """Find the trials that a judge can judge, or has judged."""
     chosen = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome == "choice")
     judged = sql.select(factors.c.trial).where(factors.c.run == run, factors.c.judge == judge)
@@ -33,7 +33,7 @@ def judgeable(records: Records, run: str, judge: str) -> Judgeable:
     with records.reading() as connection:
         choices = frozenset(connection.scalars(chosen))
         done, spoken = set(connection.scalars(judged)), set(connection.scalars(words))
-    return Judgeable(choices, choices & spoken, choices & done)
+    return _Judgeable(choices, choices & spoken, choices & done)
 
 
 def add_factors(records: Records, run: str, trial: str, rows: Sequence[Row]) -> None:

@@ -26,7 +26,7 @@ class Noted(NamedTuple):
     note: str = ""
 
 
-def parse_tags(text: str) -> list[str]:
+def _parse_tags(text: str) -> list[str]:
     """Return the tags in a text, which commas part, each once. Raises UserError: too many, or too long."""
     found = list(dict.fromkeys(filter(None, (" ".join(each.split()) for each in text.split(",")))))
     if len(found) > MOST_TAGS:
@@ -42,7 +42,7 @@ def write_note(records: Records, run: str, trial: str, tags: str, note: str) -> 
     Raises:
         UserError: the run has no such trial, or there are too many tags or characters.
     """
-    joined, note = clean(BETWEEN_TAGS.join(parse_tags(tags))), clean(note.replace("\r\n", "\n").strip())
+    joined, note = clean(BETWEEN_TAGS.join(_parse_tags(tags))), clean(note.replace("\r\n", "\n").strip())
     if len(note) > LONGEST_NOTE:
         raise UserError(f"note: {len(note):,} characters are too many; the most are {LONGEST_NOTE:,}")
     its = (notes.c.run == run) & (notes.c.trial == trial)

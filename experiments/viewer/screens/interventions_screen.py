@@ -19,7 +19,7 @@ MOST: Final = 20
 """The most interventions that are shown."""
 
 
-class ShownExample(NamedTuple):
+class _ShownExample(NamedTuple):
     """A trial with the intervention: `after` is the page of a step, `before` the same page of its control.
 
     A page is None where none is stored.
@@ -34,14 +34,14 @@ class ShownExample(NamedTuple):
     receipts: list[Row]
 
 
-class ShownIntervention(NamedTuple):
+class _ShownIntervention(NamedTuple):
     """An intervention as shown."""
 
     name: str
     cells: list[tuple[Received, Selection]]
     flips: Flips | None
     counted: list[Row]
-    example: ShownExample
+    example: _ShownExample
 
 
 def interventions_screen(records: Records, cache: StateCache, to: Links, run: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def interventions_screen(records: Records, cache: StateCache, to: Links, run: st
         "selection": Selection(run),
         "more": max(0, len(found) - MOST),
         "shown": [
-            ShownIntervention(
+            _ShownIntervention(
                 name,
                 [(cell, _trials_of(run, cell)) for cell in cells],
                 moved.get(name),
@@ -76,7 +76,7 @@ def _trials_of(run: str, cell: Received) -> Selection:
     return Selection(run, {"condition": cell.condition, "nudge": cell.nudge})
 
 
-def _example(records: Records, run: str, name: str, cells: Sequence[Received]) -> ShownExample:
+def _example(records: Records, run: str, name: str, cells: Sequence[Received]) -> _ShownExample:
     """The example of the cell whose nudge it is, if it is one."""
     cell = next((each for each in cells if each.nudge == name and each.condition != CONTROL), cells[0])
     record = whole_trial(records, run, cell.example)
@@ -87,7 +87,7 @@ def _example(records: Records, run: str, name: str, cells: Sequence[Received]) -
     control = next((each for each in counterparts(records, record.trial) if each.condition == CONTROL), None)
     twin = whole_trial(records, run, control.trial) if control and record.trial.condition != CONTROL else None
     other, before = _same_page(records, twin, step) if twin and step else (None, None)
-    return ShownExample(
+    return _ShownExample(
         record.trial.trial,
         step["step"] if step else None,
         frame(page, texts) if page is not None else None,

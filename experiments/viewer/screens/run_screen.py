@@ -39,7 +39,7 @@ class Bar(NamedTuple):
 
 
 @dataclass(slots=True)
-class SetCell:
+class _SetCell:
     """The trials of one set in one column: the shares of its options, and how many chose the treated one."""
 
     choices: Counter[str] = field(default_factory=Counter)
@@ -120,12 +120,12 @@ def _bars(status: RunStatus) -> dict[str, Bar | None]:
     }
 
 
-def _arranged(cells: list[GridCell]) -> tuple[list[Column], dict[str, dict[Column, SetCell]]]:
+def _arranged(cells: list[GridCell]) -> tuple[list[Column], dict[str, dict[Column, _SetCell]]]:
     """The columns of the grid, a control before its treatments, and the cells of each set."""
-    rows: dict[str, dict[Column, SetCell]] = {}
+    rows: dict[str, dict[Column, _SetCell]] = {}
     for found in cells:
         column = (found.agent, found.condition, found.ordering)
-        rows.setdefault(found.set, {}).setdefault(column, SetCell()).add(found)
+        rows.setdefault(found.set, {}).setdefault(column, _SetCell()).add(found)
     columns = {column for row in rows.values() for column in row}
     return sorted(columns, key=lambda each: (each[0], each[1] != CONTROL, each[1], each[2])), rows
 

@@ -19,7 +19,7 @@ _FIGURES: Final = ("price", "rating", "reviews")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=]+")
 
 
-class SeenForms(NamedTuple):
+class _SeenForms(NamedTuple):
     """What an agent saw at a step, in the forms in which it can be shown; None: not in this form."""
 
     page: str | None
@@ -36,12 +36,12 @@ class SeenForms(NamedTuple):
         return [name for name in ("page", "source", "tree", "screenshot") if getattr(self, name) is not None]
 
 
-class StepShown(NamedTuple):
+class _StepShown(NamedTuple):
     """A step as shown. `place`: in the list of steps; `view`: the form of the page that is shown first."""
 
     row: Row
     place: int
-    seen: SeenForms
+    seen: _SeenForms
     view: str
     calls: list[Row]
     looked: list[Row]
@@ -86,7 +86,7 @@ def trial_screen(
         "steps": steps,
         "place": place,
         "shown": _shown(records, record, places, view),
-        "guest": is_guest(record),
+        "guest": _is_guest(record),
         "acted": any(each["action"] for each in steps),
         "pointed": {each["step"]: each["text"] or each["element"] for each in reversed(record.hits)},
         "missing": "" if steps else "No steps of this trial are stored (--trace none keeps none).",
@@ -99,8 +99,8 @@ def trial_screen(
     }
 
 
-def _shown(records: Records, record: TrialRecord, places: Sequence[int], view: str) -> list[StepShown]:
-    found: list[StepShown] = []
+def _shown(records: Records, record: TrialRecord, places: Sequence[int], view: str) -> list[_StepShown]:
+    found: list[_StepShown] = []
     told: list[Row] = []  # where all steps are shown, what the shop sent is shown once
     for place in places:
         row = record.steps[place]
@@ -111,7 +111,7 @@ def _shown(records: Records, record: TrialRecord, places: Sequence[int], view: s
         missing = "" if rows or seen.missing else not_shown(record)
         first = view if view in seen.views else (seen.views or [""])[0]
         found.append(
-            StepShown(
+            _StepShown(
                 row,
                 place,
                 seen,
@@ -131,21 +131,21 @@ def _at(rows: Sequence[Row], step: Row) -> list[Row]:
     return [each for each in rows if each["step"] == step["step"]]
 
 
-def seen_at(records: Records, record: TrialRecord, step: Row) -> SeenForms:
+def seen_at(records: Records, record: TrialRecord, step: Row) -> _SeenForms:
     """Return what was seen at a step."""
     if step["observation"] is None:
         why = "Pages were not kept (--trace light keeps none)."
-        if is_guest(record) and (record.sent_pages or not was_edited(record)):
+        if _is_guest(record) and (record.sent_pages or not was_edited(record)):
             why = "The page was not kept: the proxy had nothing to edit there."
-        return SeenForms(None, None, None, None, why)
+        return _SeenForms(None, None, None, None, why)
     text = records.kept(step["observation"])
     if text is None:
-        return SeenForms(None, None, None, None, "The page of this step was lost; souk db check says more.")
+        return _SeenForms(None, None, None, None, "The page of this step was lost; souk db check says more.")
     if record.prompts or (record.questions and record.questions[0]["mode"] in ("text", "logprobs")):
-        return SeenForms(None, marked_source(text), None, None, "")
+        return _SeenForms(None, marked_source(text), None, None, "")
     tree, page = _TREE.search(text), _TREE.sub("", without_screenshot(text))
     edited, acted = [each["after"] for each in record.receipts], acted_on(step["action"])
-    return SeenForms(
+    return _SeenForms(
         frame(page, edited, acted),
         marked_source(page, edited, acted),
         tree[1] if tree else None,
@@ -154,7 +154,7 @@ def seen_at(records: Records, record: TrialRecord, step: Row) -> SeenForms:
     )
 
 
-def is_guest(record: TrialRecord) -> bool:
+def _is_guest(record: TrialRecord) -> bool:
     """Return whether a subject acted that Souk did not start: what it was sent is known, not what it saw."""
     return any(each["opened"] is not None for each in record.options)
 

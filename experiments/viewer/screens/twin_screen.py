@@ -19,7 +19,7 @@ MOST_OTHERS: Final = 40
 _SAID: Final = ("page", "thought", "action", "error")
 
 
-class TwinStep(NamedTuple):
+class _TwinStep(NamedTuple):
     """The steps of both trials at one place; None: this one had ended. `differing`: in what they differ."""
 
     left: Row | None
@@ -53,9 +53,9 @@ def twin_screen(
     }
 
 
-def _pairs(records: Records, record: TrialRecord, twin: TrialRecord) -> list[TwinStep]:
+def _pairs(records: Records, record: TrialRecord, twin: TrialRecord) -> list[_TwinStep]:
     return [
-        TwinStep(left, right, _differing(records, left, right))
+        _TwinStep(left, right, _differing(records, left, right))
         for left, right in zip_longest(record.steps, twin.steps)
     ]
 
@@ -88,7 +88,7 @@ def _pages(records: Records, left: Row, right: Row) -> tuple[str, str] | None:
     return before, elsewhere(after, right["url"], left["url"])
 
 
-def _changes(records: Records, pair: TwinStep) -> list[Any] | str:
+def _changes(records: Records, pair: _TwinStep) -> list[Any] | str:
     """How the pages of a pair differ, in hunks; a text where this cannot be shown."""
     if pair.left is None or pair.right is None or "page" not in pair.differing:
         return ""
