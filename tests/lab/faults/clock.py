@@ -16,6 +16,7 @@ def preload(folder: Path) -> bool:
     if compiler is None:
         return False
     library = folder / "clock.so"
+    folder.chmod(0o755)  # PostgreSQL runs as a user of its own
     source = Path(__file__).with_suffix(".c")
     subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
     os.environ[_PRELOAD] = str(library)
