@@ -160,6 +160,8 @@ def main() -> None:
         log = logging.StreamHandler()
         log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
+        if "SOUK_LOG" not in os.environ:  # that Ctrl-C came while a connection was closed is no news
+            logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
         told = logging.getLogger("souk.told")
         to_person = logging.StreamHandler()
         to_person.setFormatter(PlainFormatter("%(message)s"))

@@ -203,12 +203,17 @@ def calls(measured: Sequence[Measured]) -> pd.DataFrame:
             **stimulus_calls(each),
             "method": each.method if each.shifts else "",
             "delta_phi": each.shift.delta,
-            "multiplier": np.exp(each.shift.delta),
+            "multiplier": _exp(each.shift.delta),
             "abss": each.score.abss,
             "note": join_notes(each.raw.t.note, "" if each.shifts else each.unattributed),
         }
         for each in measured
     )
+
+
+def _exp(value: float) -> float:
+    with np.errstate(over="ignore"):  # beyond the largest number it is infinite
+        return float(np.exp(value))
 
 
 def scores(measured: Sequence[Measured]) -> pd.DataFrame:

@@ -34,6 +34,7 @@ from experiments.bundles.bundle import (
     versions,
 )
 from experiments.plans.registered import of_other_code
+from experiments.records.errors import Unreadable
 from experiments.records.integrity.ledger import Altered, ledger_fault, links_of
 from experiments.records.reading.plans import Registered, plan_digest
 from experiments.records.store import Records
@@ -88,6 +89,8 @@ def verify_bundle(path: Path, tolerance: float) -> _Verified:
     try:
         with zipfile.ZipFile(path) as file:
             return _verified(path, file, tolerance)
+    except Unreadable:
+        raise _broken(path, "what it says of its run cannot be stored and read again") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error}); check the path") from None
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError) as error:

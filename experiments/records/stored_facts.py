@@ -25,8 +25,24 @@ class _Named(BaseModel):
     extends: StrictStr | None = None
 
 
+class _Alternative(BaseModel):
+    facts: list[tuple[StrictStr, StrictStr]] = []
+
+
+class _Answer(BaseModel):
+    unit: StrictStr = ""
+
+
+class _Card(BaseModel):
+    """A card, or what cards are made of, such as a hotel."""
+
+    alternatives: list[_Alternative] = []
+    answer: _Answer = _Answer()
+
+
 class _Inputs(BaseModel):
     interventions: list[tuple[_Intervention, Any]] = []
+    cards: list[_Card | list[_Card]] = []
     site_map: _Named = _Named()
     prompt: _Named = _Named()
 

@@ -184,7 +184,9 @@ STUDIES: Final[dict[str, Study]] = {
         columns=(*COLUMNS, *SCORE_COLUMNS),
         estimators="Anchoring is measured in the log-probabilities of answers: expected answers by anchor, "
         "with paired tests.",
-        of_design=lambda experiment: {name: experiment[name] for name in ("seed", "permutations")},
+        of_design=lambda experiment: {
+            name: experiment[name] for name in ("seed", "permutations") if name in experiment
+        },
     ),
 }
 """The one table of the kinds of study, by the word that follows `souk analyze`."""

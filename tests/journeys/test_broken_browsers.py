@@ -144,7 +144,7 @@ async def nothing_is_left(world: World) -> None:
 async def test_a_page_that_breaks_the_browser_disturbs_no_other_trial(
     kind: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(time_limit.PARTS, "page", Part("browser", 3.0, "the page did not answer"))
+    monkeypatch.setitem(time_limit.PARTS, "page", Part("browser", 10.0, "the page did not answer"))
     broken = PAGES[kind]
     markup = f"<script>{broken.script}</script>" if broken.script else ""
     hostile, quiet = await world.stage.both(markup, turn_of(world, broken.turn), strikes=True)

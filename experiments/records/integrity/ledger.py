@@ -24,7 +24,10 @@ class Altered(Exception):
 
 
 def ledger(records: Records, run: str) -> Iterator[Row]:
-    """Yield the links of a run in order, the last link of each stored trial with `rows`, as shown."""
+    """Yield the links of a run in order, the last link of each stored trial with `rows`, as shown.
+
+    Raises Unreadable where a cell holds what its column cannot hold.
+    """
     with records.reading() as connection:
         chain = chain_of(connection, run)
         last = {row["trial"]: row["number"] for row in chain}
@@ -33,7 +36,9 @@ def ledger(records: Records, run: str) -> Iterator[Row]:
         for _, names in batches(places):
             for name, rows in rows_of(connection, run, names).items():
                 if rows.get(trials):
-                    content[name] = shown(rows)
+                    content[name] = shown(
+                        {table: [records.checked(table, row) for row in its] for table, its in rows.items()}
+                    )
         for row in chain:
             told = {name: value for name, value in row.items() if name != "run"}
             if last[row["trial"]] == row["number"] and row["trial"] in content:

@@ -104,7 +104,7 @@ def _currency(records: Records, run: str) -> str:
     told = [card for card in cards if "alternatives" in card]
     shown: dict[str, Any] = next((card["alternatives"][0] for card in told if card["alternatives"]), {})
     found = next((found for _, text in shown.get("facts", []) if (found := _MONEY.search(text))), None)
-    units = [card["answer"].get("unit", "") for card in told]
+    units = [(card.get("answer") or {}).get("unit", "") for card in told]
     sign = next(filter(None, found.groups() if found else units), "")
     return "" if sign == "%" else signs("en").get(sign) or sign
 
