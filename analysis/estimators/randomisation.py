@@ -33,6 +33,10 @@ class Null:
     values: tuple[float, ...]
     chances: tuple[float, ...]
 
+    def mirrored(self) -> "Null":
+        """Return the null distribution of the value with the other sign."""
+        return Null(tuple(-value for value in self.values), self.chances)
+
 
 @cache
 def flipped(value: float) -> Null:

@@ -36,7 +36,7 @@ NO_PERCENTAGES = {
         "position",
         "steps",
     ),
-    *("effective_n", "value", "rank", "named", "rejected", "unreadable", "most", "alike", "incomplete"),
+    *("effective_n", "value", "rank", "named", "rejected", "unreadable", "most", "repeated", "incomplete"),
     *("waiting", "strata_for", "strata_against", "strata", "sets_for", "sets_against", "sets"),
 }
 """Columns of other things than percentages: errors, counts, and the difference that a curve is over."""
