@@ -11,7 +11,7 @@ from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
-from analysis.tables.families import adjusted_within, benjamini_hochberg
+from analysis.tables.families import adjusted, benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, NUMBERS, join_notes
 
 MODEL = ("model", "block", "price_form")
@@ -147,7 +147,7 @@ def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     The price is in the form that fits better by AIC, as in `functional_form`. The logarithm gives what a unit
     is worth at the median price (column `at_price`, empty for the linear form). Where the linear form fits
     better, but an attribute's part-worth in the table `quality`, which holds the log price, has another sign,
-    there is none. `p_adjusted` is over the attributes of an agent.
+    there is none. `p_adjusted` is over the attributes of all agents.
     """
     frames = []
     for agent in agents_of(fits):
@@ -170,7 +170,7 @@ def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
             against = frame["estimate"] * parts < 0
             frame = _refused(frame, against, "with the log price its part-worth has another sign")
         frames.append(frame)
-    return adjusted_within(_joined(frames, *KRINSKY_ROBB, *MODEL, "at_price"), "group")
+    return adjusted(_joined(frames, *KRINSKY_ROBB, *MODEL, "at_price"))
 
 
 def _refused(frame: pd.DataFrame, rows: "pd.Series[bool]", reason: str) -> pd.DataFrame:

@@ -83,7 +83,7 @@ def test_an_agent_that_answers_both_orders_alike_is_surely_engaged(simulate: Sim
     alike = table.assign(chosen=(table["option"] == table["set"].map(taken)).astype(int))
     found = triage(encode(alike)).iloc[0]
     assert (found["estimate"], found["p_exact"], found["verdict"]) == (0.5, 1, "engaged")
-    assert found["exact_high"] - found["exact_low"] < (found["conf_high"] - found["conf_low"]) / 2
+    assert found["exact_high"] - found["exact_low"] < 0.55 * (found["conf_high"] - found["conf_low"])
 
 
 @pytest.mark.slow
