@@ -1,9 +1,11 @@
 """Make the tables that come directly from the fits of each agent."""
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.conjoint.cards import OUT, POOLED, PRICES, ShownOptions, decile, decile_edges
 from analysis.conjoint.fits import LEAST_SETS, UNPRICED, Fits, Form, Spec, few_sets, headline, of_sets
@@ -229,11 +231,16 @@ def pooling(fits: Fits) -> pd.DataFrame:
     return tidy_frame(rows, "df")
 
 
+LEAST_BOOKED: Final = 10
+"""The choice sets from which the interval of a mean holds."""
+
+
 def booked(cards: ShownOptions) -> pd.DataFrame:
     """Describe the chosen options of the smallest sets by agent, including locked agents.
 
-    Terms: mean_price, median_price, mean_stars, shares of opt-outs and chains in percent. Extra column
-    `offered`: the same of all the options shown, so of a chooser at random.
+    Terms: mean_price, median_price, mean_stars, shares of opt-outs and chains in percent. Intervals are about
+    sets like these: t over choice sets, with ten of them or more. Extra column `offered`: the same of all the
+    options shown, so of a chooser at random.
     """
     rows = []
     block = cards.blocks[0]
@@ -245,13 +252,18 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
             rows.append(tidy_row("mean_price", str(agent), 0, missing, note="no trial has a choice"))
             continue
         for term, name in (("mean_price", "price"), ("mean_stars", "stars")):
-            mean = float(taken[name].mean())
-            error = _error(taken[name], taken["set"])
-            note = "" if taken[name].notna().any() else f"no {name} in this table"
+            known = taken[taken[name].notna()]
+            mean, error, sets = (
+                float(known[name].mean()),
+                _error(known[name], known["set"]),
+                known["set"].nunique(),
+            )
+            half_width = stats.t.ppf(0.975, sets - 1) * error if sets >= LEAST_BOOKED else np.nan
+            few = f"no interval: fewer than {LEAST_BOOKED} choice sets" if sets < LEAST_BOOKED else ""
             rows.append(
                 tidy_row(term, str(agent), len(taken), missing, estimate=mean, std_error=error,
-                         conf_low=mean - 1.96 * error, conf_high=mean + 1.96 * error, note=note,
-                         offered=done[name].mean())
+                         conf_low=mean - half_width, conf_high=mean + half_width,
+                         note=few if len(known) else f"no {name} in this table", offered=done[name].mean())
             )  # fmt: skip
         note = "no standard error" if cards.priced else "no price in this table"
         rows.append(
