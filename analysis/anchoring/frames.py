@@ -77,7 +77,7 @@ def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
     """Return the three paired tests of each stimulus.
 
     They are made on the raw scores and, as an extra, on normalised ones. `p_adjusted` is over the stimuli of
-    an agent, for each test and kind of scores.
+    all agents, for each test and kind of scores.
     """
     rows: list[Row] = []
     for each in measured:
@@ -92,7 +92,7 @@ def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
             }
             rows += [same | row for row in _tests(found, seed)]
     frame = result_frame(rows, "stimulus", "scores", "stars", "df", "side", "seed")
-    return adjusted_within(frame, "group", "term", "scores")
+    return adjusted_within(frame, "term", "scores")
 
 
 def _tests(found: PairedTests, seed: int) -> Iterator[Row]:

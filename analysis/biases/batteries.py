@@ -20,7 +20,7 @@ from analysis.estimators.effect_size import (
 )
 from analysis.estimators.linear_models import fit_cells, full_factorial
 from analysis.estimators.repeats import agents_without_variation, one_answer_each, with_note
-from analysis.tables.families import adjusted_within
+from analysis.tables.families import adjusted
 from analysis.tables.frame import Floats, counted, join_notes, result_frame
 
 CONTROL, TREATMENT = "control", "treatment"
@@ -92,7 +92,7 @@ def experiments(
     than `valid` responses to either question is incomplete: everything but its counts is undefined. hedges_g
     is Hedges' g, hedges_low and hedges_high its interval; d itself has none with fewer than 15 answers to a
     question.
-    `p_adjusted` is over the experiments of an agent.
+    `p_adjusted` is over all experiments, of all agents.
 
     Of an agent whose answers to a question never vary each question counts once, after this rule.
     """
@@ -144,7 +144,7 @@ def experiments(
                 "treatment_mean": treatment.mean() if treatment.size else np.nan,
             }
         )
-    frame = adjusted_within(with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike), "group")
+    frame = adjusted(with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike))
     numbers = dict.fromkeys(("bias_detected", "capped", *HEDGES), float)
     return frame.astype(numbers | {"separated": "boolean"})
 

@@ -12,11 +12,12 @@ from analysis.choice.exact.exact import (
     COUNTS,
     EQUIVALENCE,
     MARKS,
+    REPEATED,
     SAME,
     order_and_nudge,
-    single_trials,
     trials_of,
 )
+from analysis.choice.exact.strata import ROUND
 from analysis.choice.report.figures import POINTS, forest
 from analysis.choice.report.wording import WORDING
 from analysis.choice.stopping import COULD_STOP
@@ -32,9 +33,10 @@ FURTHER: Final = ("less", "of_group", "of_less", *COUNTS)
 NOTHING_SHARED: Final = "no stratum in common"
 MOST_SIDES: Final = 30
 _BY: Final = [name for name in SAME if name != "run"]
+_QUESTION: Final = [name for name in _BY if name not in ROUND]
 _KEYS: Final = {
-    "nudged": [*_BY, "first", "words", "twin"],
-    "viewed_first": [*_BY, "carrier", "words", "kind", "twin"],
+    "nudged": [*_QUESTION, "first", "words"],
+    "viewed_first": [*_QUESTION, "carrier", "words", "kind"],
 }
 _LARGEST: Final = 2.0
 """The largest difference of two effects."""
@@ -103,7 +105,8 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
 
 def _effects(used: pd.DataFrame) -> dict[str, Any]:
     """The effect in each stratum of an agent by term, and its trials; `note` where repeats count once."""
-    trials, note = single_trials(trials_of(used))
+    trials = trials_of(used)
+    note = REPEATED if trials["twin"].any() else ""
     found: dict[str, Any] = {"note": note, "trials": trials, "runs": set(used["run"].astype(str))}
     for term, strata in order_and_nudge(trials).items():
         found[term] = pd.Series(strata.values, pd.MultiIndex.from_frame(strata.of[_KEYS[term]]))

@@ -4,8 +4,6 @@ The strata of the design come in its own order, and only up to the first trial t
 arrival could depend on what was answered.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import exp, log
 from typing import Any, Final
@@ -13,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.choice.exact.exact import ALIKE
 from analysis.estimators.sequential import confidence_sequence, is_within, log_evidence
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import result_frame
@@ -22,11 +19,9 @@ TERMS: Final = {"nudge": "nudged", "order": "viewed_first"}
 """What a rule can be about, and the term of the tables that it is."""
 COLUMNS: Final = ("agent", "place", "stratum", "question", "won", "effect", "alpha", "margin", "most")
 FURTHER: Final = (
-    "decision", "trials", "most", "strata_for", "strata_against", "strata", "alike", "incomplete", "waiting",
-    "alpha", "margin",
+    "decision", "trials", "most", "strata_for", "strata_against", "strata", "repeated", "incomplete",
+    "waiting", "alpha", "margin",
 )  # fmt: skip
-LEAST_REPEATED: Final = 20
-"""So many questions must have been repeated before it is known whether repeats tell anything new."""
 PATH_POINTS: Final = 120
 STOPPED: Final = "the run was stopped by its rule: the sequence has the interval and the p value that hold"
 COULD_STOP: Final = "the run could stop at any time: the sequence has the interval and the p value that hold"
@@ -93,8 +88,11 @@ class Sequence:
     decision: str = ""
     states: list[State] = field(default_factory=list)
     """After each stratum that counts, up to the decision."""
-    alike: int = 0
-    """How many strata were left out because their questions had been asked before, and say nothing new."""
+    repeated: int = 0
+    """How many strata were left out because one of their questions had been asked before.
+
+    A repeat may be answered like the first time, and then it tells nothing new.
+    """
     incomplete: int = 0
     """How many were left out because one of their trials ended without a choice."""
     ended: int = 0
@@ -102,10 +100,7 @@ class Sequence:
     _waiting: dict[int, tuple[str, str, bool | None]] = field(default_factory=dict)
     _next: int = 0
     _halves: dict[str, tuple[str, bool | None]] = field(default_factory=dict)
-    _answers: dict[str, set[bool]] = field(default_factory=lambda: defaultdict(set))
-    _asked: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _repeated: int = 0
-    _differing: int = 0
+    _asked: set[str] = field(default_factory=set)
 
     def add(self, place: int, stratum: str, question: str, won: bool | None) -> None:
         """Take a trial that has ended.
@@ -137,10 +132,10 @@ class Sequence:
         if won is None or first is None:
             self.incomplete += 1
             return
-        is_new = self._is_new(question, other)
-        self._remember(((question, won), (other, first)))
+        is_new = self._asked.isdisjoint((question, other))
+        self._asked |= {question, other}
         if not is_new:
-            self.alike += 1
+            self.repeated += 1
             return
         value, old = won + first - 1, self.state
         self.state = State(
@@ -148,21 +143,6 @@ class Sequence:
         )
         self.states.append(self.state)
         self.decision = self.state.decision(self.rule)
-
-    def _is_new(self, *questions: str) -> bool:
-        """Whether the stratum counts, by what was answered before it: only so is no bet made in hindsight."""
-        if not any(self._asked[question] for question in questions):
-            return True
-        alike = 1 - self._differing / self._repeated if self._repeated else 1.0
-        return self._repeated >= LEAST_REPEATED and alike < ALIKE
-
-    def _remember(self, answers: Iterable[tuple[str, bool]]) -> None:
-        for question, won in answers:
-            self._asked[question] += 1
-            known = len(self._answers[question])
-            self._answers[question].add(won)
-            self._repeated += self._asked[question] == 2
-            self._differing += known == 1 and len(self._answers[question]) == 2
 
 
 def sequences(table: pd.DataFrame) -> dict[str, Sequence]:
@@ -208,7 +188,7 @@ def sequence_frame(table: pd.DataFrame) -> pd.DataFrame:
 
     The frame has the columns of every estimator: the interval is the confidence sequence, the p value holds
     at any time. Further: `decision` (`effect`, `within margin`, or empty: none yet), after how many `trials`
-    of at most `most`; the strata for, against, and in all; those left out as `alike` or `incomplete`; how
+    of at most `most`; the strata for, against, and in all; those left out as `repeated` or `incomplete`; how
     many trials are `waiting` for one that has not ended; the rule's `alpha` and `margin`.
     """
     rows = []
@@ -232,7 +212,7 @@ def sequence_frame(table: pd.DataFrame) -> pd.DataFrame:
                 "strata_for": state.wins,
                 "strata_against": state.losses,
                 "strata": state.strata,
-                "alike": sequence.alike,
+                "repeated": sequence.repeated,
                 "incomplete": sequence.incomplete,
                 "waiting": 0 if sequence.decision else sequence.waits,
                 "alpha": rule.alpha,

@@ -1,9 +1,11 @@
 """Make the tables that come directly from the fits of each agent."""
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.conjoint.cards import OUT, POOLED, PRICES, ShownOptions, decile, decile_edges
 from analysis.conjoint.fits import LEAST_SETS, UNPRICED, Fits, Form, Spec, few_sets, headline, of_sets
@@ -11,7 +13,7 @@ from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
-from analysis.tables.families import adjusted_within, benjamini_hochberg
+from analysis.tables.families import adjusted, benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, NUMBERS, join_notes
 
 MODEL = ("model", "block", "price_form")
@@ -147,7 +149,7 @@ def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     The price is in the form that fits better by AIC, as in `functional_form`. The logarithm gives what a unit
     is worth at the median price (column `at_price`, empty for the linear form). Where the linear form fits
     better, but an attribute's part-worth in the table `quality`, which holds the log price, has another sign,
-    there is none. `p_adjusted` is over the attributes of an agent.
+    there is none. `p_adjusted` is over the attributes of all agents.
     """
     frames = []
     for agent in agents_of(fits):
@@ -170,7 +172,7 @@ def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
             against = frame["estimate"] * parts < 0
             frame = _refused(frame, against, "with the log price its part-worth has another sign")
         frames.append(frame)
-    return adjusted_within(_joined(frames, *KRINSKY_ROBB, *MODEL, "at_price"), "group")
+    return adjusted(_joined(frames, *KRINSKY_ROBB, *MODEL, "at_price"))
 
 
 def _refused(frame: pd.DataFrame, rows: "pd.Series[bool]", reason: str) -> pd.DataFrame:
@@ -229,11 +231,16 @@ def pooling(fits: Fits) -> pd.DataFrame:
     return tidy_frame(rows, "df")
 
 
+LEAST_BOOKED: Final = 10
+"""The choice sets from which the interval of a mean holds."""
+
+
 def booked(cards: ShownOptions) -> pd.DataFrame:
     """Describe the chosen options of the smallest sets by agent, including locked agents.
 
-    Terms: mean_price, median_price, mean_stars, shares of opt-outs and chains in percent. Extra column
-    `offered`: the same of all the options shown, so of a chooser at random.
+    Terms: mean_price, median_price, mean_stars, shares of opt-outs and chains in percent. Intervals are about
+    sets like these: t over choice sets, with ten of them or more. Extra column `offered`: the same of all the
+    options shown, so of a chooser at random.
     """
     rows = []
     block = cards.blocks[0]
@@ -245,13 +252,18 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
             rows.append(tidy_row("mean_price", str(agent), 0, missing, note="no trial has a choice"))
             continue
         for term, name in (("mean_price", "price"), ("mean_stars", "stars")):
-            mean = float(taken[name].mean())
-            error = _error(taken[name], taken["set"])
-            note = "" if taken[name].notna().any() else f"no {name} in this table"
+            known = taken[taken[name].notna()]
+            mean, error, sets = (
+                float(known[name].mean()),
+                _error(known[name], known["set"]),
+                known["set"].nunique(),
+            )
+            half_width = stats.t.ppf(0.975, sets - 1) * error if sets >= LEAST_BOOKED else np.nan
+            few = f"no interval: fewer than {LEAST_BOOKED} choice sets" if sets < LEAST_BOOKED else ""
             rows.append(
                 tidy_row(term, str(agent), len(taken), missing, estimate=mean, std_error=error,
-                         conf_low=mean - 1.96 * error, conf_high=mean + 1.96 * error, note=note,
-                         offered=done[name].mean())
+                         conf_low=mean - half_width, conf_high=mean + half_width,
+                         note=few if len(known) else f"no {name} in this table", offered=done[name].mean())
             )  # fmt: skip
         note = "no standard error" if cards.priced else "no price in this table"
         rows.append(

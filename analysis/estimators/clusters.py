@@ -8,7 +8,8 @@ import pandas as pd
 from analysis.estimators.lpm import LEAST_CLUSTERS, PLURALS
 from analysis.tables.frame import Ints
 
-WAYS = ("nudge text", "category")
+TEXT_WAY = "nudge text"
+WAYS = (TEXT_WAY, "category")
 
 
 def cluster_codes(rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS) -> dict[str, Ints]:
@@ -16,7 +17,7 @@ def cluster_codes(rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS) -
 
     No cluster cuts through a trial. Trials without a nudge are one more cluster of the nudge texts.
     """
-    labels = {"nudge text": nudge_texts(rows), "category": rows["category"], "set": rows["set"]}
+    labels = {TEXT_WAY: nudge_texts(rows), "category": rows["category"], "set": rows["set"]}
     return {name: trial_codes(labels[name], trial) for name in dict.fromkeys((*ways, "set"))}
 
 

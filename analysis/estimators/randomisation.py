@@ -17,6 +17,8 @@ from analysis.tables.frame import Floats
 
 LEAST_P: Final = 1e-12
 """The smallest p value that is given: below it sums of so many chances are not exact."""
+_HALF_STEP: Final = 0.5
+"""Of the steps of a mean of values of -1, 0 and 1, which are 1/n."""
 _PARTS: Final = 27_720
 """Values are multiples of one part in so many: it is divisible by all numbers up to twelve."""
 _MOST: Final = 2**22
@@ -32,6 +34,10 @@ class Null:
 
     values: tuple[float, ...]
     chances: tuple[float, ...]
+
+    def mirrored(self) -> "Null":
+        """Return the null distribution of the value with the other sign."""
+        return Null(tuple(-value for value in self.values), self.chances)
 
 
 @cache
@@ -112,24 +118,27 @@ def score_interval(values: Floats, low: float, high: float, level: float = 0.95)
 
     The values are draws from a distribution on the values that were seen, and the two ends: a mean is in the
     interval if the observed one is no further away than the normal quantile times the standard error under
-    the most likely distribution with that mean. For values of -1, 0 and 1 this is the interval of Tango
-    (1998, Statistics in Medicine 17) for the difference of paired proportions. It is never empty: without
-    any difference it ends at z squared / (n + z squared).
+    the most likely distribution with that mean, and half of 1/n, the correction for the steps of the mean.
+    For values of -1, 0 and 1 this is the interval of Tango (1998, Statistics in Medicine 17) for the
+    difference of paired proportions, with that correction. It is never empty. By enumeration it holds such a
+    difference in 94 % or more from n = 2 on; without the correction in 85 %.
     """
     points, inverse = np.unique(np.concatenate([values, [low, high]]), return_inverse=True)
     counts = np.bincount(inverse[:-2], minlength=len(points)).astype(float)
     observed, n = float(np.mean(values)), len(values)
-    limit = float(stats.chi2.ppf(level, 1))
+    limit, half = float(stats.chi2.ppf(level, 1)), _HALF_STEP / n
 
     def beyond(mean: float) -> float:
         variance = _restricted_variance(points, counts, mean)
-        return n * (observed - mean) ** 2 - limit * variance
+        return n * (abs(observed - mean) - half) ** 2 - limit * variance
 
     ends = []
     for end in (low, high):
-        near = observed + 1e-9 * (end - observed)
-        # At the end itself the variance is 0: it is beyond, unless it is what was observed.
-        ends.append(end if abs(end - observed) < 1e-9 else float(brentq(beyond, near, end, xtol=1e-10)))
+        near = observed + np.sign(end - observed) * (half + 1e-9)
+        # At the end itself the variance is 0: it is beyond, unless it is within half a step.
+        ends.append(
+            end if abs(end - observed) <= half + 1e-9 else float(brentq(beyond, near, end, xtol=1e-10))
+        )
     return ends[0], ends[1]
 
 
@@ -150,7 +159,7 @@ def equivalence_p(values: Floats, low: float, high: float, margin: float) -> flo
     found = []
     for bound, sign in ((margin, -1), (-margin, 1)):
         error = np.sqrt(_restricted_variance(points, counts, bound) / n)
-        found.append(float(stats.norm.sf((sign * (observed - bound) - 0.5 / n) / error)))
+        found.append(float(stats.norm.sf((sign * (observed - bound) - _HALF_STEP / n) / error)))
     return max(found)
 
 

@@ -38,7 +38,9 @@ def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.Data
 
     The effect size is Cohen's d = mean / sd. table: as `measures` returns it. condition: which responses are
     tested, or "all" of them. `p_adjusted` is over the products of an agent; the row over all products is a
-    family of its own. Extra columns: item, condition, unit, side, df, effect_size.
+    family of its own. Extra columns: item, condition, unit, side, df, effect_size; and over all products
+    `blocked`, the mean over products (of an agent), with its interval `blocked_low` to `blocked_high`,
+    `p_blocked`, and `p_blocked_adjusted` over all agents.
 
     Raises AnalysisError for a condition that the table does not have.
     """
@@ -54,8 +56,10 @@ def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.Data
         for item in [*([ALL_ITEMS] if len(items) > 1 else []), *items]:
             cell = own if item == ALL_ITEMS else own[own["item"] == item]
             sample = summarize(cell["deviation"])
+            blocked = blocks_of(cell.assign(all=""), ["all"], ["item", "agent"], "deviation")[0]
+            row = _with_note(one_sample_t(sample).row(), _by_block(blocked.test(np.ones((1, 1)))))
             rows.append(
-                one_sample_t(sample).row()
+                row
                 | {
                     "term": "deviation",
                     "group": agent,
@@ -66,9 +70,22 @@ def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.Data
                     "unit": "response",
                 }
             )
-    frame = result_frame(rows, "item", "condition", "unit", "side", "df", "effect_size")
+    frame = result_frame(rows, "item", "condition", "unit", "side", "df", "effect_size", *BLOCKED_ESTIMATE)
+    frame = frame.astype(dict.fromkeys(BLOCKED_ESTIMATE, float))
     by_family = frame.groupby(["group", frame["item"] == ALL_ITEMS])["p_value"]
-    return frame.assign(p_adjusted=by_family.transform(benjamini_hochberg))
+    frame["p_adjusted"] = by_family.transform(benjamini_hochberg)
+    of_agents = frame["p_blocked"].where(frame["group"] != ALL_AGENTS)
+    return frame.assign(p_blocked_adjusted=benjamini_hochberg(of_agents))
+
+
+def _by_block(test: BlockedTest) -> dict[str, object]:
+    return {
+        "blocked": test.estimate,
+        "blocked_low": test.conf_low,
+        "blocked_high": test.conf_high,
+        "p_blocked": test.p_value,
+        "note": test.note,
+    }
 
 
 def anovas(table: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +124,7 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
 
     Extra columns: `blocked`, the mean or difference within products (of an agent), averaged over these, with
     its interval `blocked_low` to `blocked_high`, `p_blocked`, and `p_blocked_adjusted` over all differences.
-    The variances of the cells are their own (Welch and Satterthwaite). It is about these products.
+    It is about products like these: each counts once, however often it was asked about.
     """
     groups = {ALL_AGENTS: table} if table["agent"].nunique() > 1 else {}
     groups |= {str(agent): own for agent, own in table.groupby("agent", sort=True)}
@@ -142,19 +159,13 @@ def _blocked_differences(own: pd.DataFrame) -> dict[str, dict[str, object]]:
     """The columns by block of the control mean, and of each condition's difference from it."""
     cells, conditions = blocks_of(own, ["condition"], ["item", "agent"], "response")
     names = conditions["condition"].tolist()
-    found = {}
+    found = dict[str, dict[str, object]]()
     for name in names:
         differs = name != "control"
         weights = [float(each == name) - float(differs and each == "control") for each in names]
         test = cells.test(np.array([weights]))
-        found[f"condition[{name}]" if differs else INTERCEPT] = {
-            "blocked": test.estimate,
-            "blocked_low": test.conf_low,
-            "blocked_high": test.conf_high,
-            # That a price differs from nothing is no finding.
-            "p_blocked": test.p_value if differs else np.nan,
-            "note": test.note,
-        }
+        found[f"condition[{name}]" if differs else INTERCEPT] = _by_block(test)
+    found.get(INTERCEPT, {}).update(p_blocked=np.nan)  # that a price differs from nothing is no finding
     return found
 
 

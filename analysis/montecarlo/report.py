@@ -30,7 +30,7 @@ ANCHORS = Wording(
 )
 LIST_PRICE = Wording(
     names={"deviation": "the distance from the list price"},
-    first="its answers differ from the list price by {estimate} (95 %: {interval})",
+    first="its answers differ from the list price by {estimate} (95 %, by block: {interval})",
     others="",
     decimals=TWO,
 )
@@ -49,26 +49,24 @@ def report(found: MonteCarloAnalysis) -> Report:
 
 def _answer(found: MonteCarloAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[str]:
     """The mean answer without an anchor, what each anchor adds, and the distance from the list price."""
-    blocked = rows["blocked_low"].notna()
-    rows = _by_block(rows, blocked)
+    rows = _by_block(rows)
     first = rows["term"] == "Intercept"
     for row in rows[first].to_dict("records"):
         mean, low, high = (number_text(row[name], TWO) for name in ("estimate", "conf_low", "conf_high"))
-        how = f"95 %{', by block' * bool(blocked[first].any())}"
-        interval = f" ({how}: {low} to {high})" if low else ""
+        interval = f" (95 %, by block: {low} to {high})" if low else ""
         paid = f"{mean} {found.currency}".strip()
         yield f"pays {paid} on average without an anchor{interval}"
     moved = rows[~first]
     yield from clauses(moved, ANCHORS, sample_text(moved, "answer"))
-    if names := [ANCHORS.names.get(term, str(term)) for term in moved.loc[blocked, "term"]]:
-        yield f"{', '.join(names)}: by block, so within products"
     own = found.list_price[found.list_price["group"] == agent]
-    overall = own[own["item"] == ALL_ITEMS] if (own["item"] == ALL_ITEMS).any() else own
+    overall = _by_block(own[own["item"] == ALL_ITEMS] if (own["item"] == ALL_ITEMS).any() else own)
     yield from clauses(overall, LIST_PRICE, sample_text(overall, "answer"))
+    if names := [ANCHORS.names.get(str(term), str(term)) for term in moved["term"]]:
+        yield f"{', '.join(names)}: by block, so each product counts once"
 
 
-def _by_block(rows: pd.DataFrame, blocked: "pd.Series[bool]") -> pd.DataFrame:
-    """The differences within products where these have an interval: products do not blur them."""
+def _by_block(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the estimates within products, where each product counts once."""
     names = {
         "estimate": "blocked",
         "conf_low": "blocked_low",
@@ -76,7 +74,7 @@ def _by_block(rows: pd.DataFrame, blocked: "pd.Series[bool]") -> pd.DataFrame:
         "p_value": "p_blocked",
         "p_adjusted": "p_blocked_adjusted",
     }
-    return rows.assign(**{name: rows[name].mask(blocked, rows[own]) for name, own in names.items()})
+    return rows.assign(**{name: rows[own] for name, own in names.items()})
 
 
 def _problems(found: MonteCarloAnalysis) -> Iterator[str]:

@@ -110,7 +110,7 @@ def analyze_montecarlo(
         prompts=with_note(cells, alike),
         variation=variation(checked),
         csvr=with_note(valid_share(cells), alike),
-        mapd=price_deviation(counting, cells),
+        mapd=price_deviation(cells),
         list_price=with_note(list_price_tests(counting, condition), alike),
         anova=with_note(anovas(counting), alike),
         coefficients=with_note(condition_coefficients(counting), alike),

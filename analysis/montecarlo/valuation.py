@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.estimators.blocked import blocks_of
 from analysis.estimators.shares import exact_share_interval, wilson_share_interval
 from analysis.estimators.t_tests import one_sample_t, summarize, wald_interval, wilson_interval
 from analysis.tables.choice_table import refuse
@@ -189,15 +188,13 @@ def stratified_interval(used: pd.DataFrame) -> tuple[float, float]:
     return wilson_share_interval(share, effective) if many else exact_share_interval(share, effective)
 
 
-def price_deviation(table: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+def price_deviation(cells: pd.DataFrame) -> pd.DataFrame:
     """Return MAPD, the mean over prompts of the mean absolute price deviation, with its t interval.
 
-    table: as `measures` returns it. cells: its frame of `prompts`. The interval is over prompts, so it is
-    about new prompts like these. Extra columns: unit, std_dev (over prompts), prompts; blocked_low and
-    blocked_high, the interval about these prompts, each with a variance of its own (Welch, Satterthwaite).
+    cells: the frame of `prompts`. The interval is over prompts, so it is about new prompts like these. Extra
+    columns: unit, std_dev (over prompts), prompts.
     """
     rows = []
-    answers = dict(iter(table.groupby("agent")))
     for agent, own in cells.groupby("group", sort=True):
         sample = summarize(own["mean_apd"])
         test = one_sample_t(sample)
@@ -208,7 +205,6 @@ def price_deviation(table: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
             note = join_notes(note, left_out)
         if test.std_error == 0:
             note = join_notes(note, "all prompts are equal: no interval")
-        same = blocks_of(answers[agent], ["agent"], ["item", "condition"], "apd")[0].test(np.ones((1, 1)))
         asked = int(own["n"].sum() + own["n_missing"].sum())
         rows.append(
             {
@@ -220,15 +216,13 @@ def price_deviation(table: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
                 "conf_high": test.conf_high,
                 "n": int(used["n"].sum()),
                 "n_missing": asked - int(used["n"].sum()),
-                "note": join_notes(note, same.note if sample.n > 1 else ""),
+                "note": note,
                 "unit": "prompt",
                 "std_dev": sample.sd,
                 "prompts": sample.n,
-                "blocked_low": same.conf_low,
-                "blocked_high": same.conf_high,
             }
         )
-    return result_frame(rows, "unit", "std_dev", "prompts", "blocked_low", "blocked_high")
+    return result_frame(rows, "unit", "std_dev", "prompts")
 
 
 def anchor_correlation(low: pd.DataFrame, high: pd.DataFrame) -> tuple[float, float, str]:

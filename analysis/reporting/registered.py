@@ -22,6 +22,11 @@ COLUMNS: Final = (
 )  # fmt: skip
 EXACT: Final = ("margin", "p_equivalent")
 """Columns of an exact test of a margin."""
+HONEST: Final = (
+    {"estimate": "blocked", "conf_low": "blocked_low", "conf_high": "blocked_high", "p_value": "p_blocked"},
+    {"conf_low": "by_set_low", "conf_high": "by_set_high", "p_value": "p_by_set"},
+)
+"""Columns beside those of a published method, in which repeats of a question count once."""
 TAIL: Final = 0.025
 """The share beyond each end of a 95 % interval."""
 DECIMALS: Final = 2
@@ -62,7 +67,8 @@ def judged(frames: Mapping[str, Any], plan: Registration) -> pd.DataFrame:
     """Return a row for each hypothesis and agent, in `COLUMNS`.
 
     frames: the tables of the analysis, in the columns of every estimator; `exact, margin 5.0` is the table
-    `exact` with the tests of this margin. p_value: two-sided; of `equal` that
+    `exact` with the tests of this margin. Of a published method the columns by block, or by leaving out each
+    choice set, count, as in the sentences of the report. p_value: two-sided; of `equal` that
     of two one-sided tests (Schuirmann 1987), see `equality_p`. p_adjusted: over all tests that the plan
     declares in a family; one without a p value counts as 1, so that no family shrinks.
 
@@ -137,7 +143,7 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
             why = "no row" if not rows else f"{len(rows):,} rows"
             yield {**said, "note": f"the table {each.table} has {why} of this hypothesis"}
             continue
-        (row,) = rows
+        row = _honest(rows[0])
         if (tested := frames.get(f"{each.table}, margin {each.margin}")) is not None:
             row |= next(({name: own[name] for name in EXACT} for own in _matching(tested, wanted)), {})
         p_value = row.get("p_value") if each.margin is None else equality_p(row, each.margin)
@@ -146,6 +152,14 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
         if each.margin is not None and p_value in (TAIL, 1.0) and row.get("margin") != each.margin:
             note = "p is a bound, at most .025 where the interval lies within the margin"
         yield {**said, **result, "p_value": p_value, "note": join_notes(note, str(row.get("note") or ""))}
+
+
+def _honest(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with the columns that the sentences of a report say, where it has such."""
+    for names in HONEST:
+        if set(names.values()) <= set(row) and ("blocked" in row or pd.notna(row[names["p_value"]])):
+            return row | {name: row[own] for name, own in names.items()} | {"std_error": np.nan}
+    return row
 
 
 def _estimand(each: Declared) -> str:

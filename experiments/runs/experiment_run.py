@@ -32,6 +32,7 @@ from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
 from experiments.records.database import in_its_place
 from experiments.records.reading.interventions import never_received, warnings
+from experiments.records.reading.plans import registered_plan
 from experiments.records.reading.queries import answering, facts_of
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
@@ -225,6 +226,8 @@ class ExperimentRun:
         `trace` is what is kept of each step; `budget`, in USD, what the run may cost in all. `strict`: raise
         UserError before the first trial where the catalogue differs from the shop's pages.
         """
+        if self.done == self.total and registered_plan(self.records, self.design.run_id):
+            self.begin()  # a plan that the file departs from now is departed from, though no trial is left
         if self.done == self.total and (self._watch or not is_reported(self.records, self.design.run_id)):
             self._report()  # a repair has lost it, or it was killed when its rule had stopped it
         if self._observe and is_confined() and (open_here := left_open()):

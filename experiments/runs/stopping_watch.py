@@ -100,7 +100,7 @@ class StoppingWatch:
             "most": self.most,
             "saved": saved,
             "saved_cost": saved * known.cost if known and known.cost is not None else None,
-            "alike": sequence.alike,
+            "repeated": sequence.repeated,
             "incomplete": sequence.incomplete,
             "waiting": 0 if sequence.decision else sequence.waits,
         }

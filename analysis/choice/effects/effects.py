@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.estimators.clusters import choose_clusters, cluster_codes
+from analysis.estimators.clusters import TEXT_WAY, choose_clusters, cluster_codes
 from analysis.estimators.contrasts import Specification, best_specification, interactions
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
@@ -23,6 +23,8 @@ LIMIT = 100.0
 """The largest possible effect on a probability, in percentage points."""
 
 NO_CHOICE = "no trial has a choice"
+THESE_TEXTS = "about these nudge texts"
+"""Of an interval that does not count how far texts differ."""
 
 
 def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
@@ -36,7 +38,9 @@ def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
     n: trials with a choice; n_missing: trials without.
 
     Where the table has trials with a placebo there are two more rows: its effect, and that of the nudge less
-    it. Both are of the same model; their errors are clustered by category, or set, which have both.
+    it. Both are of the same model; their errors are clustered by category, or set, which have both. The
+    intervals are about sets like these. Where errors are not clustered by nudge text, those of the nudge are
+    about these texts only, and the note says so.
 
     Raises AnalysisError for a table that `check_table` refuses.
     """
@@ -179,17 +183,23 @@ def contrasts_of(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
     """The contrast of each term for the rows of one agent; all trials have a choice."""
     codes = cluster_codes(rows, trial_ids(rows).to_numpy())
     found = main_estimands(rows, codes)
-    estimates = found.fit(outcome, *choose_clusters(codes))
+    clusters, note = choose_clusters(codes)
+    estimates = found.fit(outcome, clusters, note)
     contrasts = {term: estimates.of(term) for term in TERMS}
+    of_texts = [] if TEXT_WAY in clusters else ["nudged"]
     if rows[PLACEBO].any():
         paired = found.fit(outcome, *choose_clusters(_paired(codes)))
         contrasts |= {PLACEBO: paired.of(PLACEBO), LESS_PLACEBO: paired.difference("nudged", PLACEBO)}
+        of_texts += [PLACEBO, LESS_PLACEBO]
+    for term in of_texts:
+        if not np.isnan((own := contrasts[term]).std_error):
+            contrasts[term] = replace(own, note=join_notes(own.note, THESE_TEXTS))
     return contrasts
 
 
 def _paired(codes: Mapping[str, Ints]) -> dict[str, Ints]:
     """The clusters that have trials with a nudge and with a placebo: a placebo is a text of its own."""
-    return {name: code for name, code in codes.items() if name != "nudge text"}
+    return {name: code for name, code in codes.items() if name != TEXT_WAY}
 
 
 def contrast_frame(

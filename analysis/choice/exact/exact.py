@@ -14,7 +14,7 @@ from analysis.choice.effects.drawn import Draws, displays, drawn_by_agent
 from analysis.choice.effects.effects import LESS_PLACEBO, PLACEBO, TERMS, agents, regressors
 from analysis.choice.effects.frames import empty_frame
 from analysis.choice.effects.groups import NO_PROFILE
-from analysis.choice.exact.strata import Strata, permuted_strata
+from analysis.choice.exact.strata import ROUND, Exchange, Strata
 from analysis.estimators.randomisation import (
     equivalence_p,
     exact_p,
@@ -29,9 +29,7 @@ from analysis.tables.frame import result_frame
 COUNTS: Final = ("strata_for", "strata_against", "strata")
 EQUIVALENCE: Final = ("margin", "p_equivalent")
 LEVEL_KEYS: Final = ("part", "level")
-ALIKE: Final = 0.9
-"""If so large a share of repeated questions got one answer only, their repeats tell nothing new."""
-REPEATED = "repeats were answered alike; each question counts once"
+REPEATED: Final = "repeats of a question count once, by their mean"
 LEAST_SETS: Final = 12
 """Where sets have several draws each, so many sets are needed for an interval."""
 FEW_SETS = "several draws of fewer than twelve choice sets: no interval"
@@ -57,11 +55,11 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
 
     An estimate is the mean over strata, its test Fisher's randomisation test, its interval the score interval
     (in pairs Tango's, 1998). Both speak for these choice sets and texts, and take the answers to different
-    questions as draws of their own; where an agent answers repeats of a question alike, it counts once.
+    questions as draws of their own. Repeats of a question, and displays of it with other drawn values, are
+    one stratum: an agent may answer them alike.
     Where prices, ratings or numbers of reviews were drawn there is a row for each, of the highest level
     against the others; its strata are the draws, see `draws_of`, and its test holds whatever the agent does.
-    Each choice set counts alike, and the interval takes sets as independent, not draws. In the other rows the
-    draws of a question are one stratum.
+    Each choice set counts alike, and the interval takes sets as independent, not draws.
 
     The frame has the columns of every estimator (n: trials in strata), `part`, `level`, and how many strata
     were for the effect, against it, and there: strata_for, strata_against, strata. All rows, of all
@@ -69,7 +67,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     """
     frames = []
     for agent, _, used in agents(table):
-        trials, note = single_trials(trials_of(used)) if len(used) else (pd.DataFrame(), "")
+        trials = trials_of(used) if len(used) else pd.DataFrame()
+        note = REPEATED if len(trials) and trials["twin"].any() else ""
         rows = [
             {"term": term, "group": agent, "part": part, "level": level, **exact_row(strata, note, margin)}
             for term, part, level, strata in (_parts(trials) if len(trials) else ())
@@ -155,7 +154,14 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
 
 def order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:
     """Return the strata of the order and of the nudge, by term. trials: see `trials_of`."""
-    return {term: permuted_strata(own, mark, same) for term, own, mark, same in exchanged(trials)}
+    return {term: _strata(own, mark, same) for term, own, mark, same in exchanged(trials)}
+
+
+def _strata(trials: pd.DataFrame, mark: str, same: list[str]) -> Strata:
+    options = pd.unique(pd.concat([trials["chosen"], trials[mark]]))
+    codes = {option: number for number, option in enumerate(options)}
+    placed = trials.assign(place=np.arange(len(trials)))
+    return Exchange(placed, mark, same, codes).strata(trials["chosen"].map(codes).to_numpy(int))
 
 
 def exchanged(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str, list[str]]]:
@@ -167,7 +173,7 @@ def exchanged(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str, li
 
 def _carried(trials: pd.DataFrame, kind: int) -> Strata:
     """Strata of trials that differ in the carrier alone."""
-    return permuted_strata(trials[trials["kind"] == kind], "carrier", _CARRIED)
+    return _strata(trials[trials["kind"] == kind], "carrier", _CARRIED)
 
 
 def trials_of(used: pd.DataFrame) -> pd.DataFrame:
@@ -214,25 +220,14 @@ def _raw_effects(used: pd.DataFrame) -> pd.DataFrame:
     return effects.mask((count == 0) | (others == 0))
 
 
-def single_trials(trials: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the trials, each question once where its repeats got one answer, and the note that says so."""
-    cells = trials.groupby([*SAME, *MARKS], dropna=False)["chosen"].agg(["size", "nunique"])
-    repeated = cells.loc[cells["size"] > 1, "nunique"] == 1
-    if repeated.empty or repeated.mean() < ALIKE:
-        return trials, ""
-    return trials[trials["twin"] == 0], REPEATED
-
-
 def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]:
     """How far a profile moves each raw effect, in trials that differ in the profile alone."""
     same = [name for name in (*SAME, *MARKS, "twin") if name != "profile"]
     one, other = (
         trials[trials["profile"] == name].set_index(same)[list(TERMS)] for name in (profile, NO_PROFILE)
     )
-    difference = one.sub(other)
-    if (trials["display"] != "").any():  # an agent may answer all draws of a question alike
-        question = [name for name in same if name not in ("display", "twin")]
-        difference = difference.groupby(level=question, dropna=False).mean()
+    question = [name for name in same if name not in ROUND]
+    difference = one.sub(other).groupby(level=question, dropna=False).mean()
     for term in TERMS:
         values = difference[term].dropna().to_numpy()
         largest, of = np.full(len(values), 2.0), pd.DataFrame({"trials": np.full(len(values), 2)})
@@ -242,12 +237,20 @@ def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]
 def _against_placebo(trials: pd.DataFrame) -> Strata:
     """The raw effect of nudges less that of the placebo, in trials that differ in the words alone."""
     towards = trials[trials["direction"] == 1]
-    cells = [*SAME, "first", "carrier", "twin"]
-    nudged = towards[towards["kind"] == _NUDGED].groupby(cells, dropna=False)["nudged"].agg(tuple)
-    placebo = towards[towards["kind"] == _PLACEBO].set_index(cells)[PLACEBO]
-    both = pd.concat([nudged, placebo], axis=1, join="inner")
-    pairs = list(zip(both["nudged"], both[PLACEBO], strict=True))
+    question = [*(name for name in SAME if name not in ROUND), "first", "carrier"]
+    nudged, placebo = (
+        towards[towards["kind"] == kind]
+        .groupby([*question, "words"], dropna=False)[term]
+        .agg(["mean", "size"])
+        .groupby(level=question, dropna=False)
+        .agg({"mean": tuple, "size": "sum"})
+        for kind, term in ((_NUDGED, "nudged"), (_PLACEBO, PLACEBO))
+    )
+    both = nudged.merge(placebo, left_index=True, right_index=True, suffixes=("", "_plain"))
+    pairs = [
+        (effects, float(np.mean(own))) for effects, own in zip(both["mean"], both["mean_plain"], strict=True)
+    ]
     values = np.array([sum(effects) / len(effects) - own for effects, own in pairs])
     nulls = tuple(one_of((*effects, own)) for effects, own in pairs)
-    largest, sizes = np.full(len(pairs), 2.0), [len(effects) + 1 for effects, _ in pairs]
+    largest, sizes = np.full(len(pairs), 2.0), (both["size"] + both["size_plain"]).to_numpy()
     return Strata(values, nulls, -largest, largest, pd.DataFrame({"trials": sizes}))

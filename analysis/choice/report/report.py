@@ -5,6 +5,7 @@ from functools import partial
 
 import pandas as pd
 
+from analysis.choice.effects.effects import THESE_TEXTS
 from analysis.choice.report.attrition_report import checked, problems
 from analysis.choice.report.sections import sections
 from analysis.choice.report.wording import WORDING, rule_clause, tradeoff_clauses
@@ -75,4 +76,7 @@ def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
     if exact.any():
         which = ", ".join(WORDING.names[term] for term in rows.index[exact])
         said.append(f"{which}: by the exact test (table exact), about these choice sets and texts only")
+    of_texts = rows.index[~exact & rows["conf_low"].notna() & rows["note"].str.contains(THESE_TEXTS)]
+    if len(of_texts):
+        said.append(f"{', '.join(WORDING.names[term] for term in of_texts)}: {THESE_TEXTS}")
     return said + tradeoff_clauses(worth[worth["group"] == agent])

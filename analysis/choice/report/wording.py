@@ -47,7 +47,7 @@ def rule_clause(row: dict[Any, Any]) -> str:
     if row["decision"] == "within margin":
         return f"{head}: {name} moves the choice by less than {row['margin']:g} points: {numbers}"
     if row["decision"]:
-        return f"{head}: {name} moves the choice by {numbers}"
+        return f"{head}: {name} moves the choice by {numbers}, in these sets and texts"
     return f"{head}: {name} is not told apart from 0: {numbers}"
 
 

@@ -119,19 +119,19 @@ def test_the_smallest_p_value_is_given_as_such() -> None:
 
 
 def tango(up: int, down: int, n: int) -> tuple[float, float]:
-    """Tango (1998), with the closed form of the restricted estimate."""
+    """Tango (1998), with the closed form of the restricted estimate, corrected for half a step."""
     z = sqrt(chi2.ppf(0.95, 1))
 
-    def statistic(difference: float) -> float:
+    def statistic(difference: float, half: float) -> float:
         b = -up - down + (2 * n - up + down) * difference
         c = -down * difference * (1 - difference)
         other = (sqrt(max(b * b - 8 * n * c, 0)) - b) / (4 * n)
         variance = n * (2 * other + difference * (1 - difference))
-        return float((up - down - n * difference) / sqrt(max(variance, 1e-300)))
+        return float((up - down - n * difference + half) / sqrt(max(variance, 1e-300)))
 
-    edge, observed = 1 - 1e-12, (up - down) / n
-    low = -1.0 if up - down == -n else brentq(lambda at: statistic(at) - z, -edge, observed)
-    high = 1.0 if up - down == n else brentq(lambda at: statistic(at) + z, observed, edge)
+    edge, low_from, high_from = 1 - 1e-12, (up - down - 0.5) / n, (up - down + 0.5) / n
+    low = -1.0 if low_from < -1 else brentq(lambda at: statistic(at, -0.5) - z, -edge, low_from)
+    high = 1.0 if high_from > 1 else brentq(lambda at: statistic(at, 0.5) + z, high_from, edge)
     return low, high
 
 
@@ -146,9 +146,20 @@ def test_in_pairs_the_interval_is_that_of_tango(up: int, down: int, none: int) -
 
 
 def test_no_difference_at_all_gives_an_interval() -> None:
-    square = float(chi2.ppf(0.95, 1))
-    found = score_interval(np.zeros(40), -1, 1)
-    assert found == pytest.approx((-square / (40 + square), square / (40 + square)))
+    low, high = score_interval(np.zeros(40), -1, 1)
+    assert low == pytest.approx(-high)
+    assert 40 * (high - 0.5 / 40) ** 2 == pytest.approx(chi2.ppf(0.95, 1) * high * (1 - high))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 10, 16, 24])
+def test_by_enumeration_the_interval_holds_a_difference_of_pairs(n: int) -> None:
+    counts = [(up, down, n - up - down) for up in range(n + 1) for down in range(n + 1 - up)]
+    ends = np.array([score_interval(pairs(*each), -1, 1) for each in counts])
+    for discordant, share in product((0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0), (0.5, 0.6, 0.75, 0.9, 1.0)):
+        up, down = discordant * share, discordant * (1 - share)
+        held = (ends[:, 0] <= up - down + 1e-9) & (up - down - 1e-9 <= ends[:, 1])
+        assert multinomial.pmf(counts, n, [up, down, 1 - discordant])[held].sum() >= 0.935
 
 
 THIRDS = st.lists(st.sampled_from([-0.5, 0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=25)
@@ -179,7 +190,8 @@ def test_the_ends_are_a_quantile_away_under_the_most_likely_distribution(values:
             options={"ftol": 1e-12, "maxiter": 500},
         )
         variance = best.x @ (points - end) ** 2
-        assert len(own) * (own.mean() - end) ** 2 == pytest.approx(chi2.ppf(0.95, 1) * variance, rel=2e-2)
+        beyond = abs(own.mean() - end) - 0.5 / len(own)
+        assert len(own) * beyond**2 == pytest.approx(chi2.ppf(0.95, 1) * variance, rel=2e-2)
 
 
 def pairs(wins: int, losses: int, ties: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

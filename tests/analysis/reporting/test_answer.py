@@ -321,11 +321,12 @@ def test_how_many_experiments_are_biased(answers: Simulate) -> None:
     )
     found = analyze_biases(table, valid=30)
     for sentence in biases_report(found).answer:
+        every = found.experiments[found.experiments["p_value"].notna()]
+        p = benjamini_hochberg(every["p_value"].tolist())
+        assert every["p_adjusted"].tolist() == pytest.approx(p), "the table has them"
         rows = found.experiments[found.experiments["group"] == sentence.partition(": ")[0]]
         tested = rows[rows["p_value"].notna()]
-        p = benjamini_hochberg(tested["p_value"].tolist())
-        assert tested["p_adjusted"].tolist() == pytest.approx(p), "the table has them"
-        told = tested[(np.array(p) < 0.05) & ((tested["conf_low"] > 0) | (tested["conf_high"] < 0))]
+        told = tested[(tested["p_adjusted"] < 0.05) & ((tested["conf_low"] > 0) | (tested["conf_high"] < 0))]
         toward = int((told["bias_detected"] > 0).sum())
         assert f"biased in {toward} of {len(tested)} experiments with a test" in sentence
         against = int((told["bias_detected"] < 0).sum())
@@ -344,9 +345,9 @@ def test_where_the_expected_answer_went() -> None:
         assert ends and [number(end) for end in ends.groups()] == pytest.approx(
             [moved.min(), moved.max()], rel=6e-3
         )
-        tests = found.tests[(found.tests["group"] == agent) & (found.tests["scores"] == "raw")]
-        own = tests[tests["term"] == "paired t"]
-        assert own["p_adjusted"].tolist() == pytest.approx(benjamini_hochberg(own["p_value"].tolist()))
+        every = found.tests[(found.tests["term"] == "paired t") & (found.tests["scores"] == "raw")]
+        assert every["p_adjusted"].tolist() == pytest.approx(benjamini_hochberg(every["p_value"].tolist()))
+        own = every[every["group"] == agent]
         claimed = (own["p_adjusted"] < 0.05) & ((own["conf_low"] > 0) | (own["conf_high"] < 0))
         assert f"differ in {claimed.sum()} of {len(own)} (paired t test" in sentence
         abss = re.search(rf"ABSS ({NUMBER}) over", sentence)

@@ -46,6 +46,10 @@ def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     assert changed.status == 2
     assert "another plan is there" in changed.err
     command = ("run", "x.yaml", *DB, "--limit", "4", "--agent", "simulated:price", "--json")
+    write(folder)
+    before = forked_souk(*command, cwd=folder)
+    assert len(json.loads(before.out)["registered"]["deviations"]) == 2, before.err
+    write(folder, PLAN.replace("price-matters", "another"))  # and no trial is left
     ended = forked_souk(*command, cwd=folder)
     assert "the file was changed after registration (plan)" in ended.err
     deviations = json.loads(ended.out)["registered"]["deviations"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pyfixest
 import pytest
 
-from analysis.choice.effects.effects import TERMS, choice_effects, contrast_frame, regressors
+from analysis.choice.effects.effects import TERMS, THESE_TEXTS, choice_effects, contrast_frame, regressors
 from analysis.estimators.clusters import trial_codes
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import check_table
@@ -194,12 +194,13 @@ def test_eight_clusters_are_enough_and_seven_are_not(simulate: Simulate, count: 
 def test_categories_alone_need_to_be_twelve(simulate: Simulate, count: int) -> None:
     table = simulate(3, sets=60, nudges=2, nudges_per_set=1).table
     table["category"] = "category" + (table["set"].str[3:].astype(int) % count).astype(str)
-    notes = choice_effects(table)["note"]
+    notes = choice_effects(table).set_index("term")["note"]
     expected = {
         11: "clustered by set: fewer than 8 nudge texts and 12 categories",
         12: "clustered by category: fewer than 8 nudge texts",
     }
-    assert (notes == expected[count]).all()
+    assert (notes.drop("nudged") == expected[count]).all()
+    assert notes["nudged"] == f"{expected[count]}; {THESE_TEXTS}"
 
 
 def test_of_two_ways_too_a_row_counts_its_own_clusters(simulate: Simulate) -> None:

@@ -94,3 +94,48 @@ def test_tests_of_many_answers_are_those_of_each(table: pd.DataFrame, seed: int,
             told = found.p_value[study], found.low[study], found.high[study]
             expected = row["p_value"], row["conf_low"], row["conf_high"]
             assert told == pytest.approx(expected, abs=1e-6), row["term"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fresh", [0.0, 0.02, 0.05, 0.1, 0.3])
+@pytest.mark.parametrize(("sets", "texts", "repeats"), [(4, 2, 10), (8, 1, 5), (40, 1, 3)])
+def test_an_agent_that_nearly_always_answers_alike(sets: int, texts: int, repeats: int, fresh: float) -> None:
+    """No share of equal answers to a repeated question makes effects that are not there.
+
+    The answer to each prompt is fixed by a coin, and a share of the answers is given afresh.
+    """
+    studies, rng = size(300, 3_000), np.random.default_rng([sets, repeats, int(100 * fresh)])
+    cells = pd.DataFrame(
+        list(product(range(sets), range(texts), (0, 1), (0, 1), range(repeats))),
+        columns=["set", "text", "reverse", "carrier", "repeat"],
+    )
+    answers = np.repeat(rng.random((len(cells) // repeats, studies)) < 0.5, repeats, axis=0)
+    afresh = rng.random(answers.shape) < fresh
+    answers[afresh] = rng.random(int(afresh.sum())) < 0.5
+    rows = cells.loc[np.repeat(cells.index, 2)].assign(option=np.tile([0, 1], len(cells)))
+    first = rows["option"] == rows["reverse"]
+    table = check_table(
+        pd.DataFrame(
+            {
+                "trial": rows.index.astype(str),
+                "agent": "a",
+                "set": "s" + rows["set"].astype(str),
+                "option": "o" + rows["option"].astype(str),
+                "position": 1 - first.astype(int),
+                "viewed_first": first.astype(int),
+                "chosen": 1 - rows["option"],
+                "outcome": "choice",
+                "nudged": (rows["option"] == rows["carrier"]).astype(int),
+                "nudge_text": "t" + rows["text"].astype(str),
+                "repeat": rows["repeat"],
+            }
+        ).reset_index(drop=True)
+    )
+    chosen = np.where(
+        table[["option"]] == "o1", *(np.repeat(each, 2, axis=0) for each in (answers, ~answers))
+    )
+    for term, found in MainTests(table).of_many(chosen.astype(float)).items():
+        rejected, held = (found.p_value < 0.05).mean(), ((found.low <= 0) & (found.high >= 0)).mean()
+        error = 3 * (0.05 * 0.95 / studies) ** 0.5
+        assert rejected <= 0.05 + error, term
+        assert held >= 0.93 - error, term

@@ -1,9 +1,10 @@
 """Are the exact tests honest? Strata and effects are found here once more, of many studies at once."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import lcm
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,7 @@ from scipy import sparse
 from scipy.stats import binom
 
 from analysis.choice.effects.effects import regressors
-from analysis.choice.exact.exact import ALIKE
-from analysis.estimators.randomisation import exact_p, flipped, permuted, score_interval
+from analysis.estimators.randomisation import Null, exact_p, flipped, permuted, score_interval
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats
 
@@ -58,14 +58,21 @@ def trials_of(table: pd.DataFrame) -> list[Trial]:
 
 @dataclass
 class Part:
-    """The strata of a row of the table, as weights of the choices; marks: the rows of each marked option."""
+    """The strata of a row of the table, as weights of the choices; marks: the rows of each marked option.
+
+    moves: of a question that was asked several times, the weights after each other move of all its marks.
+    """
 
     weights: list[dict[int, float]] = field(default_factory=list)
     marks: list[list[list[int]]] = field(default_factory=list)
+    moves: list[list[dict[int, float]]] = field(default_factory=list)
 
-    def add(self, weights: dict[int, float], marks: list[list[int]]) -> None:
+    def add(
+        self, weights: dict[int, float], marks: list[list[int]], moves: Sequence[dict[int, float]] = ()
+    ) -> None:
         self.weights.append(weights)
         self.marks.append(marks)
+        self.moves.append([*moves])
 
     def values(self, chosen: Floats) -> Floats:
         """Strata x studies."""
@@ -83,15 +90,29 @@ class Part:
             @ chosen
             for at in range(most)
         ]
+        moved = [_matrix(moves, len(chosen)) @ chosen for moves in self.moves]
+
+        def null(at: int, study: int) -> Null:
+            if len(self.marks[at]) == 2:
+                return flipped(round(float(values[at, study]), 9))
+            if not self.moves[at]:
+                counts_of = sorted(int(count[at, study]) for count in counts if count[at, study])
+                own = permuted(len(self.marks[at]), tuple(counts_of))
+                return own if self.signs[at] > 0 else own.mirrored()
+            all_moves = (float(values[at, study]), *moved[at][:, study].tolist())
+            return Null(all_moves, (1 / len(all_moves),) * len(all_moves))
+
         for study in range(chosen.shape[1]):
-            nulls = [
-                permuted(len(marks), tuple(sorted(int(c[at, study]) for c in counts if c[at, study])))
-                if len(marks) > 2
-                else flipped(round(float(values[at, study]), 9))
-                for at, marks in enumerate(self.marks)
-            ]
-            found.append(exact_p(values[:, study], nulls))
+            found.append(exact_p(values[:, study], [null(at, study) for at in range(len(self.marks))]))
         return np.array(found)
+
+    @property
+    def signs(self) -> list[int]:
+        """Of each stratum whether the marked options' own weights are positive, 1, or negative, -1."""
+        return [
+            1 if not marks[0] or weights[marks[0][0]] > 0 else -1
+            for marks, weights in zip(self.marks, self.weights, strict=True)
+        ]
 
 
 def _matrix(rows: list[dict[int, float]], width: int) -> sparse.csr_array:
@@ -111,35 +132,67 @@ def parts_of(table: pd.DataFrame, trials: list[Trial]) -> dict[Key, Part]:
     for term, mark, those in (("nudged", "carrier", nudged), ("viewed_first", "first", trials)):
         strata = defaultdict(list)
         for trial in those:
-            strata[trial.cell(mark)].append(trial)
+            strata[trial.cell(mark, "twin")].append(trial)
         for stratum in strata.values():
-            if len(stratum) > 1:
-                own = _permuted(stratum, mark)
+            rounds = defaultdict(list)
+            for trial in stratum:
+                rounds[trial.facts["twin"]].append(trial)
+            whole = [
+                sorted(own, key=lambda trial: trial.facts[mark]) for own in rounds.values() if len(own) > 1
+            ]
+            if whole:
+                own = _permuted(whole, mark)
                 levels = (
                     ("nudge_text", "category", "family", "profile") if mark == "carrier" else ("profile",)
                 )
                 for key in [("", ""), *((name, stratum[0].facts[name]) for name in levels if several[name])]:
                     parts[(term, *key)].add(*own)
     if several["profile"] and NO_PROFILE in {trial.facts["profile"] for trial in trials}:
-        for key, weights in _profile_differences(table, trials):
-            parts[key].add(weights, [[], []])
+        for (*key, _), weights in _profile_differences(table, trials).items():
+            parts[(key[0], key[1], key[2])].add(weights, [[], []])
     return dict(parts)
 
 
-def _permuted(stratum: list[Trial], mark: str) -> tuple[dict[int, float], list[list[int]]]:
-    """How often the marked option is chosen, less how often where it is not; the mean over the options."""
-    m, weights = len(stratum), defaultdict(float)
-    sign = -1 if mark == "carrier" and stratum[0].facts["direction"] == "-1" else 1
-    marks = [trial.facts[mark] for trial in stratum]
-    for option in marks:
-        for trial in stratum:
-            weights[trial.rows[option]] += sign * (1 if trial.facts[mark] == option else -1 / (m - 1)) / m
-    return dict(weights), [[trial.rows[option] for trial in stratum] for option in marks]
+def _permuted(
+    rounds: list[list[Trial]], mark: str
+) -> tuple[dict[int, float], list[list[int]], list[dict[int, float]]]:
+    """How often the marked option is chosen, less how often where it is not: mean over options and rounds.
+
+    Also the rows of each option in a trial, and of several rounds the same after each move of their marks.
+    """
+    moves = [
+        _effect(rounds, [_turned([trial.facts[mark] for trial in own], by) for own in rounds], mark)
+        for by in range(lcm(*map(len, rounds)))
+    ]
+    options = [trial.facts[mark] for trial in rounds[0]]
+    marks = [[trial.rows[option] for trial in rounds[0]] for option in options]
+    return moves[0], marks, moves[1:] if len(rounds) > 1 else []
 
 
-def _profile_differences(table: pd.DataFrame, trials: list[Trial]) -> Iterator[tuple[Key, dict[int, float]]]:
+def _turned(marks: list[str], by: int) -> list[str]:
+    by %= len(marks)
+    return marks[by:] + marks[:by]
+
+
+def _effect(rounds: list[list[Trial]], marks: list[list[str]], mark: str) -> dict[int, float]:
+    weights: dict[int, float] = defaultdict(float)
+    sign = -1 if mark == "carrier" and rounds[0][0].facts["direction"] == "-1" else 1
+    for own, its in zip(rounds, marks, strict=True):
+        m = len(own)
+        for option in its:
+            for trial, marked in zip(own, its, strict=True):
+                share = 1 if marked == option else -1 / (m - 1)
+                weights[trial.rows[option]] += sign * share / m / len(rounds)
+    return dict(weights)
+
+
+def _profile_differences(
+    table: pd.DataFrame, trials: list[Trial]
+) -> dict[tuple[str, str, str, tuple[str, ...]], dict[int, float]]:
+    """By term, part, level and question the weights of the mean difference over the rounds of a question."""
     x = regressors(table)
     plain = {trial.cell("profile"): trial for trial in trials if trial.facts["profile"] == NO_PROFILE}
+    found: dict[tuple[str, str, str, tuple[str, ...]], list[dict[int, float]]] = defaultdict(list)
     for trial in trials:
         other = plain.get(trial.cell("profile"))
         if other is None or trial is other:
@@ -155,7 +208,12 @@ def _profile_differences(table: pd.DataFrame, trials: list[Trial]) -> Iterator[t
                     row: sign * (1 / count if yes else -1 / (len(has) - count)) for row, yes in has.items()
                 }
             else:
-                yield (term, "profile_difference", trial.facts["profile"]), weights
+                question = trial.cell("profile", "twin")
+                found[(term, "profile_difference", trial.facts["profile"], question)].append(weights)
+    return {
+        key: {row: weight / len(rounds) for own in rounds for row, weight in own.items()}
+        for key, rounds in found.items()
+    }
 
 
 @cache
@@ -174,21 +232,6 @@ def intervals(values: Floats, low: float, high: float) -> Floats:
     return np.array(found).T
 
 
-def alike(trials: list[Trial], chosen: Floats) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """The studies in which repeated questions got one answer each."""
-    cells = defaultdict(list)
-    for trial in trials:
-        cells[trial.cell("twin")].append(trial)
-    repeated = [own for own in cells.values() if len(own) > 1]
-    if not repeated:
-        return np.zeros(chosen.shape[1], bool)
-    same = [
-        np.any([chosen[[trial.rows[option] for trial in own]].all(axis=0) for option in own[0].rows], axis=0)
-        for own in repeated
-    ]
-    return np.mean(same, axis=0) >= ALIKE
-
-
 @dataclass(frozen=True)
 class Found:
     """A row of the table in many studies. estimates, p values: by study; ends: two x studies."""
@@ -201,27 +244,13 @@ class Found:
 
 
 def exact_rows(table: pd.DataFrame, chances: Floats, chosen: Floats) -> Iterator[Found]:
-    """Each row in studies of the same design.
-
-    chosen: rows x studies. The studies in which repeats tell nothing have the same truth, and fewer strata.
-    """
-    trials = trials_of(table)
-    all_parts = parts_of(table, trials)
-    single = parts_of(table, [trial for trial in trials if trial.facts["twin"] == "0"])
-    once = alike(trials, chosen)
-    for key, part in all_parts.items():
+    """Each row in studies of the same design. chosen: rows x studies."""
+    for key, part in parts_of(table, trials_of(table)).items():
         truth = float((part.values(chances[:, None])).mean())
-        estimates, p_values = np.full(len(once), np.nan), np.full(len(once), np.nan)
-        ends = np.full((2, len(once)), np.nan)
-        for studies, own in ((~once, part), (once, single.get(key))):
-            if studies.any() and own is not None:
-                values = own.values(chosen[:, studies])
-                estimates[studies] = values.mean(axis=0)
-                p_values[studies] = own.p_values(values, chosen[:, studies])
-                most = max(map(len, own.marks)) if own.marks[0][0] else 0
-                low, high = (-2.0, 2.0) if not most else _range(own)
-                ends[:, studies] = intervals(values, low, high)
-        yield Found(key, truth, estimates, p_values, ends)
+        values = part.values(chosen)
+        low, high = _range(part) if part.marks[0][0] else (-2.0, 2.0)
+        p_values, ends = part.p_values(values, chosen), intervals(values, low, high)
+        yield Found(key, truth, values.mean(axis=0), p_values, ends)
 
 
 def _range(part: Part) -> tuple[float, float]:

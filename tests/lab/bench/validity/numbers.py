@@ -35,7 +35,6 @@ WTP_TABLES: Final = (
     Columns("csvr, Wilson", "csvr", ("group",), only=("interval", "wilson")),
     Columns("csvr, Wald", "csvr", ("group",), only=("interval", "wald")),
     Columns("mapd", "mapd", ("group",)),
-    Columns("mapd, by block", "mapd", ("group",), low="blocked_low", high="blocked_high"),
     Columns("list_price", "list_price", ("group", "item"), adjusted="p_adjusted"),
     Columns("anova", "anova", ("hypothesis", "outcome", "group", "coding", "term"), "sum_sq"),
     Columns(
