@@ -73,6 +73,8 @@ class LetterAnswer(_Model):
         if self.parse == "pricebench":
             return _ReadAnswer(self._guess(text, ending), "pricebench")
         left = _left(text, ending)
+        if left in self.labels and left not in (names or self.labels.values()):
+            return _ReadAnswer(left, "letter")  # as most answers are; names take time to look for
         form = _letters("".join(self.labels))
         marked = _marked(plain(unicodedata.normalize("NFKC", left)), self.labels, names)
         last = settled(list(declarations(marked, form)))

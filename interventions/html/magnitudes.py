@@ -36,11 +36,11 @@ def magnitude_after(text: str, position: int, language: str, *, count: bool) -> 
 
     `count`: the figure counts something. A single letter behind another one is a unit, or a size.
     """
+    if not text[position : position + 2].lstrip(UNSEEN)[:1].isalpha():
+        return None
     rest = text[position : position + _LONGEST]
     word = rest.lstrip(UNSEEN)
     gap = len(rest) - len(word)
-    if not word[:1].isalpha() or gap > 1:
-        return None
     known, _ = magnitudes(language)
     for end in range(len(word), 0, -1):
         factor = known.get(word[:end])
