@@ -141,7 +141,8 @@ class Rewriter:
         response = flow.response
         if session is None or response is None:
             return
-        if not is_treatable(flow, session):
+        treated = is_treatable(flow, session)
+        if not treated:
             session.asked.pop(flow.id, None)
         is_bad = response.status_code >= 500 and _makes_the_page(flow.request)
         # All trials lack alike a script that a recording does not have.
@@ -153,7 +154,7 @@ class Rewriter:
             session.note_failure(f"{flow.request.url}: data that come in pieces ({kind}) cannot be edited")
         if flow.request.method == "GET" and 300 <= response.status_code < 400:
             session.redirected(flow.request.url, response.headers.get("location", ""))
-        if is_treatable(flow, session):
+        if treated:
             response.stream = False
             if flow.request.method == "HEAD":
                 for name in (*OUTDATED, "content-length"):
@@ -304,7 +305,7 @@ def _name_its_host(request: http.Request) -> None:
     """
     host = f"[{request.host}]" if ":" in request.host else request.host
     named = host if DEFAULT_PORTS.get(request.scheme) == request.port else f"{host}:{request.port}"
-    if request.host and "host" in request.headers:
+    if request.host and request.headers.get("host", named) != named:
         request.headers["host"] = named
     if request.host and request.authority:
         request.authority = named
@@ -400,13 +401,14 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
 
 def _is_fetched(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether edits are planned and a script may put the answer into a page."""
-    is_empty = flow.request.headers.get("sec-fetch-dest", "empty") == "empty"
-    return is_planned(flow.response, session) and is_empty and not is_document_request(flow.request)
+    if not is_planned(flow.response, session) or is_document_request(flow.request):
+        return False
+    return bool(flow.request.headers.get("sec-fetch-dest", "empty") == "empty")
 
 
 def _may_hold_html(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether a script may have fetched parts of a page in a form in which no edit is made."""
-    if flow.response is None or not is_short(flow.response):
+    if not is_planned(flow.response, session) or not is_short(flow.response):
         return False
     kind = media_type(flow.response)
     is_text = kind.startswith("text/") or kind.endswith(("xml", "javascript"))

@@ -42,8 +42,8 @@ def magnitude_after(text: str, position: int, language: str, *, count: bool) -> 
     word = rest.lstrip(UNSEEN)
     gap = len(rest) - len(word)
     known, _ = magnitudes(language)
-    for end in range(len(word), 0, -1):
-        factor = known.get(word[:end])
+    for end in _lengths(language).get(word[0], ()):
+        factor = known.get(word[:end]) if end <= len(word) else None
         if factor is None or (end < len(word) and are_one_word(word[end - 1], word[end])):
             continue
         plain = end < 3 and word.isascii()
@@ -83,6 +83,15 @@ def magnitudes(language: str) -> tuple[Mapping[str, int], frozenset[int]]:
         words |= {word: 10**power for word, power in _WORDS.get(name, {}).items()}
     factors = frozenset(factor for _, _, factor in _patterns(language or "en", "short"))
     return _smallest("en") | words | cldr, factors
+
+
+@lru_cache(maxsize=64)
+def _lengths(language: str) -> dict[str, list[int]]:
+    """How long the words that begin with a letter are, from the longest on."""
+    found: dict[str, set[int]] = {}
+    for word in magnitudes(language)[0]:
+        found.setdefault(word[0], set()).add(len(word))
+    return {letter: sorted(lengths, reverse=True) for letter, lengths in found.items()}
 
 
 def _smallest(language: str) -> dict[str, int]:
