@@ -90,7 +90,7 @@ def _lengths(language: str) -> dict[str, list[int]]:
     """How long the words that begin with a letter are, from the longest on."""
     found: dict[str, set[int]] = {}
     for word in magnitudes(language)[0]:
-        found.setdefault(word[0], set()).add(len(word))
+        found.setdefault(word[:1], set()).add(len(word))
     return {letter: sorted(lengths, reverse=True) for letter, lengths in found.items()}
 
 
