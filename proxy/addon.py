@@ -408,11 +408,11 @@ def _is_fetched(flow: http.HTTPFlow, session: Session) -> bool:
 
 def _may_hold_html(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether a script may have fetched parts of a page in a form in which no edit is made."""
-    if not is_planned(flow.response, session) or not is_short(flow.response):
+    response = flow.response
+    if response is None or not _is_fetched(flow, session) or not is_short(response):
         return False
-    kind = media_type(flow.response)
-    is_text = kind.startswith("text/") or kind.endswith(("xml", "javascript"))
-    return is_text and _is_fetched(flow, session)
+    kind = media_type(response)
+    return kind.startswith("text/") or kind.endswith(("xml", "javascript"))
 
 
 def is_short(response: http.Response) -> bool:

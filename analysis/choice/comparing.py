@@ -12,9 +12,9 @@ from analysis.choice.exact.exact import (
     COUNTS,
     EQUIVALENCE,
     MARKS,
-    REPEATED,
     SAME,
     order_and_nudge,
+    repeats_note,
     trials_of,
 )
 from analysis.choice.exact.strata import ROUND
@@ -106,8 +106,11 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
 def _effects(used: pd.DataFrame) -> dict[str, Any]:
     """The effect in each stratum of an agent by term, and its trials; `note` where repeats count once."""
     trials = trials_of(used)
-    note = REPEATED if trials["twin"].any() else ""
-    found: dict[str, Any] = {"note": note, "trials": trials, "runs": set(used["run"].astype(str))}
+    found: dict[str, Any] = {
+        "note": repeats_note(trials),
+        "trials": trials,
+        "runs": set(used["run"].astype(str)),
+    }
     for term, strata in order_and_nudge(trials).items():
         found[term] = pd.Series(strata.values, pd.MultiIndex.from_frame(strata.of[_KEYS[term]]))
     return found

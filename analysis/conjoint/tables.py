@@ -24,6 +24,8 @@ They hold for fewer sets than clustered errors do. Of a table all rows, of all a
 """
 KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")
 FEW_SETS = f"fewer than {LEAST_SETS} choice sets: the usual errors are too small to print"
+LEAST_BOOKED: Final = 10
+"""The choice sets from which the interval of a mean of what was booked holds."""
 NOT_COMPARABLE = "the two forms are not fitted to the same sets"
 
 
@@ -229,10 +231,6 @@ def pooling(fits: Fits) -> pd.DataFrame:
             )
         )
     return tidy_frame(rows, "df")
-
-
-LEAST_BOOKED: Final = 10
-"""The choice sets from which the interval of a mean holds."""
 
 
 def booked(cards: ShownOptions) -> pd.DataFrame:

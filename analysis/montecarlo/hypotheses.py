@@ -56,8 +56,10 @@ def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.Data
         for item in [*([ALL_ITEMS] if len(items) > 1 else []), *items]:
             cell = own if item == ALL_ITEMS else own[own["item"] == item]
             sample = summarize(cell["deviation"])
-            blocked = blocks_of(cell.assign(all=""), ["all"], ["item", "agent"], "deviation")[0]
-            row = _with_note(one_sample_t(sample).row(), _by_block(blocked.test(np.ones((1, 1)))))
+            row: dict[str, object] = one_sample_t(sample).row()
+            if item == ALL_ITEMS or len(items) == 1:
+                blocked, _ = blocks_of(cell.assign(all=""), ["all"], ["item", "agent"], "deviation")
+                row = _with_note(row, _by_block(blocked.test(np.ones((1, 1)))))
             rows.append(
                 row
                 | {

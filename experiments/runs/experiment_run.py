@@ -227,7 +227,7 @@ class ExperimentRun:
         UserError before the first trial where the catalogue differs from the shop's pages.
         """
         if self.done == self.total and registered_plan(self.records, self.design.run_id):
-            self.begin()  # a plan that the file departs from now is departed from, though no trial is left
+            self.begin()  # so that a changed file is a deviation also where no trial is left
         if self.done == self.total and (self._watch or not is_reported(self.records, self.design.run_id)):
             self._report()  # a repair has lost it, or it was killed when its rule had stopped it
         if self._observe and is_confined() and (open_here := left_open()):

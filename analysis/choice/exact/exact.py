@@ -68,7 +68,7 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     frames = []
     for agent, _, used in agents(table):
         trials = trials_of(used) if len(used) else pd.DataFrame()
-        note = REPEATED if len(trials) and trials["twin"].any() else ""
+        note = repeats_note(trials) if len(trials) else ""
         rows = [
             {"term": term, "group": agent, "part": part, "level": level, **exact_row(strata, note, margin)}
             for term, part, level, strata in (_parts(trials) if len(trials) else ())
@@ -150,6 +150,11 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
         if profile != NO_PROFILE:
             for term, strata in _between(trials, profile):
                 yield term, DIFFERENCE, profile, strata
+
+
+def repeats_note(trials: pd.DataFrame) -> str:
+    """Return what is to be said where a question was asked several times; trials: of `trials_of`."""
+    return REPEATED if trials["twin"].any() else ""
 
 
 def order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:

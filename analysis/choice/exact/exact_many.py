@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from analysis.choice.exact.exact import exact_row, exchanged, order_and_nudge, trials_of
+from analysis.choice.exact.exact import exchanged, trials_of
 from analysis.choice.exact.strata import Exchange
 from analysis.estimators.randomisation import Null, p_of_sum, score_interval
 from analysis.tables.choice_table import TRIAL_ID
@@ -30,30 +30,15 @@ class MainTests:
     """
 
     def __init__(self, table: pd.DataFrame) -> None:
-        self._table = table
-        self._trials = trials_of(table)
-        place = {name: number for number, name in enumerate(self._trials.index)}
+        trials = trials_of(table)
+        place = {name: number for number, name in enumerate(trials.index)}
         options, names = pd.factorize(table["option"])
         rows = (table[TRIAL_ID].map(place).to_numpy(int), np.arange(len(table)))
         self._options = sparse.csr_array((options.astype(float), rows))
         codes = {name: number for number, name in enumerate(names)}
-        placed = self._trials.assign(place=np.arange(len(self._trials)))
+        placed = trials.assign(place=np.arange(len(trials)))
         self._factors = {
             term: Exchange(own, mark, same, codes) for term, own, mark, same in exchanged(placed)
-        }
-
-    def of(self, table: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
-        """Return by term p value and both ends of the interval (percentage points), for these choices.
-
-        table: the same, with other choices. A term that no two trials differ in is left out.
-        """
-        options = table.loc[table["chosen"] == 1].set_index(TRIAL_ID)["option"]
-        trials = self._trials.assign(chosen=options)
-        results = {term: exact_row(strata, "") for term, strata in order_and_nudge(trials).items()}
-        return {
-            term: (found["p_value"], found["conf_low"], found["conf_high"])
-            for term, found in results.items()
-            if "p_value" in found
         }
 
     def of_many(self, chosen: Floats, intervals: int | None = None) -> dict[str, _ExactResults]:

@@ -84,7 +84,7 @@ class Exchange:
             each.mean @ np.full(len(each.places), -1 / (each.places.shape[1] - 1)) for each in self._rounds
         )
         self.low, self.high = np.sort([least * self._sign, self._sign], axis=0)
-        self._moves = lcm(*(each.places.shape[1] for each in self._rounds)) if self._rounds else 1
+        self._moves = 1 if self._single.all() else lcm(*(each.places.shape[1] for each in self._rounds))
 
     def __len__(self) -> int:
         return len(self.of)

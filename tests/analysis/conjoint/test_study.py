@@ -392,7 +392,7 @@ def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
 @pytest.mark.parametrize("sets", [10, 20, 60])
 def test_intervals_of_what_was_booked_are_about_new_cards(simulate: Simulate, sets: int) -> None:
     """So many cards are drawn for each study; the truth is that of very many."""
-    count = size(40, 2000)
+    count = size(150, 2000)
     truth = booked(encode(simulate(0, sets=20_000, sizes=(2,)))).set_index("term")["estimate"]
     tables = [booked(encode(simulate(seed, sets=sets, sizes=(2,)))) for seed in range(1, count + 1)]
     found = pd.concat(tables).set_index("term")
