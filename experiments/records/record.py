@@ -4,7 +4,7 @@ import hashlib
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, NamedTuple, Self
 
 Row = dict[str, Any]
@@ -194,8 +194,8 @@ def kind_of(run: Row) -> str:
 
 
 def to_row(value: Any, /, **more: Any) -> Row:
-    """Return a dataclass as a row, with further columns."""
-    return {**asdict(value), **more}
+    """Return a dataclass of plain values as a row, with further columns."""
+    return {each.name: getattr(value, each.name) for each in fields(value)} | more
 
 
 def screenshot_of(page: str) -> str:

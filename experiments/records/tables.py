@@ -197,10 +197,13 @@ page_errors = _of_trial(
     sql.Column("text", Text, nullable=False),
     sql.Column("times", sql.Integer, nullable=False),
     key="number",
+    ordered=True,
 )
 """Errors in the console of the pages of one trial."""
 
-disagreements = _of_trial("disagreements", sql.Column("text", Text, nullable=False), key="number")
+disagreements = _of_trial(
+    "disagreements", sql.Column("text", Text, nullable=False), key="number", ordered=True
+)
 """Lines on pages of one trial that show a product with different prices, ratings or numbers of reviews."""
 
 unchecked = _of_trial(
@@ -226,6 +229,7 @@ on_screen = _of_trial(
     sql.Column("height", sql.Integer, nullable=False),
     sql.Column("why", Text, nullable=False),
     key="number",
+    ordered=True,
 )
 """Where an edit stood at a look, in pixels of the viewport; `why`: what kept its text from being read."""
 

@@ -1,6 +1,5 @@
 """The content of a choice card, its text form, and how answers are read."""
 
-import json
 import math
 import re
 import unicodedata
@@ -9,6 +8,7 @@ from functools import cache
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_json
 
 from interventions.cards.declared import Form, declarations, plain, settled
 from interventions.cards.reply import (
@@ -238,7 +238,7 @@ class Card(_Model):
         asked: dict[str, Any] = self.model_dump(mode="json", exclude_defaults=True, exclude=reading)
         if self.alternatives:
             asked["answer"]["lenient"] = True  # as stands in the ids of all trials with alternatives
-        return json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
+        return to_json(asked).decode()
 
     @property
     def reminder(self) -> str:

@@ -41,8 +41,11 @@ def sign_before(text: str, known: Mapping[str, str]) -> str:
     """Return the longest sign at the end of a text; empty where there is none."""
     for start in range(len(text)):
         sign = text[start:]
-        is_whole = not (start and are_one_word(text[start - 1], sign[0]))
-        if sign in known and sign not in _NEVER_BEFORE and is_whole:
+        if (
+            sign in known
+            and sign not in _NEVER_BEFORE
+            and not (start and are_one_word(text[start - 1], sign[0]))
+        ):
             return sign
     return text[-1:] if text and unicodedata.category(text[-1]) == "Sc" else ""
 

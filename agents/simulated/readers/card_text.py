@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from agents.simulated.readers.facts import number_in, reviews_in
@@ -37,6 +38,12 @@ def read_options(text: str) -> dict[str, Facts]:
     }
 
 
+@lru_cache(maxsize=1024)
+def _figures_of(fact: str) -> tuple[float | None, int]:
+    """The first number and the number of reviews in a fact; the cards of a study share their few facts."""
+    return number_in(fact), reviews_in(fact)
+
+
 def to_alternative(facts: Facts, *, viewed_first: bool) -> DisplayedOption:
     """Translate the facts into the units of the utility function."""
     price = rating = stars = None
@@ -44,7 +51,7 @@ def to_alternative(facts: Facts, *, viewed_first: bool) -> DisplayedOption:
     cancellation = breakfast = False
     for label, value in ((label.lower(), value) for label, value in facts[1:]):
         if "price" in label:
-            price = number_in(value)
+            price, _ = _figures_of(value)
         elif "cancellation" in label:
             cancellation = value.lower().startswith("yes")
         elif "breakfast" in label:
@@ -52,12 +59,12 @@ def to_alternative(facts: Facts, *, viewed_first: bool) -> DisplayedOption:
         elif "room" in label:
             bed = bed_rank(value)
         elif "star" in label:
-            found = number_in(value)
+            found, _ = _figures_of(value)
             stars = None if found is None else int(found)
         elif "review" in label or "rating" in label:
             out_of_ten = _first_number(_OUT_OF_TEN, value)
             rating = _first_number(_PERCENT, value) if out_of_ten is None else 10 * out_of_ten
-            reviews = reviews_in(value)
+            _, reviews = _figures_of(value)
     return DisplayedOption(
         price=price,
         rating=rating,
