@@ -174,7 +174,7 @@ def shifts(measured: Sequence[Measured]) -> pd.DataFrame:
             "low": shift.low,
             "high": shift.high,
             "estimate": shift.delta,
-            "multiplier": np.exp(shift.delta),
+            "multiplier": _exp(shift.delta),
             "call": signed_call("A", shift.delta, shift.t.p_value),
             "n": shift.n,
             "n_missing": shift.n_missing,
