@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
 from typer.testing import CliRunner
@@ -172,6 +172,8 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
 @pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(4, 4_000))
+@example(kind="choice", cells=[(("trials", "tokens_in"), "9e999")], everywhere=False, command=("status",))
+@example(kind="montecarlo", cells=[(("calls", "failed"), "7")], everywhere=True, command=("status",))
 @given(
     kind=st.sampled_from(STUDIES),
     cells=st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(VALUES)), min_size=1, max_size=2),
