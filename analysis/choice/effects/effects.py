@@ -186,9 +186,15 @@ def contrasts_of(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
     clusters, note = choose_clusters(codes)
     estimates = found.fit(outcome, clusters, note)
     contrasts = {term: estimates.of(term) for term in TERMS}
-    of_texts = [] if TEXT_WAY in clusters else ["nudged"]
-    if rows[PLACEBO].any():
+    by_text = TEXT_WAY in clusters and not np.isnan(contrasts["nudged"].std_error)
+    of_texts = [] if by_text else ["nudged"]
+    placebo = rows[PLACEBO].any()
+    paired = estimates
+    if placebo or (TEXT_WAY in clusters and not by_text):
         paired = found.fit(outcome, *choose_clusters(_paired(codes)))
+    if not by_text:  # seven texts and none are eight clusters of other terms, but too few of its own
+        contrasts["nudged"] = paired.of("nudged")
+    if placebo:
         contrasts |= {PLACEBO: paired.of(PLACEBO), LESS_PLACEBO: paired.difference("nudged", PLACEBO)}
         of_texts += [PLACEBO, LESS_PLACEBO]
     for term in of_texts:
