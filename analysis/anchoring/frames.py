@@ -17,10 +17,15 @@ from analysis.anchoring.paired import (
     stars,
 )
 from analysis.anchoring.results import stimulus_calls
+from analysis.estimators.t_tests import one_sample_t, summarize
 from analysis.tables.families import adjusted_within
 from analysis.tables.frame import join_notes, result_frame
 
 Row = dict[str, Any]
+
+EVERY: Final = "all variations"
+EXPECTED: Final = "expected answer"
+"""The `stimulus` and the `scores` of the test over an agent's variations."""
 
 Z: Final = 1.96
 """The factor of the interval of a mean attribution, as in the study."""
@@ -74,10 +79,10 @@ def distributions(measured: Sequence[Measured]) -> pd.DataFrame:
 
 
 def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
-    """Return the three paired tests of each stimulus.
+    """Return the three paired tests of each stimulus, and of each agent one over its stimuli.
 
-    They are made on the raw scores and, as an extra, on normalised ones. `p_adjusted` is over the stimuli of
-    all agents, for each test and kind of scores.
+    Those of a stimulus are made on the raw scores and, as an extra, on normalised ones. `p_adjusted` is over
+    the stimuli of all agents, for each test and kind of scores; over the stimuli, over the agents.
     """
     rows: list[Row] = []
     for each in measured:
@@ -91,6 +96,7 @@ def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
                 "n_missing": found.n_missing,
             }
             rows += [same | row for row in _tests(found, seed)]
+    rows += _over_variations(measured)
     frame = result_frame(rows, "stimulus", "scores", "stars", "df", "side", "seed")
     return adjusted_within(frame, "term", "scores")
 
@@ -115,6 +121,28 @@ def _tests(found: PairedTests, seed: int) -> Iterator[Row]:
         "seed": seed,
         "note": join_notes(PERMUTATION_STREAM, found.permutation_note),
     }
+
+
+def _over_variations(measured: Sequence[Measured]) -> Iterator[Row]:
+    """Of each agent the mean move of the expected answer, in percent of the distance of its anchors.
+
+    The variations are what is independent: the scores of one prompt's answers are not. The classic question
+    is no variation.
+    """
+    for agent in dict.fromkeys(each.pair.agent for each in measured):
+        own = [each for each in measured if each.pair.agent == agent and each.pair.stimulus != CONTROL]
+        moves = np.array([100 * each.delta_ev / each.pair.distance for each in own])
+        test = one_sample_t(summarize(moves))
+        yield test.row() | {
+            "term": "paired t",
+            "group": agent,
+            "stimulus": EVERY,
+            "scores": EXPECTED,
+            "n": (n := int(np.isfinite(moves).sum())),
+            "n_missing": len(moves) - n,
+            "stars": stars(test.p_value),
+            "note": test.note.replace("response", "variation"),
+        }
 
 
 def attributions(measured: Sequence[Measured]) -> pd.DataFrame:

@@ -49,6 +49,12 @@ class Pair:
         """The two prompts, by condition."""
         return dict(zip(CONDITIONS, (self.low, self.high), strict=True))
 
+    @property
+    def distance(self) -> float:
+        """By how much the high anchor is above the low one; NaN where it is not, or one is none."""
+        found = self.high.anchor - self.low.anchor
+        return found if found > 0 else np.nan
+
 
 def pairs(table: pd.DataFrame) -> tuple[list[Pair], dict[str, list[str]]]:
     """Return the pairs of a checked table, and by agent the stimuli that are incomplete.

@@ -9,11 +9,20 @@ from typing import Any
 import pandas as pd
 
 from analysis.anchoring import figures
+from analysis.anchoring.frames import EVERY
 from analysis.anchoring.measures import METHODS
 from analysis.anchoring.study import AnchoringAnalysis
-from analysis.reporting.answer import LEVEL, claimed, number_text, sentence
+from analysis.reporting.answer import Wording, clauses, number_text, sentence
 from analysis.reporting.sections import Draw, NamedFigure, Report, Section, with_rows, written_sections
 from analysis.tables.frame import counted
+
+WORDING = Wording(
+    {"paired t": "a higher anchor"},
+    "{name} moves the expected answer by {estimate} % of the anchors' distance (95 %: {interval}; t test over"
+    " the variations)",
+    "{name} by {estimate} ({interval})",
+    1,
+)
 
 WORDS = Path(__file__).with_name("report.yaml")
 
@@ -29,7 +38,7 @@ def report(found: AnchoringAnalysis) -> Report:
 
 
 def _answer(found: AnchoringAnalysis, model: dict[Hashable, Any]) -> Iterator[str]:
-    """Where the expected answer went, in how many variations the scores changed, and the agent's score."""
+    """Where the expected answer went, its mean move over the variations, and the agent's score."""
     agent = model["group"]
     moved = found.calls.loc[found.calls["agent"] == agent, "delta_ev"]
     known = moved.dropna()
@@ -42,15 +51,8 @@ def _answer(found: AnchoringAnalysis, model: dict[Hashable, Any]) -> Iterator[st
         )
     if len(known) < len(moved):
         yield f"not estimated in {len(moved) - len(known)} (no target has a score)"
-    tests = found.tests
-    own = tests[(tests["group"] == agent) & (tests["term"] == "paired t") & (tests["scores"] == "raw")]
-    tested = int(own["p_value"].notna().sum())
-    yield (
-        f"the scores of the answers differ in {int(claimed(own).sum())} of {tested} (paired t test,"
-        f" adjusted p < {LEVEL:g})"
-        if tested
-        else "the scores of the answers: no test"
-    )
+    tests = found.tests[(found.tests["group"] == agent) & (found.tests["stimulus"] == EVERY)]
+    yield from clauses(tests, WORDING, counted(int(tests["n"].iloc[0]), "variation"))
     if math.isnan(model["estimate"]):
         yield f"ABSS: not estimated ({model['note']})"
     else:
