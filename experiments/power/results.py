@@ -1,13 +1,17 @@
 """What simulated studies show of a contrast: power, width of the interval, smallest effect that is found."""
 
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
+from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import Floats
+
+K = TypeVar("K", bound=Hashable)
 
 POWER: Final = 0.8
 POINTS: Final = "points"
@@ -32,13 +36,14 @@ class TestedEffect:
     """What a contrast's test is about, and how it did in the simulated studies.
 
     about: in a shop `these sets` (the exact test) or `new sets` (the clustered error). power: the share of
-    studies with p below alpha. half_width: of the 95 % interval, on average; detectable: the effect that is
-    found with a power of 80 %; both in the contrast's unit. None: no such test with so few sets, or none at
-    all.
+    studies with p below alpha; claimed: with an adjusted one, see `claimed`. half_width: of the 95 %
+    interval, on average; detectable: the effect that is found with a power of 80 %; both in the contrast's
+    unit. None: no such test with so few sets, or none at all.
     """
 
     about: str
     power: float | None
+    claimed: float | None
     half_width: float | None
     detectable: float | None
 
@@ -110,23 +115,38 @@ class Results:
         covered: float = 0.0,
         unit: str = POINTS,
         estimated: "Results | None" = None,
+        claimed: float | None = None,
     ) -> TestedEffect:
         """Return how a test did.
 
         truth: the effect in these studies. spread: the standard deviation of the studies' own effects, as a
         share of it; covered: the part of it that is in the intervals. estimated: the results that have the
-        estimates, where these have none.
+        estimates, where these have none. claimed: see `claimed`.
         """
         p_values, halves = np.array(self.p_values), np.array(self.half_widths)
         if np.isnan(p_values).all():
-            return TestedEffect(about, None, None, None)
+            return TestedEffect(about, None, None, None, None)
         half = float(np.nanmean(halves))
         chance = (estimated or self).chance(truth, spread)
         chance = (half / _Z) ** 2 if np.isnan(chance) else chance
         found = smallest(half, alpha, truth, spread, covered, chance)
         most = 100.0 if unit == POINTS else np.inf
         detectable = found if found is not None and found <= most else None
-        return TestedEffect(about, float((p_values < alpha).mean()), half, detectable)
+        return TestedEffect(about, float((p_values < alpha).mean()), claimed, half, detectable)
+
+
+def claimed(family: Mapping[K, Results], alpha: float, copies: int = 1) -> dict[K, float]:
+    """Return the share of studies in which a report's sentence claims each effect of a family.
+
+    It does where p, adjusted over the family, is below alpha. copies: how many alike families a study has,
+    such as scenarios; the others are taken from other studies. The family is that of one agent: in a run with
+    several agents it is larger.
+    """
+    p_values = np.array([results.p_values for results in family.values()])
+    shuffled = np.random.default_rng(0)
+    every = [p_values, *(shuffled.permutation(p_values, axis=1) for _ in range(copies - 1))]
+    adjusted = np.apply_along_axis(benjamini_hochberg, 0, np.vstack(every))[: len(p_values)]
+    return dict(zip(family, (adjusted < alpha).mean(axis=1).tolist(), strict=True))
 
 
 def smallest(

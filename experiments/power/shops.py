@@ -18,7 +18,7 @@ from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, differing
+from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claimed, differing
 from interventions.errors import UserError
 
 Feature = Literal["nudge", "order", "price", "rating"]
@@ -169,6 +169,10 @@ def power_of(
                 own_price = found.setdefault(("price", NEW), Results())
                 own_price.add(*np.array([elasticity.of(column) for column in chosen.T]).T)
             tell(done + count)
+    families: dict[tuple[bool, str], dict[tuple[str, str], Results]] = {}
+    for key, own_results in found.items():  # an elasticity has a table of its own
+        families.setdefault((key[0] == "price", key[1]), {})[key] = own_results
+    claims = {key: share for family in families.values() for key, share in claimed(family, alpha).items()}
     contrasts = []
     for feature in TERMS:
         if feature == "price" and elasticity:
@@ -184,7 +188,11 @@ def power_of(
         covered = {NEW: _spread(made, feature, differ, by_text="nudge text" in clusters)}
         targets = tuple(
             found[term, about].target(
-                about, alpha, truth, spread, covered=covered.get(about, 0.0), unit=unit, estimated=wider
+                *(about, alpha, truth, spread),
+                covered=covered.get(about, 0.0),
+                unit=unit,
+                estimated=wider,
+                claimed=claims[term, about],
             )
             for about in (THESE, NEW)
             if (term, about) in found

@@ -25,7 +25,7 @@ def print_contrasts(
             size = f"{_number(contrast.effect)} {contrast.unit}"
             _say(console, f"{contrast.trials:,} trials find {contrast.feature} ({size}): {_told(contrast)}")
     unit, about = (["unit"] if len(units) > 1 else []), (["about"] if several else [])
-    headings = ("trials", "effect of", "size", *unit, *about, "power", "95 %", "least")
+    headings = ("trials", "effect of", "size", *unit, *about, "power", "claimed", "95 %", "least")
     table = _table("What the experiment can show", headings)
     for contrast in found:
         for target in contrast.targets:
@@ -35,7 +35,9 @@ def print_contrasts(
                 _number(contrast.effect),
                 *([contrast.unit] if unit else []),
                 *([target.about] if about else []),
-                *_cells(target),
+                _share(target.power),
+                _share(target.claimed),
+                _width(target),
                 _number(target.detectable),
             )
     console.print(table)
@@ -43,6 +45,7 @@ def print_contrasts(
     is_empty = any(target.power is None for contrast in found for target in contrast.targets)
     for line in (
         f"power: the share of {studies:,} simulated studies with p < {alpha:g} {by_chance}",
+        "claimed: the same with p adjusted for all effects of an agent, as the report's first sentences do",
         "95 %: half the width of the interval; least: the effect found with power 80 %",
         *([f"size, 95 % and least are in {_unit(units[0])}"] if len(units) == 1 else []),
         *([_ABOUT] if several else []),
@@ -74,7 +77,8 @@ def print_splits(
         for number, feature in enumerate(features):
             contrast = split.of(feature)
             targets = {target.about: target for target in contrast.targets} if contrast else {}
-            told = [" ".join(_cells(targets.get(about))) for about in abouts]
+            own = [targets.get(about) for about in abouts]
+            told = [f"{_share(each.power)} {_width(each)}".strip() if each else "" for each in own]
             error = _number(contrast.error if contrast else None)
             first = what if not number else [""] * len(what)
             table.add_row(*first, *([feature] if of else []), *told, error)
@@ -97,12 +101,12 @@ def print_splits(
 
 
 def _told(contrast: ContrastPower) -> str:
-    powers = [(target.power, target.about) for target in contrast.targets if target.power is not None]
-    if not powers:
+    found = [(target.claimed, target.about) for target in contrast.targets if target.claimed is not None]
+    if not found:
         return "there is no test with so few"
     if len(contrast.targets) == 1:
-        return f"power {powers[0][0]:.0%}"
-    return f"power {', '.join(f'{power:.0%} ({about})' for power, about in powers)}"
+        return f"claimed in {found[0][0]:.0%} of studies"
+    return f"claimed in {', '.join(f'{share:.0%} ({about})' for share, about in found)} of studies"
 
 
 def _abouts(contrasts: Iterable[ContrastPower]) -> list[str]:
@@ -121,10 +125,12 @@ def _number(value: float | None) -> str:
     return f"{value:.1f}" if abs(value) >= 3 else f"{value:.2f}"
 
 
-def _cells(target: TestedEffect | None) -> tuple[str, str]:
-    if target is None or target.power is None:
-        return "", ""
-    return f"{target.power:.0%}", f"± {_number(target.half_width)}"
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
+
+
+def _width(target: TestedEffect) -> str:
+    return "" if target.half_width is None else f"± {_number(target.half_width)}"
 
 
 def _table(title: str, headings: Sequence[str]) -> Any:
