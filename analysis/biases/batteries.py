@@ -245,18 +245,21 @@ def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, s
 
 
 def regressions(effects: pd.DataFrame) -> pd.DataFrame:
-    """Regress the bias detected, and its capped value, on bias, agent, scenario and temperature.
+    """Regress d, the bias detected, and its capped value on bias, agent, scenario and temperature.
 
     effects: the frame of `experiments`. The regression is by least squares. Factors are dummies, with the
     references anchoring, claude-3-haiku and base, or the alphabetically first where these are absent;
     temperature is a number. Standard errors are classical. A regressor that does not vary is left out with
     the reason. Undefined experiments count as missing. Extra columns: outcome, reference, df, side, unit.
+
+    Published are the last two. A size |d| and a capped value are above 0 also where there is no bias, so
+    their rows are described and have no test; those of d (`outcome` d) have one.
     """
     data = effects.rename(columns={"term": "item", "group": "agent"}).drop(columns=["n"])
     known = ["item", "agent", "scenario", *(["temperature"] if data["temperature"].notna().all() else [])]
     rows: list[dict[str, object]] = []
-    for outcome in ("bias_detected", "capped"):
-        used = data[data[outcome].notna()]
+    for outcome, column in (("d", "estimate"), ("bias_detected", "bias_detected"), ("capped", "capped")):
+        used = data[data[column].notna()]
         base: dict[str, object] = {
             "group": "all experiments",
             "n": len(used),
@@ -271,7 +274,7 @@ def regressions(effects: pd.DataFrame) -> pd.DataFrame:
                 rows.append(base | {"term": _REGRESSORS[name], "note": f"left out: {name} {why}"})
         if not varying or len(used) < 2:
             continue
-        cells = pd.DataFrame({"n": 1, "mean": used[outcome].astype(float), "ss": 0.0})
+        cells = pd.DataFrame({"n": 1, "mean": used[column].astype(float), "ss": 0.0})
         for name in varying:
             cells[name] = used[name]
             if name in REFERENCES:
@@ -283,10 +286,15 @@ def regressions(effects: pd.DataFrame) -> pd.DataFrame:
         fit = fit_cells(full_factorial(cells, varying, order=1), cells)
         for row in fit.coefficient_rows():
             name, bracket, level = str(row["term"]).partition("[")
-            rows.append(base | row | {"term": _REGRESSORS.get(name, name) + bracket + level})
+            named = {"term": _REGRESSORS.get(name, name) + bracket + level}
+            rows.append(base | row | named | (_DESCRIBED if outcome != "d" else {}))
     return result_frame(rows, "outcome", "reference", "df", "unit", "side")
 
 
+_DESCRIBED = {
+    **dict.fromkeys(("std_error", "statistic", "p_value", "conf_low", "conf_high"), np.nan),
+    "note": "no test: above 0 without a bias too",
+}
 _REGRESSORS = {"item": "bias", "agent": "agent", "scenario": "scenario", "temperature": "temperature"}
 
 

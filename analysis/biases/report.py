@@ -34,7 +34,7 @@ def _answer(_agent: str, rows: pd.DataFrame) -> Iterator[str]:
     if tested.any():
         yield (
             f"biased in {int(toward.sum())} of {counted(int(tested.sum()), 'experiment')} with a test"
-            f" (adjusted p < {LEVEL:g}){_listed(rows, toward)}"
+            f" (adjusted p < {LEVEL:g}; about its two questions as they are worded){_listed(rows, toward)}"
         )
     if against.any():
         yield f"moved against the bias in {int(against.sum())}{_listed(rows, against)}"
