@@ -52,7 +52,7 @@ def _answer(found: AnchoringAnalysis, model: dict[Hashable, Any]) -> Iterator[st
     if len(known) < len(moved):
         yield f"not estimated in {len(moved) - len(known)} (no target has a score)"
     tests = found.tests[(found.tests["group"] == agent) & (found.tests["stimulus"] == EVERY)]
-    yield from clauses(tests, WORDING, counted(int(tests["n"].iloc[0]), "variation"))
+    yield from clauses(tests, WORDING, counted(int(tests["n"].sum()), "variation"))
     if math.isnan(model["estimate"]):
         yield f"ABSS: not estimated ({model['note']})"
     else:

@@ -23,7 +23,7 @@ from analysis.estimators.randomisation import (
     score_interval,
 )
 from analysis.tables.choice_table import TRIAL_ID
-from analysis.tables.families import adjusted
+from analysis.tables.families import adjusted_within
 from analysis.tables.frame import result_frame
 
 COUNTS: Final = ("strata_for", "strata_against", "strata")
@@ -62,8 +62,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     Each choice set counts alike, and the interval takes sets as independent, not draws.
 
     The frame has the columns of every estimator (n: trials in strata), `part`, `level`, and how many strata
-    were for the effect, against it, and there: strata_for, strata_against, strata. All rows, of all
-    agents, are one family of adjusted p values.
+    were for the effect, against it, and there: strata_for, strata_against, strata. The rows of
+    whole terms, of all agents, are one family of adjusted p values, and the rows of each `part` are another.
     """
     frames = []
     for agent, _, used in agents(table):
@@ -78,7 +78,9 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
         if rows:
             columns = (*LEVEL_KEYS, *COUNTS, *(EQUIVALENCE if margin else ()))
             frames.append(result_frame(rows, *columns))
-    return adjusted(pd.concat(frames, ignore_index=True)) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
+    if not frames:
+        return empty_frame(*LEVEL_KEYS, *COUNTS)
+    return adjusted_within(pd.concat(frames, ignore_index=True), "part")
 
 
 def exact_row(strata: Strata, note: str, margin: float | None = None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from analysis.choice.exact.exact import exact_tests
 from analysis.choice.exact.exact_many import MainTests
 from analysis.tables.choice_table import check_table
+from tests.analysis.conftest import shown
 from tests.support import size
 
 TEXTS = {"best": 1, "late": -1, "plain": 1}
@@ -32,31 +33,23 @@ def designs(draw: st.DrawFn) -> pd.DataFrame:
         for carriers in ([], *([name] for name in names), *([names[:2]] if options > 2 else [])):
             if rng.random() < missing or (text == "plain" and not carriers):
                 continue
-            trial = f"{at}/{profile}/{repeat}/{reverse}/{text}/{carriers}"
-            rows += [
-                {
-                    "trial": trial,
-                    "agent": "a",
-                    "set": f"s{at}",
-                    "option": name,
-                    "position": place,
-                    "viewed_first": int(place == 0),
-                    "chosen": int(place == 0),
-                    "outcome": "choice",
-                    "category": f"c{at}",
-                    "price": 10 + int(name[1:]),
-                    "rating": 60,
-                    "nudged": int(name in carriers and text != "plain"),
-                    "placebo": int(name in carriers and text == "plain"),
-                    "nudge": text if carriers else "",
-                    "nudge_text": text if carriers else "",
-                    "direction": TEXTS[text] if carriers else None,
-                    "condition": "nudged" if carriers else "control",
-                    "profile": profile,
-                    "repeat": repeat,
-                }
-                for place, name in enumerate(names[::-1] if reverse else names)
-            ]
+            rows += shown(
+                f"{at}/{profile}/{repeat}/{reverse}/{text}/{carriers}",
+                names[::-1] if reverse else names,
+                names[-1 if reverse else 0],
+                set=f"s{at}",
+                category=f"c{at}",
+                price={name: 10 + int(name[1:]) for name in names},
+                rating=60,
+                nudged={name: int(name in carriers and text != "plain") for name in names},
+                placebo={name: int(name in carriers and text == "plain") for name in names},
+                nudge=text if carriers else "",
+                nudge_text=text if carriers else "",
+                direction=TEXTS[text] if carriers else None,
+                condition="nudged" if carriers else "control",
+                profile=profile,
+                repeat=repeat,
+            )
     return pd.DataFrame(rows)
 
 
