@@ -143,6 +143,8 @@ def claimed(family: Mapping[K, Results], alpha: float, copies: int = 1) -> dict[
     several agents it is larger.
     """
     p_values = np.array([results.p_values for results in family.values()])
+    if not p_values.size:
+        return dict.fromkeys(family, 0.0)
     shuffled = np.random.default_rng(0)
     every = [p_values, *(shuffled.permutation(p_values, axis=1) for _ in range(copies - 1))]
     adjusted = np.apply_along_axis(benjamini_hochberg, 0, np.vstack(every))[: len(p_values)]

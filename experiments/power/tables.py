@@ -45,7 +45,7 @@ def print_contrasts(
     is_empty = any(target.power is None for contrast in found for target in contrast.targets)
     for line in (
         f"power: the share of {studies:,} simulated studies with p < {alpha:g} {by_chance}",
-        "claimed: the same with p adjusted for all effects of an agent, as the report's first sentences do",
+        "claimed: the same with p adjusted for all effects, as the first sentences do",
         "95 %: half the width of the interval; least: the effect found with power 80 %",
         *([f"size, 95 % and least are in {_unit(units[0])}"] if len(units) == 1 else []),
         *([_ABOUT] if several else []),
