@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.chat_completion import completion
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -62,9 +64,7 @@ class HeldProvider:
             self.release = asyncio.Event()
         self.under_way -= 1
         self.answered += 1
-        message = {"role": "assistant", "content": said}
-        usage = {"prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 1_100}
-        return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}], "usage": usage}
+        return completion(said, tokens_out=100)
 
 
 def next_action(prompt: str) -> str:

@@ -55,14 +55,8 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 SITE = load_site_map("onestopmarket")
 DANGEROUS = (
-    "eval",
-    "exec",
-    "compile",
-    "__import__",
-    "os.system",
-    "yaml.load",
-    "yaml.load_all",
-    "yaml.full_load",
+    *("eval", "exec", "compile", "__import__", "os.system"),
+    *("yaml.load", "yaml.load_all", "yaml.full_load"),
 )
 KEY = "sk-secret-0123456789abcdef0123456789"
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\x9b2J\r\u202e"

@@ -1,53 +1,30 @@
 """A provider on loopback that takes batches, in the wire formats of OpenAI, Anthropic and Google."""
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.agents.conftest import BODIES, in_a_thread
+
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 """From a request to the status and body of its response; status 0: it expires."""
 
 
+def said(kind: str, text: str) -> dict[str, Any]:
+    """The body of an answer of such a provider."""
+    return BODIES[kind](text, False, (1_000, 100))
+
+
 def chat(text: str) -> dict[str, Any]:
     """The body of a chat completion."""
-    message = {"role": "assistant", "content": text}
-    usage = {"prompt_tokens": 1_000, "completion_tokens": 100}
-    return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}], "usage": usage}
-
-
-def response(text: str) -> dict[str, Any]:
-    """The body of a response."""
-    part = {"type": "output_text", "text": text}
-    return {
-        "status": "completed",
-        "output": [{"type": "message", "content": [part]}],
-        "usage": {"input_tokens": 1_000, "output_tokens": 100},
-    }
-
-
-def message(text: str) -> dict[str, Any]:
-    """The body of a message."""
-    return {
-        "content": [{"type": "text", "text": text}],
-        "stop_reason": "end_turn",
-        "usage": {"input_tokens": 1_000, "output_tokens": 100},
-    }
-
-
-def content(text: str) -> dict[str, Any]:
-    """The body of what Google generated."""
-    candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
-    usage = {"promptTokenCount": 1_000, "candidatesTokenCount": 100}
-    return {"candidates": [candidate], "usageMetadata": usage}
+    return said("openai", text)
 
 
 class BatchProvider:
@@ -207,12 +184,5 @@ def _operation(batch: dict[str, Any], state: str) -> dict[str, Any]:
 @contextmanager
 def serving(provider: BatchProvider) -> Iterator[str]:
     """Serve a provider; yield its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        running = uvicorn.Server(uvicorn.Config(provider.app(), log_config=None, lifespan="off"))
-        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            running.should_exit = True
-            thread.join()
+    with in_a_thread(provider.app()) as url:
+        yield url

@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agents.providers import rates
 from agents.providers.network import close_connections
+from agents.providers.settings import SERVICES
 from environments.protocol.observation import Observation, Tab
 
 KEY = "sk-proj-0123456789abcdef0123456789abcdef"
@@ -68,7 +70,7 @@ class Provider:
     ) -> None:
         """Script an answer; `usage` is (tokens in, tokens out), or None for a server that counts none."""
         tokens = usage if isinstance(usage, tuple) else None
-        body = _BODIES[self.kind](text, finish_reason == "length", tokens)
+        body = BODIES[self.kind](text, finish_reason == "length", tokens)
         self.script.append(JSONResponse(body, headers=headers))
 
     def fail(self, status: int, message: str = "try later", headers: dict[str, str] | None = None) -> None:
@@ -93,6 +95,16 @@ class Provider:
         """Script a request that is never answered."""
         self.script.append(None)
 
+    def drip(self) -> None:
+        """Script an answer that goes on for ever, a blank at a time."""
+
+        async def blanks() -> AsyncIterator[bytes]:
+            while True:
+                yield b" "
+                await asyncio.sleep(0.01)
+
+        self.script.append(StreamingResponse(blanks(), media_type="application/json"))
+
     async def handle(self, request: Request) -> Response:
         self.requests.append(json.loads(await request.body()))
         self.headers.append(dict(request.headers))
@@ -110,20 +122,16 @@ class Provider:
 def _chat(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "finish_reason": "length" if cut_off else "stop", "message": message}
+    counts = usage and {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
     body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": "m"}
-    if usage:
-        counts = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
-        return {**body, "choices": [choice], "usage": counts}
-    return {**body, "choices": [choice]}
+    return body | {"choices": [choice]} | ({"usage": counts} if counts else {})
 
 
 def _response(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
     thoughts = {"type": "reasoning", "id": "rs-1", "summary": []}
-    part = (
-        {"type": "refusal", "refusal": "no"}
-        if text is None
-        else {"type": "output_text", "text": text, "annotations": []}
-    )
+    part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
+    if text is None:
+        part = {"type": "refusal", "refusal": "no"}
     message = {"type": "message", "id": "msg-1", "role": "assistant", "content": [part]}
     return {
         "id": "resp-1",
@@ -149,35 +157,20 @@ def _message(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> 
 def _ollama(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
     counts = {"prompt_eval_count": usage[0], "eval_count": usage[1]} if usage else {}
     message = {"role": "assistant", "content": text or ""}
-    return {
-        "model": "m",
-        "message": message,
-        "done": True,
-        "done_reason": "length" if cut_off else "stop",
-        **counts,
-    }
+    reason = "length" if cut_off else "stop"
+    return {"model": "m", "message": message, "done": True, "done_reason": reason, **counts}
 
 
 def _generated(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
     if text is None:
         return {"promptFeedback": {"blockReason": "SAFETY"}}
-    thought = {"text": "hm", "thought": True}
-    return {
-        "candidates": [
-            {
-                "content": {"role": "model", "parts": [thought, {"text": text}]},
-                "finishReason": "MAX_TOKENS" if cut_off else "STOP",
-            }
-        ],
-        **(
-            {"usageMetadata": {"promptTokenCount": usage[0], "candidatesTokenCount": usage[1]}}
-            if usage
-            else {}
-        ),
-    }
+    content = {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": text}]}
+    body = {"candidates": [{"content": content, "finishReason": "MAX_TOKENS" if cut_off else "STOP"}]}
+    counts = usage and {"promptTokenCount": usage[0], "candidatesTokenCount": usage[1]}
+    return body | ({"usageMetadata": counts} if counts else {})
 
 
-_BODIES = {
+BODIES = {
     "openai": _chat,
     "openai-responses": _response,
     "anthropic": _message,
@@ -185,6 +178,20 @@ _BODIES = {
     "gemini": _generated,
     "compatible": _chat,
 }
+
+
+@contextmanager
+def in_a_thread(app: Starlette) -> Iterator[str]:
+    """Serve an application in a thread of its own; yields its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            running.should_exit = True
+            thread.join()
 
 
 @pytest.fixture(scope="session")
@@ -199,14 +206,8 @@ def server() -> Iterator[tuple[dict[str, Provider], str]]:
         return await providers[request.path_params["number"]].handle(request)
 
     routes = [Route(f"/{{number}}{path}", handle, methods=["POST"]) for path in set(PATHS.values())]
-    app = Starlette(routes=routes)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield providers, f"http://127.0.0.1:{listener.getsockname()[1]}"
-        running.should_exit = True
-        thread.join()
+    with in_a_thread(Starlette(routes=routes)) as url:
+        yield providers, url
 
 
 @pytest.fixture
@@ -221,18 +222,10 @@ async def provider(
     number = str(len(providers))
     provider = providers[number] = Provider(getattr(request, "param", "openai"))
     root = f"{root}/{number}"
-    for variable in (
-        "OPENAI_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "OLLAMA_API_KEY",
-        "COMPATIBLE_API_KEY",
-        "GEMINI_API_KEY",
-    ):
-        monkeypatch.setenv(variable, KEY)
-    for variable in ("OPENAI_BASE_URL", "COMPATIBLE_BASE_URL"):
-        monkeypatch.setenv(variable, f"{root}/v1")
-    for variable in ("ANTHROPIC_BASE_URL", "OLLAMA_HOST", "GEMINI_BASE_URL"):
-        monkeypatch.setenv(variable, root)
+    for name, service in SERVICES.items():
+        monkeypatch.setenv(service.key_variable, KEY)
+        own = f"{root}/v1" if PATHS[name].startswith("/v1/chat") or name == "openai-responses" else root
+        monkeypatch.setenv(service.url_variable, own)
     monkeypatch.setenv(rates.VARIABLE, str(tmp_path / "rates"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     yield provider

@@ -32,19 +32,14 @@ async def test_the_stored_decisions_come_one_after_the_other() -> None:
 @pytest.mark.parametrize(
     ("stored", "taken"),
     [
-        ("http://127.0.0.1:8000/cart?a=1", "http://127.0.0.1:9000/cart?a=1"),
-        ("http://127.0.0.1:80001/cart", "http://127.0.0.1:80001/cart"),
-        ("https://elsewhere.example/", "https://elsewhere.example/"),
+        ("goto('http://127.0.0.1:8000/cart?a=1')", "goto('http://127.0.0.1:9000/cart?a=1')"),
+        ("goto('http://127.0.0.1:80001/cart')", "goto('http://127.0.0.1:80001/cart')"),
+        ("goto('https://elsewhere.example/')", "goto('https://elsewhere.example/')"),
+        ("fill('8', 'http://127.0.0.1:8000/oats')", "fill('8', 'http://127.0.0.1:8000/oats')"),
     ],
 )
-async def test_an_address_of_the_shop_is_that_of_the_shop_as_it_is_now(stored: str, taken: str) -> None:
-    decision = await ReplayAgent([a_step(f"goto({stored!r})")]).act(SEEN)
-    assert decision.action == Action("goto", (taken,))
-
-
-async def test_a_text_that_is_typed_stays_as_it_was() -> None:
-    action = Action("fill", ("8", "http://127.0.0.1:8000/oats"))
-    assert (await ReplayAgent([a_step(str(action))]).act(SEEN)).action == action
+async def test_an_address_to_go_to_is_that_of_the_shop_as_it_is_now(stored: str, taken: str) -> None:
+    assert str((await ReplayAgent([a_step(stored)]).act(SEEN)).action) == taken
 
 
 @pytest.mark.parametrize("text", ["send_msg_to_user('done')", "click('1'); click('2')", "__import__('os')"])

@@ -4,7 +4,7 @@ A study of choices: pairs or trios of products, nudged in turn, chosen by softma
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from matplotlib.figure import Figure
 from playwright.async_api import Page, async_playwright
 
+from analysis.reporting.sections import Report
 from environments.browser.pool import find_browser
 
 WEIGHTS = {"price": 3.0, "rating": 0.1, "nudge": 0.5, "first": 0.4}
@@ -98,11 +99,6 @@ def simulate_study(
     return Study(table, probabilities)
 
 
-@pytest.fixture(scope="session")
-def simulate() -> Callable[..., Study]:
-    return simulate_study
-
-
 @pytest.fixture
 async def page() -> AsyncIterator[Page]:
     """A page as narrow as a telephone's."""
@@ -112,18 +108,8 @@ async def page() -> AsyncIterator[Page]:
         await browser.close()
 
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-
 PRICES = {"docking station": 49.99, "coffee pods": 57.31, "weighted vest": 59.99}
 ANCHORS = {"control": None, "low": 15.0, "high": 95.0}
-
-
-def _checks(study: str) -> dict[str, Any]:
-    path = DATA / study / "expected-public.json"
-    if not path.exists():
-        pytest.skip(f"the checks are not beside the repository (../shared/data/{study})")
-    loaded: dict[str, Any] = json.loads(path.read_text())
-    return loaded
 
 
 def simulate_valuations(
@@ -137,29 +123,18 @@ def simulate_valuations(
 ) -> pd.DataFrame:
     """Normal responses around list price + shift (+ 3 for each further agent), pulled by the anchor."""
     rng = np.random.default_rng(seed)
-    rows = []
-    for i, agent in enumerate(agents):
-        for item, price in PRICES.items():
-            for condition, anchor in ANCHORS.items():
-                mean = price + shift + 3 * i + (0 if anchor is None else pull * (anchor - 55))
-                for repeat, value in enumerate(rng.normal(mean, sd, repeats)):
-                    rows.append(
-                        {
-                            "run": "r",
-                            "trial": f"{item}/{condition}/{repeat}",
-                            "agent": agent,
-                            "item": item,
-                            "condition": condition,
-                            "repeat": repeat,
-                            "response": max(0.0, float(value)),
-                            "reason": "",
-                            "reference": price,
-                            "low": price - 15,
-                            "high": price + 15,
-                            "anchor": anchor,
-                        }
-                    )
-    return pd.DataFrame(rows)
+    rows = [
+        (agent, item, condition, repeat, max(0.0, value), price, anchor)
+        for i, agent in enumerate(agents)
+        for item, price in PRICES.items()
+        for condition, anchor in ANCHORS.items()
+        for mean in [price + shift + 3 * i + (0 if anchor is None else pull * (anchor - 55))]
+        for repeat, value in enumerate(rng.normal(mean, sd, repeats).tolist())
+    ]
+    names = ["agent", "item", "condition", "repeat", "response", "reference", "anchor"]
+    table = pd.DataFrame(rows, columns=names).assign(run="r", reason="")
+    trial = table[["item", "condition", "repeat"]].astype(str).agg("/".join, axis=1)
+    return table.assign(trial=trial, low=table["reference"] - 15, high=table["reference"] + 15)
 
 
 def simulate_answers(
@@ -171,18 +146,7 @@ def simulate_answers(
 ) -> pd.DataFrame:
     """Experiments with the given control and treatment responses (NaN: missing, "letter")."""
     rows = [
-        {
-            "trial": f"{bias}/{scenario}/{temperature}/{condition}/{repeat}",
-            "agent": agent,
-            "item": bias,
-            "condition": condition,
-            "scenario": scenario,
-            "temperature": temperature,
-            "repeat": repeat,
-            "response": value,
-            "reason": "letter" if np.isnan(value) else "",
-            "family": agent.partition("-")[0],
-        }
+        (agent, bias, scenario, temperature, condition, repeat, value)
         for agent in agents
         for bias, groups in biases.items()
         for scenario in scenarios
@@ -190,32 +154,61 @@ def simulate_answers(
         for condition, values in zip(("control", "treatment"), groups, strict=True)
         for repeat, value in enumerate(values)
     ]
-    return pd.DataFrame(rows)
+    names = ["agent", "item", "scenario", "temperature", "condition", "repeat", "response"]
+    table = pd.DataFrame(rows, columns=names)
+    trial = table[names[1:-1]].astype(str).agg("/".join, axis=1)
+    reason = np.where(table["response"].isna(), "letter", "")
+    return table.assign(trial=trial, reason=reason, family=table["agent"].str.partition("-")[0])
 
 
-@pytest.fixture(scope="session")
-def checks() -> Callable[[str], dict[str, Any]]:
-    return _checks
+def shown(trial: str, options: Sequence[str], chosen: str, **columns: Any) -> list[dict[str, Any]]:
+    """The rows of one trial, its options in this order. A column has one value, or a dictionary by option."""
+    return [
+        {"trial": trial, "agent": "a", "option": name, "position": place}
+        | {"outcome": "choice", "chosen": int(name == chosen)}
+        | {key: value[name] if isinstance(value, dict) else value for key, value in columns.items()}
+        for place, name in enumerate(options)
+    ]
 
 
-@pytest.fixture(scope="session")
-def valuations() -> Callable[..., pd.DataFrame]:
-    return simulate_valuations
+def lose(
+    table: pd.DataFrame, lost: "pd.Series[bool] | npt.NDArray[np.bool_]", outcome: str = "no_choice"
+) -> pd.DataFrame:
+    """The table in which these rows, of whole trials, have no choice."""
+    chosen = table["chosen"].astype("Int64").mask(lost)
+    return table.assign(chosen=chosen, outcome=table["outcome"].mask(lost, outcome))
 
 
-@pytest.fixture(scope="session")
-def answers() -> Callable[..., pd.DataFrame]:
-    return simulate_answers
+def public(study: str) -> Path:
+    """The folder of a public study; the test is skipped where it is not at hand."""
+    path = Path(__file__).parents[3] / "shared" / "data" / study
+    if not (path / "expected-public.json").exists():
+        pytest.skip(f"the public data are not beside the repository (../shared/data/{study})")
+    return path
 
 
-def _check_uncut(figure: Figure) -> None:
+def public_json(study: str, name: str = "expected-public.json") -> Any:
+    return json.loads((public(study) / name).read_text(encoding="utf-8"))
+
+
+def published(group: str) -> list[Any]:
+    """The published numbers of one group on willingness to pay, each with what it was computed from."""
+    found = [check for check in public_json("montecarlo")["checks"] if check["group"] == group]
+    assert found
+    return found
+
+
+def check_uncut(figure: Figure) -> None:
+    """Nothing that is drawn lies beyond the edge of the figure."""
     figure.draw_without_rendering()
     width, height = figure.get_size_inches()
     box = figure.get_tightbbox()
-    assert box.x0 >= -0.02 and box.y0 >= -0.02 and box.x1 <= width + 0.02 and box.y1 <= height + 0.02
+    assert box.x0 >= -0.03 and box.y0 >= -0.03 and box.x1 <= width + 0.03 and box.y1 <= height + 0.03
 
 
-@pytest.fixture(scope="session")
-def check_uncut() -> Callable[[Figure], None]:
-    """Fails where something drawn lies beyond the edge of the figure."""
-    return _check_uncut
+def check_figures(report: Report) -> None:
+    """Nothing is cut off in any figure of a report."""
+    for section in report.sections:
+        for each in section.figures:
+            assert each.svg, "which lays the figure out"
+            check_uncut(each.figure)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from environments.browser.pool import BrowserPool, run_browsers
+from environments.browser.pool import BrowserPool
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode
 from environments.observation.views import View
@@ -67,18 +67,6 @@ def silent(_: Request) -> Response:
     return Response("You added Oats to your cart", media_type="text/plain")
 
 
-@pytest.fixture(scope="module")
-async def browsers() -> AsyncIterator[BrowserPool]:
-    async with run_browsers() as pool:
-        yield pool
-
-
-@pytest.fixture
-async def context(browsers: BrowserPool) -> AsyncIterator[BrowserContext]:
-    async with browsers.context(None) as context:
-        yield context
-
-
 @pytest.fixture
 async def base_url() -> AsyncIterator[str]:
     answers = {
@@ -104,15 +92,6 @@ async def bid_of(episode: Episode, text: str) -> str:
     found = re.search(rf'bid="(\w+)"[^>]*>\s*{re.escape(text)}', html)
     assert found, f"{text!r} carries no bid in:\n{html}"
     return found[1]
-
-
-async def test_the_last_tab_is_active_and_both_are_listed(episode: Episode, base_url: str) -> None:
-    observation = (await episode.look()).observation
-    assert [(tab.title, tab.url, tab.active) for tab in observation.tabs] == [
-        ("Other", base_url + "other", False),
-        ("Oats", base_url, True),
-    ]
-    assert observation.goal == "Buy oats."
 
 
 async def test_what_scripts_make_of_an_answer_is_awaited(context: BrowserContext) -> None:
@@ -195,35 +174,27 @@ async def test_the_tabs_share_one_session(context: BrowserContext, by_script: bo
     assert shop.given == 1
 
 
-async def test_observation_shows_what_the_viewport_shows(episode: Episode) -> None:
-    html = (await episode.look()).observation.html
+async def test_an_observation_shows_the_tabs_and_what_the_viewport_shows(episode: Episode, base_url) -> None:
+    observation = (await episode.look()).observation
+    assert [(tab.title, tab.url, tab.active) for tab in observation.tabs] == [
+        ("Other", base_url + "other", False),
+        ("Oats", base_url, True),
+    ]
+    assert observation.goal == "Buy oats."
+    html = observation.html
     assert "<h1>Quiet Harbor Oats</h1>" in html
     for hidden in ("never shown", "neither", "far below", "secret", "fetch("):
         assert hidden not in html
     assert re.search(r'<button bid="\d+">Add to Cart</button>', html)
     assert re.search(r"<option selected>two</option>", html)
-
-
-async def test_marks_stay_the_same_between_looks(episode: Episode) -> None:
-    assert (await episode.look()).observation.html == (await episode.look()).observation.html
-
-
-async def test_scrolling_shows_what_was_below(episode: Episode) -> None:
+    assert (await episode.look()).observation.html == html, "marks stay the same"
     await episode.act(Action("scroll", (0.0, 5000.0)))
     html = (await episode.look()).observation.html
     assert "far below" in html
     assert "Quiet Harbor" not in html
 
 
-async def test_a_click_settles_only_after_its_chain_of_requests(episode: Episode) -> None:
-    assert (await episode.look()).stop is None
-    assert await episode.act(Action("click", (await bid_of(episode, "Add to Cart"),))) == ""
-    stop = (await episode.look()).stop
-    assert stop is not None
-    assert stop.outcome == "choice"
-
-
-async def test_filling_selecting_and_pressing(episode: Episode) -> None:
+async def test_filling_selecting_pressing_and_buying(episode: Episode) -> None:
     html = (await episode.look()).observation.html
     field = re.search(r'<input bid="(\w+)" name="q"', html)
     count = re.search(r'<select bid="(\w+)" name="count"', html)
@@ -240,6 +211,10 @@ async def test_filling_selecting_and_pressing(episode: Episode) -> None:
     assert "<option selected>one</option>" in html
     assert re.search(r'type="radio" checked', html)
     assert "hunter2" not in html
+    assert await episode.act(Action("click", (await bid_of(episode, "Add to Cart"),))) == ""
+    stop = (await episode.look()).stop  # it has settled only after a chain of requests
+    assert stop is not None
+    assert stop.outcome == "choice"
 
 
 async def test_links_history_and_new_tabs(episode: Episode, base_url: str) -> None:
@@ -282,9 +257,7 @@ async def test_an_impossible_action_is_told_and_the_episode_goes_on(
     assert (observation.error, observation.active_tab, observation.step) == ("", 0, 2)
 
 
-async def test_a_dead_browser_is_a_failure_of_the_infrastructure(
-    browsers: BrowserPool, episode: Episode
-) -> None:
+async def test_a_dead_browser_is_a_failure_of_the_infrastructure(browsers, episode: Episode) -> None:
     await (await browsers.browser()).close()
     with pytest.raises(BrowserFailure):
         await episode.look()
@@ -292,9 +265,7 @@ async def test_a_dead_browser_is_a_failure_of_the_infrastructure(
         await context.new_page()
 
 
-async def test_a_crashed_tab_is_a_failure_of_the_infrastructure(
-    context: BrowserContext, episode: Episode
-) -> None:
+async def test_a_crashed_tab_is_a_failure_of_the_infrastructure(context, episode: Episode) -> None:
     page = context.pages[-1]
     session = await context.new_cdp_session(page)
     async with page.expect_event("crash"):

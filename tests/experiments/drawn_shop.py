@@ -12,6 +12,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from tests.experiments.foreign_shop import live_experiment
+
 LAMPS: Final = {"harbour-lamp": ("Harbour Lamp", 129900), "cedar-lamp": ("Cedar Lamp", 124900)}
 STORY: Final = "A warm light for long evenings."
 
@@ -264,29 +266,9 @@ class Glance(NamedTuple):
 def experiment(
     folder: Path, address: str, site: dict[str, Any], edits: list[dict[str, Any]], **more: Any
 ) -> Path:
+    """The files of an experiment in the shop, whose one nudge makes these edits."""
     rows = [f"{key},Lamps,{name},{cents / 100},80%,12,/lamps/{key}" for key, (name, cents) in LAMPS.items()]
-    (folder / "lamps.csv").write_text("\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n")
-    nudge = {"id": "few", "kind": "nudge", "family": "scarcity", "direction": 1, "edits": edits}
-    (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
+    nudge = {"id": "few", "family": "scarcity", "edits": edits}
     (folder / "site.yaml").write_text(yaml.safe_dump(site))
-    source = yaml.safe_dump(
-        {
-            "name": "drawn",
-            "environment": address,
-            "site": str(folder / "site.yaml"),
-            "page": "lamps/${key}",
-            "live": {"allow": [], "stop_before": ["place order"]},
-            "goal": "Buy the best lamp.",
-            "options": {
-                "catalogue": str(folder / "lamps.csv"),
-                "set_size": 2,
-                "sets": 1,
-                "max_rating_gap": 1,
-            },
-            "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
-            "limits": {"steps": 5, "seconds": 60},
-            **more,
-        }
-    )
-    (folder / "drawn.yaml").write_text(source)
-    return folder / "drawn.yaml"
+    own = {"site": str(folder / "site.yaml"), "page": "lamps/${key}", "limits": {"steps": 5, "seconds": 60}}
+    return live_experiment(folder, "drawn", address, rows, nudge, **(own | more))

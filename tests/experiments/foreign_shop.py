@@ -148,6 +148,28 @@ class Buyer:
         return Decision("", "", Action("click", (found[1] or found[2],)))
 
 
+def live_experiment(
+    folder: Path, name: str, address: str, products: Sequence[str], nudge: Mapping[str, Any], **more: Any
+) -> Path:
+    """The files of an experiment in a shop that is not ours, with a pair of products and one nudge."""
+    header = "key,category,name,price,rating,reviews,url"
+    (folder / "products.csv").write_text("\n".join([header, *products]) + "\n")
+    (folder / "nudge.yaml").write_text(
+        yaml.safe_dump({"interventions": [{"kind": "nudge", "direction": 1, **nudge}]})
+    )
+    data = {
+        "name": name,
+        "environment": address,
+        "live": {"allow": [], "stop_before": ["place order"]},
+        "goal": "Add the best lamp to the cart.",
+        "options": {"catalogue": str(folder / "products.csv"), "set_size": 2, "sets": 1, "max_rating_gap": 1},
+        "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
+        **more,
+    }
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(data))
+    return folder / f"{name}.yaml"
+
+
 def experiment(
     folder: Path,
     shop: ForeignShop,
@@ -168,30 +190,15 @@ def experiment(
         f"{key if keyed else ''},Lamps,{name},{shop.price},80%,12,{url.replace('KEY', key)}"
         for key, name in shop.names.items()
     ]
-    (folder / "products.csv").write_text(
-        "\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n"
-    )
     nudge = {
         "id": "praised",
-        "kind": "nudge",
         "family": "social proof",
-        "direction": 1,
         **({"pages": [*pages]} if pages else {}),
         "edits": edits or [{"insert_text": {"after": "product.title", "text": NUDGE}}],
     }
-    (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
-    data = {
-        "name": "foreign",
-        "environment": address,
-        **({"page": page} if page else {}),
-        "live": {"allow": [], "stop_before": ["place order"]},
-        "goal": "Add the best lamp to the cart.",
-        "options": {"catalogue": str(folder / "products.csv"), "set_size": 2, "sets": 1, "max_rating_gap": 1},
-        "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
-        **more,
-    }
-    (folder / "foreign.yaml").write_text(yaml.safe_dump(data))
-    return folder / "foreign.yaml"
+    return live_experiment(
+        folder, "foreign", address, rows, nudge, **({"page": page} if page else {}), **more
+    )
 
 
 def design(path: Path) -> ShopDesign:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from analysis.tables.errors import AnalysisError
 from experiments.studies.kinds import STUDIES, read_tables
 from tests.journeys.valid_tables import TABLES, Valid, check_document
-from tests.mutations import as_json, changed, damaged
+from tests.mutations import damaged
 from tests.support import size
 
 
@@ -122,16 +122,6 @@ def test_a_parquet_file_with_a_strange_column(data: st.DataObject, name: str, ki
     at = table.schema.get_field_index(column)
     table = table.append_column(column, strange) if at < 0 else table.set_column(at, column, strange)
     check_parquet(TABLES[name], written(table))
-
-
-@pytest.mark.thorough
-@settings(max_examples=size(4, 300))
-@given(data=st.data(), name=st.sampled_from(PARQUETS))
-def test_a_parquet_file_with_strange_facts(data: st.DataObject, name: str) -> None:
-    """What pandas says of a table stands beside it, as JSON."""
-    table = parquet(TABLES[name])
-    facts = data.draw(changed(json.loads(table.schema.metadata[b"pandas"])).map(as_json))
-    check_parquet(TABLES[name], written(table.replace_schema_metadata({"pandas": facts})))
 
 
 @settings(max_examples=size(10, 3_000))

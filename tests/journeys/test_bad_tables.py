@@ -34,65 +34,16 @@ class Damage:
 
 
 VALUES = (
-    "",
-    "text",
-    "nan",
-    "NaN",
-    "inf",
-    "-inf",
-    "-1",
-    "2",
-    "0",
-    "1e308",
-    "-1e308",
-    "1e-308",
-    "1e16",
-    "0.5",
-    "12,5",
-    "$3",
-    "1_000",
-    "0x10",
-    "True",
-    "low",
-    "high",
-    "choice",
-    "none",
-    "2026-01-01",
-    "\N{ARABIC-INDIC DIGIT THREE}",
-    " 7 ",
-    "a\nb",
-    "=1+1",
-    "101",
-    "x" * 1_000,
-    "x" * 100_000,
+    *("", "text", "nan", "NaN", "inf", "-inf", "-1", "2", "0", "1e308", "-1e308", "1e-308", "1e16", "0.5"),
+    *("12,5", "$3", "1_000", "0x10", "True", "low", "high", "choice", "none", "2026-01-01", "101", " 7 "),
+    *("\N{ARABIC-INDIC DIGIT THREE}", "a\nb", "=1+1", "x" * 1_000, "x" * 100_000),
 )
 UNREADABLE = ("text", "nan", "NaN", "inf", "1e308", "1e16", "12,5", "$3", "1_000", "0x10")
 """What no column of numbers takes."""
 WHOLE = (
-    "dropped",
-    "header",
-    "empty",
-    "twice",
-    "renamed",
-    "deleted",
-    "repeated",
-    "semicolons",
-    "tabs",
-    "bom",
-    "latin-1",
-    "utf-16",
-    "crlf",
-    "cr",
-    "folder",
-    "missing",
-    "unclosed",
-    "quoted",
-    "short",
-    "long",
-    "blank",
-    "constant",
-    "zeros",
-    "blanks",
+    *("dropped", "header", "empty", "twice", "renamed", "deleted", "repeated", "semicolons", "tabs", "bom"),
+    *("latin-1", "utf-16", "crlf", "cr", "folder", "missing", "unclosed", "quoted", "short", "long", "blank"),
+    *("constant", "zeros", "blanks"),
 )
 
 
@@ -247,12 +198,13 @@ def test_a_damaged_table(name: str, data: st.DataObject) -> None:
 
 def test_lines_are_those_of_the_whole_files_where_agents_are_left_out(tmp_path: Path) -> None:
     table, path = TABLES["choices"], tmp_path / "choices.csv"
-    row = next(number for number in range(40, 60) if table.records[number][1] == "agent 1")
-    damage = Damage("cell", row, "price", "-50")
+    row = 5 + next(number for number, row in enumerate(table.rows) if row["agent"] == "agent 1")
+    damage = Damage("cell", row, "price", "-50.5")
     line = line_of(damaged_table(table, damage, path), row, table.header.index("price"))
+    told = rf"choices\.csv:{line}: price: '-50\.5' is below 0; correct it"
     for files in ([path], [path, path]):
         kept = read_tables("choice", files, only=["agent 1"])
-        with pytest.raises(AnalysisError, match=rf"choices\.csv:{line}: price: '-50' is below 0; correct it"):
+        with pytest.raises(AnalysisError, match=told):
             STUDIES["choice"].analyze(kept)
     damaged_table(table, Damage("dropped", 1, "agent"), path)
     with pytest.raises(AnalysisError, match=r"choices\.csv: column 'agent' is missing"):

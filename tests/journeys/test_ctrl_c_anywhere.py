@@ -2,15 +2,14 @@
 
 import os
 import signal
-import subprocess
-import sys
 from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
-from tests.experiments.command_line import ROOT, forked_souk, start
+from tests.experiments.command_line import Ended, forked_souk, start
+from tests.journeys.programs import run_program
 from tests.support import size, usual
 
 COMMANDS = (
@@ -84,7 +83,7 @@ class Last:
 @cli.app.command()
 def waits():
     Last()
-    time.sleep(30)
+    time.sleep(3_600)
 
 cli.main()
 """
@@ -92,12 +91,4 @@ cli.main()
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_in_what_cannot_end_a_command_ends_it(name: str) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", LAST_BREATH.replace("NAME", name), "waits"],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+    assert run_program(LAST_BREATH.replace("NAME", name), "waits") == Ended(130, "", "")

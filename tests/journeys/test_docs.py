@@ -220,10 +220,3 @@ def test_the_file_is_the_one_that_the_guide_shows(followed: Followed) -> None:
 def test_the_pictures_and_tables_are_there(followed: Followed) -> None:
     for name in ("two-left.png", "praise.parquet", "praise.zip", "interventions.schema.json"):
         assert (followed.folder / name).stat().st_size > 1_000, name
-
-
-def test_what_is_claimed_must_be_printed_in_its_order() -> None:
-    printed = "run a-1234: 3 trials\n\n  two    0.5\n  three  0.7\n"
-    assert not first_missing(["run a-...: 3 trials", "two 0.5", "three 0.7"], printed)
-    assert first_missing(["three 0.7", "two 0.5"], printed) == "two 0.5"
-    assert first_missing(["two 0.6"], printed) == "two 0.6"

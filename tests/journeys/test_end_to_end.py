@@ -1,9 +1,7 @@
 """`souk run` as a user runs it: a broken site map fails closed, a language model shops like any agent."""
 
-import os
 import re
 import sqlite3
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,9 @@ from starlette.routing import Route
 
 from experiments.records.store import Records
 from proxy.error_page import NOT_TREATED
-from tests.experiments.command_line import program
+from tests.chat_completion import completion
+from tests.experiments.command_line import forked_souk
 from tests.support import serve
-
-KEY = "sk-test-0123456789abcdef"
-ROOT = Path(__file__).parents[2]
 
 BROKEN = """
 name: broken
@@ -40,17 +36,6 @@ factors:
 """
 
 
-def souk(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [program(), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def query(folder: Path, statement: str) -> list[Any]:
     with sqlite3.connect(folder / "runs" / "souk.db") as connection:
         return connection.execute(statement).fetchall()
@@ -59,9 +44,9 @@ def query(folder: Path, statement: str) -> list[Any]:
 def test_a_broken_selector_ends_as_treatment_failed_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(BROKEN)
     (tmp_path / "broken.yaml").write_text(EXPERIMENT.format(site=tmp_path / "map.yaml"))
-    result = souk(tmp_path, "run", "broken.yaml", "--limit", "3")
-    assert result.returncode == 1, result.stderr
-    told = [line for line in result.stderr.splitlines() if "treatment_failed" in line]
+    result = forked_souk("run", "broken.yaml", "--limit", "3", cwd=tmp_path)
+    assert result.status == 1, result.err
+    told = [line for line in result.err.splitlines() if "treatment_failed" in line]
     assert len(told) == 2
     assert told[0].startswith("first treatment_failed, in trial "), "while the run goes on"
     assert told[1].startswith("2 of 3 trials ended as treatment_failed")
@@ -81,10 +66,6 @@ def test_a_broken_selector_ends_as_treatment_failed_and_says_so(tmp_path: Path) 
         assert NOT_TREATED in records.artifact(name), "the agent saw the error page"
 
 
-def files_below(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
-
-
 def model(requests: list[dict[str, Any]]) -> Callable[[Request], Any]:
     """A chat model that looks at both tabs and buys, after one answer that nobody can parse."""
 
@@ -99,15 +80,7 @@ def model(requests: list[dict[str, Any]]) -> Callable[[Request], Any]:
             text = f"<think>Good.</think><memory>Seen both.</memory><action>click('{button[-1]}')</action>"
         else:
             text = "<think>Look.</think><memory>Tab 1 seen.</memory><action>tab_focus(0)</action>"
-        message = {"role": "assistant", "content": text}
-        return JSONResponse(
-            {
-                "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000,
-                "model": body["model"],
-                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                "usage": {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050},
-            }
-        )  # fmt: skip
+        return JSONResponse(completion(text, tokens_out=50, model=body["model"]))
 
     return answer
 
@@ -130,9 +103,9 @@ def test_pages_that_disagree_are_told(tmp_path: Path) -> None:
         "nudges, only: [best-seller, free-shipping]", "half.yaml"
     )
     (tmp_path / "e.yaml").write_text(text)
-    result = souk(tmp_path, "run", "e.yaml", "--limit", "3")
-    assert result.returncode == 0, result.stderr
-    (told,) = [line for line in result.stderr.splitlines() if "different values" in line]
+    result = forked_souk("run", "e.yaml", "--limit", "3", cwd=tmp_path)
+    assert result.status == 0, result.err
+    (told,) = [line for line in result.err.splitlines() if "different values" in line]
     assert told.startswith("2 of 3 trials gave a product different values: ")
     assert re.search(r": price is 9[\d.]+ as product.price on \S+, but [\d.]+ as product.price on", told)
     where = "select count(distinct trial) from disagreements join trials using (trial) where condition = "
@@ -142,16 +115,12 @@ def test_pages_that_disagree_are_told(tmp_path: Path) -> None:
 
 async def test_a_language_model_runs_the_same_experiment(tmp_path: Path) -> None:
     requests: list[dict[str, Any]] = []
-    async with serve(
-        Starlette(routes=[Route("/v1/chat/completions", model(requests), methods=["POST"])])
-    ) as url:
-        result = await run_in_threadpool(
-            lambda: souk(
-                tmp_path, "run", "nudges", "--agent", "openai:gpt-4.1-mini", "--limit", "2", "--slots", "1",
-                OPENAI_API_KEY=KEY, OPENAI_BASE_URL=f"{url}v1",
-            )
-        )  # fmt: skip
-    assert result.returncode == 0, result.stderr
+    routes = [Route("/v1/chat/completions", model(requests), methods=["POST"])]
+    async with serve(Starlette(routes=routes)) as url:
+        env = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": f"{url}v1"}
+        options = ("--agent", "openai:gpt-4.1-mini", "--limit", "2", "--slots", "1")
+        result = await run_in_threadpool(forked_souk, "run", "nudges", *options, cwd=tmp_path, env=env)
+    assert result.status == 0, result.err
     assert query(tmp_path, "select outcome, count(*) from trials group by 1") == [("choice", 2)]
     ((tokens_in, cost),) = query(tmp_path, "select sum(tokens_in), sum(cost) from trials")
     assert tokens_in == 1000 * len(requests)
@@ -162,5 +131,3 @@ async def test_a_language_model_runs_the_same_experiment(tmp_path: Path) -> None
         "the answer that was no action is recorded with its reason"
     )
     assert "rm -rf" not in str(query(tmp_path, "select action from steps"))
-    assert [path for path in files_below(tmp_path) if KEY.encode() in path.read_bytes()] == []
-    assert KEY not in result.stdout + result.stderr

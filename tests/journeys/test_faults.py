@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from itertools import islice
@@ -32,7 +33,8 @@ from experiments.runs import outages
 from experiments.runs.coordinator import with_calls_of
 from experiments.treatment.trajectory import Trajectory
 from proxy.session import Session
-from tests.experiments.command_line import descendants
+from tests.chat_completion import completion
+from tests.experiments.command_line import ROOT, descendants
 from tests.experiments.records.test_store import a_record
 from tests.experiments.running import HOTELS, run_trials
 from tests.support import serve
@@ -41,7 +43,31 @@ AGENT = "simulated:balanced"
 TRIALS = 3
 SLOTS = 2
 
-Fault = Callable[[BrowserContext, Testbed], Awaitable[None]]
+Fault = Callable[[BrowserContext, Testbed, "Shop"], Awaitable[None]]
+
+
+class Shop:
+    """The embedded shop as a process that can be killed and started again at the same address."""
+
+    url = ""
+    _process: asyncio.subprocess.Process
+
+    async def start(self) -> None:
+        """Start it, at its former port if it had one, and wait until it is ready."""
+        port = self.url.rstrip("/").rpartition(":")[2] or "0"
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "environments.shop", "--port", port),
+            stdout=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+        )
+        assert self._process.stdout is not None
+        self.url = (await self._process.stdout.readline()).decode().split()[-1]
+
+    async def kill(self) -> None:
+        """End it as a power cut would."""
+        if self._process.returncode is None:
+            self._process.kill()
+        await self._process.wait()
 
 
 class Disturbed(ShopTrialRunner):
@@ -50,10 +76,10 @@ class Disturbed(ShopTrialRunner):
     disturbed = ""
     """The trial in which that was."""
 
-    def __init__(self, *arguments: Any, fault: Fault, testbed: Testbed) -> None:
-        super().__init__(*arguments)
+    def __init__(self, design: Any, testbed: Testbed, fault: Fault, shop: Shop) -> None:
+        super().__init__(design, testbed.base_url)
         self._fault: Fault | None = fault
-        self._testbed = testbed
+        self._testbed, self._shop = testbed, shop
 
     async def episode(
         self,
@@ -67,7 +93,7 @@ class Disturbed(ShopTrialRunner):
             async def act(self, observation: Observation) -> Decision:
                 if observation.step == 1 and (fault := episodes._fault):
                     episodes._fault, episodes.disturbed = None, trial.id
-                    await fault(context, episodes._testbed)
+                    await fault(context, episodes._testbed, episodes._shop)
                 return await agent.act(observation)
 
         episodes = self
@@ -89,16 +115,21 @@ def kill(program: str) -> None:
                 os.kill(number, signal.SIGKILL)
 
 
-async def crash_the_tab(context: BrowserContext, _: Testbed) -> None:
+async def crash_the_tab(context: BrowserContext, *_: object) -> None:
     page = context.pages[-1]
     crash = asyncio.ensure_future((await context.new_cdp_session(page)).send("Page.crash"))
     await page.wait_for_event("crash")
     crash.cancel()
 
 
-async def close_the_proxys_ports(_: BrowserContext, testbed: Testbed) -> None:
+async def close_the_proxys_ports(_: BrowserContext, testbed: Testbed, shop: Shop) -> None:
     for listener in testbed.proxy._listeners.values():
         await listener.stop()
+
+
+async def restart_the_shop(_: BrowserContext, testbed: Testbed, shop: Shop) -> None:
+    await shop.kill()
+    await shop.start()
 
 
 def rows(records: Records, *columns: sql.Column[Any]) -> list[tuple[Any, ...]]:
@@ -112,21 +143,32 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 
 
 @pytest.fixture(scope="module")
-async def testbed(setup: Setup) -> AsyncIterator[Testbed]:
-    async with open_testbed(setup.folder) as testbed:
+async def shop() -> AsyncIterator[Shop]:
+    shop = Shop()
+    await shop.start()
+    yield shop
+    await shop.kill()
+
+
+@pytest.fixture(scope="module")
+async def testbed(setup: Setup, shop: Shop) -> AsyncIterator[Testbed]:
+    async with open_testbed(setup.folder, shop.url) as testbed:
         yield testbed
 
 
+FAULTS = [kill_the_browser, crash_the_tab, close_the_proxys_ports, kill_playwright, restart_the_shop]
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("fault", [kill_the_browser, crash_the_tab, close_the_proxys_ports, kill_playwright])
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_what_breaks_amid_a_trial_costs_an_attempt(
-    fault: Fault, setup: Setup, testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: Fault, setup: Setup, testbed: Testbed, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault is kill_playwright:  # its pages seem to be there, but never settle
         monkeypatch.setattr("environments.observation.settling.SETTLE_SECONDS", 2)
     design: Any = setup.design
     finished: list[TrialRecord] = []
-    episodes = Disturbed(design, testbed.base_url, fault=fault, testbed=testbed)
+    episodes = Disturbed(design, testbed, fault, shop)
     trials = list(islice(design.trials([AGENT]), TRIALS))
     executor = BrowserExecutor(episodes, testbed, SLOTS)
     records = Records(f"sqlite:///{tmp_path}/t.db")
@@ -141,6 +183,23 @@ async def test_what_breaks_amid_a_trial_costs_an_attempt(
     assert dict(rows(records, columns.trial, columns.steps))[episodes.disturbed] == 3
 
 
+@pytest.mark.thorough
+async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
+    setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.executors.shop_watch.OUTAGE_SECONDS", 0.5)
+    design: Any = setup.design
+    records, gone = Records(f"sqlite:///{tmp_path}/t.db"), Shop()
+    await gone.start()
+    await gone.kill()
+    async with open_testbed(tmp_path, gone.url) as testbed:
+        executor = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, SLOTS)
+        await run_trials(executor, design, records, islice(design.trials([AGENT]), TRIALS))
+    columns = tables.trials.c
+    ended = rows(records, columns.outcome, columns.attempts)
+    assert ended == [("infra_error", 3)] * TRIALS
+
+
 class Provider:
     """Speaks the wire format of chat completions, once it is up."""
 
@@ -152,17 +211,7 @@ class Provider:
         if not self.up:
             self.refused += 1
             return JSONResponse({"error": {"message": "down"}}, 503, headers={"retry-after-ms": "1"})
-        message = {"role": "assistant", "content": "A"}
-        return JSONResponse(
-            {
-                "id": "1",
-                "object": "chat.completion",
-                "created": 1,
-                "model": "small",
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 10, "completion_tokens": 1, "total_tokens": 11},
-            }
-        )
+        return JSONResponse(completion("A", model="small"))
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A command that may open few files, or write none, does its work, or says in one line why not."""
 
-import resource
 import socket
 import subprocess
 import sys
@@ -10,9 +9,18 @@ import pytest
 
 from tests.experiments.command_line import environment
 from tests.experiments.running import HOTELS
+from tests.journeys.programs import run_program
 from tests.support import size
 
 pytestmark = pytest.mark.slow
+
+
+FEW = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (MOST, MOST))
+from experiments.cli import main
+main()
+"""
 
 
 @pytest.mark.thorough
@@ -21,23 +29,13 @@ def test_few_descriptors(most: int, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     (tmp_path / "few.yaml").write_text(HOTELS)
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-    ended = subprocess.run(
-        [sys.executable, "-m", "experiments.cli", "run", "few.yaml", "--db", "sqlite:///t.db"],
-        cwd=tmp_path,
-        env=environment({"TMPDIR": str(temporary)}),
-        check=False,
-        capture_output=True,
-        text=True,
-        preexec_fn=limit,
-    )
-    assert "Traceback" not in ended.stderr
-    assert ended.returncode in (0, 2), ended.stderr
-    if ended.returncode:
-        assert "error: " in ended.stderr.splitlines()[-1]
+    few = FEW.replace("MOST", str(most))
+    run = ("run", "few.yaml", "--db", "sqlite:///t.db")
+    ended = run_program(few, *run, cwd=tmp_path, env={"TMPDIR": str(temporary)})
+    assert "Traceback" not in ended.err
+    assert ended.status in (0, 2), ended.err
+    if ended.status:
+        assert "error: " in ended.err.splitlines()[-1]
     assert list(temporary.iterdir()) == []
 
 
@@ -60,20 +58,14 @@ main()
 def test_no_room_for_the_files_of_the_proxy(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    ended = subprocess.run(
-        [sys.executable, "-c", FULL, "run", "nudges", "--limit", "1", "--db", "sqlite:///t.db"],
-        cwd=tmp_path,
-        env=environment({"TMPDIR": str(temporary)}),
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (
+    run = ("run", "nudges", "--limit", "1", "--db", "sqlite:///t.db")
+    ended = run_program(FULL, *run, cwd=tmp_path, env={"TMPDIR": str(temporary)})
+    assert (ended.status, ended.err.splitlines()[-1]) == (
         2,
         "error: File too large: make room, also in the temporary folder (TMPDIR), or allow larger files "
         "(ulimit -f); what was stored is safe, and the same command goes on",
     )
-    assert "Traceback" not in ended.stderr
+    assert "Traceback" not in ended.err
     assert list(temporary.iterdir()) == []
 
 

@@ -25,8 +25,6 @@ from tests.support import size, usual
 
 EXPERIMENTS = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
 SHOP = [name for name in EXPERIMENTS if isinstance(load_design(name), ShopDesign)]
-TEXT = [name for name in EXPERIMENTS if name not in SHOP and name != "anchoring"]
-TERMINAL = 40
 
 
 def report_of(kind: str, table: pd.DataFrame) -> Report:
@@ -42,11 +40,6 @@ def screen(report: Report, width: int = 100) -> list[str]:
     return console.file.getvalue().splitlines()
 
 
-def test_every_experiment_is_looked_at() -> None:
-    assert {*SHOP, *TEXT, "anchoring"} == set(EXPERIMENTS)
-    assert len(SHOP) > 5 and len(TEXT) == 3
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("limit", [24, size(120, 240)])
 @pytest.mark.parametrize("name", usual(SHOP, 4))
@@ -57,19 +50,6 @@ def test_an_experiment_in_the_shop(name: str, limit: int) -> None:
     lines = screen(report_of("choice", as_run(simulated_trials(design, shipped_taste("balanced"), limit))))
     assert lines[0].startswith("simulated: ")
     assert len(lines) <= FIRST_SCREEN
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", TEXT)
-def test_an_experiment_with_cards(name: str, tmp_path: Path) -> None:
-    ended = forked_souk(
-        "run", name, "--mode", "text", "--limit", "96", cwd=tmp_path, env={"COLUMNS": "100", "LINES": "40"}
-    )
-    assert ended.status == 0, ended.err
-    lines = ended.out.splitlines()
-    assert lines[0].startswith("simulated:balanced: ")
-    assert len(lines) + len(ended.err.splitlines()) <= TERMINAL
-    assert "report.html" in lines[-1] and "more tables with --all" in lines[-1]
 
 
 def test_the_stimuli_of_anchoring() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 
 from analysis.choice.effects.effects import choice_effects
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -120,15 +119,6 @@ def test_no_episode_sees_anything_of_another(done: Done) -> None:
         assert f"You added {chosen.name} to your" in squeeze(re.sub("<[^>]+>", " ", last))
 
 
-@pytest.mark.thorough
-async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("nudges"), "simulated:price", size(24, 64), SLOTS, step=size(7, 1))
-    assert_chosen_as_known(done, probabilities(done.table, "price"))
-    effects = choice_effects(done.table).set_index("term")
-    assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
-    assert effects.loc["cheaper", "estimate"] > 3 * effects.loc["cheaper", "std_error"]
-
-
 OWN = """
 interventions:
   - {id: two-left, kind: nudge, family: scarcity, direction: +1, edits: [insert_text: {after: product.price_box, text: Only 2 left}]}
@@ -139,40 +129,22 @@ interventions:
 
 
 @pytest.mark.thorough
-async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tmp_path: Path) -> None:
-    """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
+@pytest.mark.parametrize(
+    ("interventions", "taste", "trials"),
+    [
+        ("nudges", "price", size(24, 64)),  # which no nudge moves
+        ("own.yaml", "nudge-prone", size(12, 72)),  # no text is in its own words, it reads them on the page
+        ("placebo", "nudge-prone", size(12, 60)),  # which moves nobody
+    ],
+)
+async def test_each_shopper_is_moved_as_it_is_known_to_be_moved(
+    interventions: str, taste: str, trials: int, tmp_path: Path
+) -> None:
     (tmp_path / "own.yaml").write_text(OWN)
-    done = await carry_out(
-        tmp_path,
-        small(str(tmp_path / "own.yaml")),
-        "simulated:nudge-prone",
-        size(12, 72),
-        SLOTS,
-        step=size(5, 1),
-    )
-    table = done.table.assign(direction=done.table["direction"].where(done.table["nudge"] != "plain", 0))
-    chances = probabilities(table, "nudge-prone")
-    for nudge, rows in table.groupby("nudge"):
-        wins = (rows["chosen"] == 1) & (rows["nudged"] == 1)
-        expected = chances[rows.index][rows["nudged"] == 1].sum()
-        # Each of these sums has a variance below a quarter of its number of terms.
-        assert abs(wins.sum() - expected) < 4 * (0.25 * len(rows) / 2) ** 0.5, nudge
+    named = str(tmp_path / interventions) if interventions == "own.yaml" else interventions
+    done = await carry_out(tmp_path, small(named), f"simulated:{taste}", trials, SLOTS, step=size(5, 1))
+    plain = done.table["nudge"] == "plain"
+    chances = probabilities(done.table.assign(direction=done.table["direction"].mask(plain, 0)), taste)
     assert_chosen_as_known(done, chances)
-
-
-@pytest.mark.thorough
-async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
-    trials = size(12, 60)
-    done = await carry_out(
-        tmp_path, small("placebo"), "simulated:nudge-prone", trials, SLOTS, step=size(5, 1)
-    )
-    assert (
-        done.table.groupby("trial")["placebo"].sum()
-        == (done.table.groupby("trial")["condition"].first() == "placebo")
-    ).all()
-    assert done.table["nudged"].sum() == 0
-    assert_chosen_as_known(done, probabilities(done.table, "nudge-prone"))
-    carried = done.table[done.table["placebo"] == 1]
-    # Nothing else moves this shopper, so that each is a toss of a coin.
-    assert len(carried) == trials * 2 / 3
-    assert binomtest(int(carried["chosen"].sum()), len(carried)).pvalue > 0.001
+    condition = done.table.groupby("trial")["condition"].first()
+    assert done.table.groupby("trial")["placebo"].sum().eq(condition == "placebo").all()

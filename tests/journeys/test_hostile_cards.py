@@ -5,29 +5,27 @@ Each product has its own nudge and prices, so that a text tells whose it is.
 
 # ruff: noqa: E501 - scripts and markup stand as they run
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.async_api import Page
 
-from environments.browser.pool import run_browsers
 from environments.observation.observe import Wanted, observe
 from environments.observation.views import View
 from experiments.treatment.card_check import card_spots
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import placed, unchecked, untreated
-from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
 from interventions.edits.insert_text import InsertText
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
-from proxy.shown_page import ShownPage
 from tests.journeys.screen import is_on_screen
-from tests.journeys.test_hostile_pages import HIDING, HTML
+from tests.journeys.test_hostile_pages import HIDING
+from tests.journeys.treated import treated_by
 from tests.support import size
 
 pytestmark = pytest.mark.browser
@@ -77,18 +75,12 @@ HARMLESS = {"something else comes", "the cards turn round", "the old price is fa
 Attack = tuple[str, int, str]
 
 
-@pytest.fixture(scope="module")
-async def page() -> AsyncIterator[Page]:
-    async with run_browsers() as browsers, browsers.context(None) as context:
-        yield await context.new_page()
-
-
-def listing(names: Sequence[str]) -> bytes:
+def listing(names: Sequence[str]) -> str:
     cards = "".join(
         f"<li class=carte><a class=nom href='/{name}'>{name}</a><p>As new</p><b>${OLD.get(name, '5.55')}</b></li>"
         for name in names
     )
-    return f"<!doctype html><style>body {{ font: 16px sans-serif; background: white }}</style><ul id=liste>{cards}</ul>".encode()
+    return f"<!doctype html><style>body {{ font: 16px sans-serif; background: white }}</style><ul id=liste>{cards}</ul>"
 
 
 def script(attack: Attack, names: Sequence[str]) -> str:
@@ -116,15 +108,12 @@ async def missing(page: Page, names: Sequence[str], edited: Sequence[str]) -> li
 
 
 async def look(
-    page: Page, html: bytes, edited: Sequence[str], scripts: Sequence[str] = ()
+    page: Page, html: str, edited: Sequence[str], scripts: Sequence[str] = ()
 ) -> tuple[Sight, Session]:
     """A look at a treated listing after these scripts, with what happened."""
     plan = Plan(tuple(Treatment("all", name.lower(), EDITS[name]) for name in edited))
-    treated = rewrite(html, content_type=HTML, url=URL, plan=plan, site=SITE)
-    session = Session(plan, SITE)
-    session.note_receipts(treated.receipts)
-    session.note_page(ShownPage(URL, HTML, treated.body, None))
-    await page.set_content(treated.body.decode())
+    body, session = treated_by(plan, html, SITE, URL, None)
+    await page.set_content(body)
     for each in scripts:
         await page.evaluate(each)
     shown = await observe(page, View(screenshot=True), (), WANTED)

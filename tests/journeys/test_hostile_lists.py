@@ -8,26 +8,21 @@ Honest lists have grids, carousels, strips of other products and the direction o
 # ruff: noqa: E501 - scripts and markup stand as they run
 
 import random
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import pytest
 from playwright.async_api import Page
 
-from environments.browser.pool import run_browsers
 from environments.observation.observe import Wanted, observe
 from environments.observation.views import View
 from experiments.treatment.list_order import order_spots
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import unchecked, untreated
-from interventions.apply.engine import rewrite
-from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session
-from proxy.shown_page import ShownPage
 from tests.journeys.screen import place_of
-from tests.journeys.test_hostile_pages import HIDING, HTML
+from tests.journeys.test_hostile_pages import HIDING
+from tests.journeys.treated import treated
 from tests.support import size, usual
 
 pytestmark = pytest.mark.browser
@@ -114,12 +109,6 @@ HONEST = {
 }
 
 
-@pytest.fixture(scope="module")
-async def page() -> AsyncIterator[Page]:
-    async with run_browsers() as browsers, browsers.context(None) as context:
-        yield await context.new_page()
-
-
 def page_of(**parts: str) -> str:
     told = dict.fromkeys(("dir", "style", "above", "below", "script"), "") | parts
     return PAGE.format(cards="".join(map(CARD.format, NAMES)), **told)
@@ -130,13 +119,9 @@ async def look(
 ) -> tuple[str, int, tuple[str, ...]]:
     """Why a trial does not count, what could not be checked, and those of `names` that are seen, in order."""
     product = f"lampe?id={kind.product.lower()}" if kind.product else None
-    plan = Plan((Treatment("moved", product, (edit_from_dict(kind.edit),)),))
-    treated = rewrite(html.encode(), content_type=HTML, url=URL, plan=plan, site=SITE)
-    session = Session(plan, SITE)
-    session.note_receipts(treated.receipts)
-    session.note_page(ShownPage(URL, HTML, treated.body, None))
+    body, session = treated(html, SITE, edit_from_dict(kind.edit), of=product, url=URL, product=None)
     await page.goto("about:blank")
-    await page.set_content(treated.body.decode())
+    await page.set_content(body)
     seen = await observe(page, view, (), Wanted(order_spots(SITE)))
     sight = Sight("", seen.html, seen.standing, URL)
     keys = [f"lampe?id={name.lower()}" for name in NAMES]

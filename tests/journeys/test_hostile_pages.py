@@ -8,27 +8,23 @@ Some edits have two attacks each; with `make thorough` all of them have twenty-f
 # ruff: noqa: E501 - scripts and markup stand as they run
 
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import NamedTuple
 
 import pytest
 from playwright.async_api import Page
 
-from environments.browser.pool import run_browsers
 from environments.observation.observe import Wanted, observe
 from environments.observation.views import View
 from experiments.treatment.card_check import card_spots
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import shows_on_own_page, untreated
-from interventions.apply.engine import rewrite
-from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
 from interventions.edits.registry import EDITS, edit_from_dict
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session
-from proxy.shown_page import ShownPage
 from tests.journeys.screen import is_on_screen, is_read
+from tests.journeys.treated import KEY, treated
 from tests.support import size, usual
 
 pytestmark = pytest.mark.browser
@@ -36,7 +32,6 @@ pytestmark = pytest.mark.browser
 CASES = size(2, 25)
 PICTURE = View(screenshot=True)
 VIEWS = (PICTURE, PICTURE, View(), View(page="whole"))
-HTML, KEY, URL = "text/html; charset=utf-8", "lampe?id=7", "http://boutique.test/lampe?id=7"
 SITE = SiteMap.model_validate(
     {
         "name": "boutique",
@@ -230,12 +225,6 @@ def attack(
     return f"{name} on {when}: {code}", SCRIPT % (f"`{kind.new}`", f"`{old}`", code, moments[when]), when
 
 
-@pytest.fixture(scope="module")
-async def page() -> AsyncIterator[Page]:
-    async with run_browsers() as browsers, browsers.context(None) as context:
-        yield await context.new_page()
-
-
 def test_every_kind_of_edit_is_attacked() -> None:
     attacked = {next(iter(kind.edit)) for kind in KINDS.values()} | set(ELSEWHERE)
     shipped = {name for name, edit in EDITS.items() if edit.__module__.startswith("interventions.")}
@@ -268,24 +257,21 @@ async def looks(
     page: Page, edit: Edit, kind: Kind, script: str, when: str, view: View = PICTURE, markup: str = PAGE
 ) -> Outcome:
     """Look at the page before and after something happens, as an agent with this view does."""
-    plan = Plan((Treatment("praised", KEY, (edit,)),))
-    body = markup.format(script=script).encode()
-    treated = rewrite(body, content_type=HTML, url=URL, plan=plan, site=SITE)
-    session = Session(plan, SITE)
-    session.note_receipts(treated.receipts)
-    session.note_page(ShownPage(URL, HTML, treated.body, KEY))
+    body, session = treated(markup.format(script=script), SITE, edit)
     wanted = Wanted(
         tuple(edit.spots(SITE)) if shows_on_own_page(edit, SITE) else (),
         edit.leftover != "",
         card_spots((edit,), SITE, all_kinds=True),
     )
     await page.goto("about:blank")  # nothing is left of the scripts of the page before
-    await page.set_content(treated.body.decode())
+    await page.set_content(body)
     seen, new, old = [], [], []
     for last in (False, True):
         if last:
             await happen(page, when)
         shown = await observe(page, view, (), wanted)
+        if not view.screenshot:  # the agent is given the same, whatever is read besides
+            assert (await observe(page, view, ())).html == shown.html
         seen.append(Sight(KEY, shown.html, shown.standing))
         for text, found in ((kind.new, new), (kind.old, old)):
             found.append(await is_on_screen(page, text) if view.screenshot else is_read(shown.html, text))

@@ -4,33 +4,27 @@
 
 import io
 import random
-from collections.abc import AsyncIterator
 
 import pytest
 from PIL import Image
 from playwright.async_api import Page
 from starlette.responses import Response
 
-from environments.browser.pool import run_browsers
 from environments.observation.observe import Wanted, observe
 from environments.observation.views import View
 from experiments.treatment.card_check import card_spots
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import untreated
-from interventions.apply.engine import rewrite
-from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_image import SetImage
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session
-from proxy.shown_page import ShownPage
 from tests.journeys.screen import colours
-from tests.journeys.test_hostile_pages import HARMLESS, HIDING, HTML
-from tests.support import pages, size
+from tests.journeys.test_hostile_pages import HARMLESS, HIDING
+from tests.journeys.treated import KEY, treated
+from tests.support import Answer, pages, size
 
 pytestmark = pytest.mark.browser
 
 CASES = size(4, 60)
-KEY = "lampe?id=7"
 SITE = SiteMap.model_validate(
     {
         "name": "boutique",
@@ -107,36 +101,26 @@ def png(colour: tuple[int, int, int]) -> bytes:
     return written.getvalue()
 
 
-@pytest.fixture(scope="module")
-async def page() -> AsyncIterator[Page]:
-    async with run_browsers() as browsers, browsers.context(None) as context:
-        yield await context.new_page()
-
-
 async def look(page: Page, view: View, script: str = "", **parts: str) -> tuple[str, bool, bool]:
     """Why a trial does not count; whether the screen shows the new picture, and the old one."""
-    plan = Plan((Treatment("pictured", KEY, (SetImage("/new.png"),)),))
     strike = f"const t = document.querySelector('#photo'); (async () => {{ {script} }})().then(() => {{ window.struck = true; }})"
     told = {"style": "", "above": "", "below": "", "picture": PLAIN, "script": ""} | parts
     told["script"] += (
         f";{strike}" if script or "script" not in parts else f"; {strike.replace('const t', 'const u')}"
     )
-    answers = {
+    answers: dict[str, Answer] = {
         path: Response(png(colour), media_type="image/png")
         for path, colour in (("/old.png", OLD), ("/new.png", NEW), ("/side.png", (30, 200, 30)))
     }
-    url = "http://boutique.test/lampe?id=7"
-    treated = rewrite(PAGE.format(**told).encode(), content_type=HTML, url=url, plan=plan, site=SITE)
-    async with pages({"/lampe": treated.body.decode(), **answers}) as shop:
-        await page.goto(f"{shop}lampe?id=7")
+    async with pages(answers) as shop:
+        url = f"{shop}{KEY}"
+        answers["/lampe"], session = treated(PAGE.format(**told), SITE, SetImage("/new.png"), url=url)
+        await page.goto(url)
         await page.wait_for_function("window.struck")
-        session = Session(plan, SITE)
-        session.note_receipts(treated.receipts)
-        session.note_page(ShownPage(page.url, HTML, treated.body, KEY))
         wanted = Wanted(tuple(SetImage("/new.png").spots(SITE)), own=True, pictures=True, cards=CARDS)
         seen = await observe(page, view, (), wanted)
         found = await colours(page)
-        reason = untreated([Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
+        reason = untreated([Sight(KEY, seen.html, seen.standing, url)], session, [KEY])
         return reason, found.get(NEW, 0) > 200, found.get(OLD, 0) > 200
 
 

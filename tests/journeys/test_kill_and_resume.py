@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runs.interrupts import CUT_SHORT
 from tests.experiments.chains import has_whole_chains
 from tests.experiments.command_line import environment, left_after, start, started_at, wait_for_trials
-from tests.support import THOROUGH, size, usual
+from tests.support import size
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"
@@ -77,53 +76,6 @@ def test_a_run_killed_again_and_again_has_every_trial_once(tmp_path: Path, short
     assert len(finished) == TRIALS
     assert is_sound(db)
     assert is_whole(db)
-    assert not left_after("TMPDIR", str(short_folder), seconds=10)
-
-
-@pytest.mark.skipif(not THOROUGH, reason="make faults kills commands with workers")
-def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path, short_folder: Path) -> None:
-    db, agents = tmp_path / "t.db", ("--agent", "simulated:balanced", "--agent", "simulated:price")
-    command = ("run", "nudges", *agents, "--limit", "6", "--workers", "2", "--db", f"sqlite:///{db}")
-    mark = {"TMPDIR": str(short_folder)}
-    process = start(*command, cwd=tmp_path, env=mark)
-    wait_for_trials(process, db, 2)
-    os.kill(process.pid or 0, signal.SIGKILL)  # the runner alone
-    process.join()
-    stored = started_at(db)
-    assert 2 <= len(stored) < 12
-    assert not left_after("TMPDIR", str(short_folder), seconds=10)
-
-    process = start(*command, cwd=tmp_path, env=mark)
-    process.join()
-    assert process.exitcode == 0, (tmp_path / "err.txt").read_text()
-    finished = started_at(db)
-    assert stored.items() <= finished.items(), "a trial that had ended ran again"
-    assert len(finished) == 12
-    assert is_sound(db)
-    assert is_whole(db)
-    assert not left_after("TMPDIR", str(short_folder), seconds=10)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("trials", "workers"), usual([(0, 1), (1, 2), (2, 1)], 2))
-def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: int, workers: int) -> None:
-    db = tmp_path / "t.db"
-    process = start(*RUN, "--workers", str(workers), cwd=tmp_path, env={"TMPDIR": str(short_folder)})
-    while process.is_alive():
-        if list(tmp_path.glob("t.db-runs/**/ca")) and len(started_at(db)) >= trials:
-            break
-        process.join(0.02)
-    os.killpg(process.pid or 0, signal.SIGINT)
-    process.join()
-    assert process.exitcode == 130
-    *summary, last = (tmp_path / "err.txt").read_text().splitlines()
-    # On a busy machine what is put away may take longer than it is given.
-    assert last.startswith(STOPPED) or last == CUT_SHORT
-    _, count, *progress = summary
-    assert count == f"{TRIALS} trials: 0 done, {TRIALS} to run"
-    assert all(f"/{TRIALS} trials, " in line for line in progress)
-    assert trials <= len(started_at(db)) < TRIALS
-    assert is_sound(db)
     assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
 

@@ -13,6 +13,7 @@ import pytest
 from environments.launch.watchdog import VARIABLE, watched
 from interventions.errors import UserError
 from tests.experiments.command_line import (
+    descendants,
     environment,
     left_after,
     not_ended,
@@ -38,32 +39,12 @@ run_until_stopped(main())
 """
 
 
-def below(process: int) -> dict[int, str]:
-    """The processes below a process, by id, with their command lines."""
-    parents, found = {}, {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-    known = {process}
-    while more := {child for child, parent in parents.items() if parent in known} - known:
-        known |= more
-    for child in known - {process}:
-        try:
-            found[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
-        except OSError:
-            continue
-    return found
-
-
 def stop_all(process: int) -> dict[int, str]:
     """Stop everything below a command but its watchdog, once all kinds are there; all of it, by id."""
-    found = below(process)
+    found = descendants(process)
     while not all(any(kind in command for command in found.values()) for kind in KINDS):
         assert found, "the command has ended"  # a page's renderer comes and goes with its trial
-        found = below(process)
+        found = descendants(process)
     for child, command in found.items():
         if "watchdog" not in command:
             with suppress(ProcessLookupError):  # and one that was seen may have gone with its page
@@ -71,29 +52,27 @@ def stop_all(process: int) -> dict[int, str]:
     return found
 
 
+def end_what_is_stopped(folder: Path, temporary: Path, number: signal.Signals) -> int | None:
+    """Send a command whose parts are stopped a signal; nothing is left of it. Returns its status."""
+    process = start(*RUN, cwd=folder, env={"TMPDIR": str(temporary)})
+    wait_for_trials(process, folder / "t.db", 1)
+    found = stop_all(process.pid or 0)
+    os.kill(process.pid or 0, number)
+    process.join()
+    assert not left_after("TMPDIR", str(temporary), seconds=20)
+    assert not not_ended(found, seconds=20)
+    assert not list(temporary.iterdir()), "temporary files are left"
+    return process.exitcode
+
+
 @pytest.mark.thorough
 def test_what_is_stopped_ends_with_a_command_that_is_killed(tmp_path: Path, short_folder: Path) -> None:
-    process = start(*RUN, cwd=tmp_path, env={"TMPDIR": str(short_folder)})
-    wait_for_trials(process, tmp_path / "t.db", 1)
-    found = stop_all(process.pid or 0)
-    os.kill(process.pid or 0, signal.SIGKILL)
-    process.join()
-    assert not left_after("TMPDIR", str(short_folder), seconds=20)
-    assert not not_ended(found, seconds=20)
-    assert not list(short_folder.iterdir()), "temporary files are left"
+    end_what_is_stopped(tmp_path, short_folder, signal.SIGKILL)
 
 
 def test_ctrl_c_ends_a_command_and_what_is_stopped(tmp_path: Path, short_folder: Path) -> None:
-    process = start(*RUN, cwd=tmp_path, env={"TMPDIR": str(short_folder)})
-    wait_for_trials(process, tmp_path / "t.db", 1)
-    found = stop_all(process.pid or 0)
-    os.kill(process.pid or 0, signal.SIGINT)
-    process.join()
-    assert process.exitcode == 130
+    assert end_what_is_stopped(tmp_path, short_folder, signal.SIGINT) == 130
     assert (tmp_path / "err.txt").read_text().splitlines()[-1].startswith("stopped")
-    assert not left_after("TMPDIR", str(short_folder), seconds=20)
-    assert not not_ended(found, seconds=20)
-    assert not list(short_folder.iterdir()), "temporary files are left"
 
 
 def test_a_command_that_hears_no_signal_is_killed() -> None:

@@ -5,32 +5,25 @@ The oracle is the picture itself: the edit's text has a colour of its own, whose
 
 import io
 import random
-from collections.abc import AsyncIterator
 
 import pytest
 from PIL import Image
 from playwright.async_api import FloatRect, Page
 
-from environments.browser.pool import run_browsers
 from environments.observation.observe import Wanted, observe
 from environments.observation.views import VIEWS, View
 from experiments.treatment.sights import Sight
 from experiments.treatment.treatment_check import untreated
-from interventions.apply.engine import rewrite
-from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import SiteMap
-from proxy.session import Session
-from proxy.shown_page import ShownPage
-from tests.journeys.test_hostile_pages import HTML
-from tests.support import pages, size
+from tests.journeys.treated import KEY, treated
+from tests.support import Answer, pages, size
 
 pytestmark = pytest.mark.browser
 
 CASES = size(15, 500)
 CORNER: FloatRect = {"x": 0, "y": 0, "width": 900, "height": 1_500}
 """Where the whole edit is, once nothing holds it."""
-KEY = "lampe?id=7"
 SITE = SiteMap.model_validate(
     {
         "name": "boutique",
@@ -49,12 +42,6 @@ body {{ margin: 0; background: white; font: 16px sans-serif; height: 6000px }}
 #cover {{ position: fixed; background: white; left: {x}px; top: {y}px; width: {wide}px; height: {high}px }}
 </style></head><body><section id=fiche><div id=box><h2>Lamp</h2></div></section>
 <div id=cover></div></body></html>"""
-
-
-@pytest.fixture(scope="module")
-async def page() -> AsyncIterator[Page]:
-    async with run_browsers() as browsers, browsers.context(None) as context:
-        yield await context.new_page()
 
 
 def red(picture: bytes) -> int:
@@ -84,17 +71,14 @@ def drawn(rng: random.Random) -> dict[str, object]:
 
 async def look(page: Page, told: dict[str, object], view: View, scroll: int) -> tuple[str, int, int]:
     """Why a trial does not count; the red pixels of the picture that was sent, and of the whole edit."""
-    plan = Plan((Treatment("praised", KEY, (EDIT,)),))
-    url = "http://boutique.test/lampe?id=7"
-    treated = rewrite(PAGE.format(**told).encode(), content_type=HTML, url=url, plan=plan, site=SITE)
-    async with pages({"/lampe": treated.body.decode()}) as shop:
-        await page.goto(f"{shop}lampe?id=7")
+    answers: dict[str, Answer] = {}
+    async with pages(answers) as shop:
+        url = f"{shop}{KEY}"
+        answers["/lampe"], session = treated(PAGE.format(**told), SITE, EDIT, url=url)
+        await page.goto(url)
         await page.evaluate("(top) => scrollTo(0, top)", scroll)
-        session = Session(plan, SITE)
-        session.note_receipts(treated.receipts)
-        session.note_page(ShownPage(page.url, HTML, treated.body, KEY))
         seen = await observe(page, view, (), Wanted(tuple(EDIT.spots(SITE)), own=True))
-        reason = untreated([Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
+        reason = untreated([Sight(KEY, seen.html, seen.standing, url)], session, [KEY])
         await page.evaluate(
             """() => { cover.remove(); box.style.overflow = "visible"; scrollTo(0, 0);
             fiche.style.left = fiche.style.top = "0px" }"""

@@ -2,8 +2,8 @@
 
 import json
 import resource
-import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -18,36 +18,30 @@ from experiments.commands.common import write
 from experiments.records.reading.tidy_tables import write_table
 from experiments.records.store import Records, run_folder
 from interventions.errors import UserError
-from tests.experiments.command_line import environment, forked_souk
+from tests.experiments.command_line import forked_souk
 from tests.experiments.running import HOTELS
+from tests.journeys.programs import run_program
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@contextmanager
+def small_files() -> Iterator[None]:
+    """Let no file grow beyond 100 kB, as on a full disk or by a quota."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def a_report(*names: str) -> Report:
     frame = pd.DataFrame({"term": ["nudged"], "estimate": [1.5]})
     tables = tuple(NamedTable(name, name, frame) for name in names)
     return Report((Section("Effects", "Text.", tables),))
-
-
-@pytest.mark.thorough
-def test_the_same_run_of_another_database_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").write_text(HOTELS)
-    whole = forked_souk("run", "x.yaml", cwd=tmp_path)
-    assert whole.status == 0, whole.err
-    (folder,) = (tmp_path / "runs").glob("few-hotels-*")
-    assert f"report: runs/{folder.name}/report.html" in whole.out
-    before = files_in(folder)
-    assert {"report.html", "trials.csv"} & before.keys()
-    few = forked_souk("run", "x.yaml", "--limit", "4", "--db", "sqlite:///other.db", cwd=tmp_path)
-    assert few.status == 0, few.err
-    assert f"report: other.db-runs/{folder.name}/report.html" in few.out
-    assert files_in(folder) == before
-    report = forked_souk("report", "--db", "sqlite:///other.db", cwd=tmp_path)
-    assert report.out == f"other.db-runs/{folder.name}/report.html\n"
-    assert files_in(folder) == before
 
 
 @pytest.mark.parametrize(
@@ -101,19 +95,15 @@ def test_without_room_for_the_report_the_answer_is_printed(
     whole = forked_souk("run", "x.yaml", "--db", "sqlite:///t.db", cwd=tmp_path)
     (folder,) = Path("t.db-runs").iterdir()
     before, answer = files_in(folder), "takes the option shown first"
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        for form in ((), ("--json",)):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    for form in ((), ("--json",)):
+        with small_files():
             ended = CliRunner().invoke(app, ["analyze", "few-hotels", "--db", "sqlite:///t.db", *form])
-            assert str(ended.exception) == (
-                f"--out {folder}: the report cannot be written (File too large); make room, or choose "
-                "another folder"
-            )
-            assert answer in whole.out
-            assert answer in (json.loads(ended.stdout)["answer"][0] if form else ended.stdout)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert str(ended.exception) == (
+            f"--out {folder}: the report cannot be written (File too large); make room, or choose "
+            "another folder"
+        )
+        assert answer in whole.out
+        assert answer in (json.loads(ended.stdout)["answer"][0] if form else ended.stdout)
     assert files_in(folder) == before
 
 
@@ -122,15 +112,8 @@ def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
     Records(f"sqlite:///{tmp_path}/t.db").close()
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
     command = f"{full}; from experiments.cli import main; main()"
-    ended = subprocess.run(
-        [sys.executable, "-c", command, "status", "--db", "sqlite:///t.db"],
-        cwd=tmp_path,
-        env=environment({}),
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert (ended.returncode, ended.stderr) == (
+    ended = run_program(command, "status", "--db", "sqlite:///t.db", cwd=tmp_path)
+    assert (ended.status, ended.err) == (
         2,
         "error: --db sqlite:///t.db: its disk is full or broken (disk I/O error); make room there\n",
     )
@@ -150,9 +133,7 @@ def test_what_cannot_be_written_leaves_the_folder_as_it_was(tmp_path: Path) -> N
     write(a_report("old"), "choice", {"run": "r-1"}, tmp_path)
     before = files_in(tmp_path)
     long = pd.DataFrame({"term": ["x" * 1000] * 1000})
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # as a full disk or a quota does
-    try:
+    with small_files():
         with pytest.raises(UserError, match="choose another folder"):
             made = Report((Section("Effects", "Text.", (NamedTable("long", "long", long),)),))
             write(made, "choice", {}, tmp_path)
@@ -161,7 +142,5 @@ def test_what_cannot_be_written_leaves_the_folder_as_it_was(tmp_path: Path) -> N
                 write_table(pd.DataFrame({"term": [str(i) * 100 for i in range(9_999)]}), tmp_path / name)
         with pytest.raises(UserError, match="cannot be written"):
             write_bundle(bytes(200_000), tmp_path / "t.zip")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert files_in(tmp_path) == before
     assert {path.name for path in tmp_path.iterdir()} == before.keys()

@@ -26,10 +26,11 @@ from experiments.executors import text as text_runner
 from experiments.records import tables
 from experiments.records.store import Records
 from experiments.runs.experiment_run import ExperimentRun
+from tests.chat_completion import completion
 from tests.experiments.chains import has_whole_chains
 from tests.experiments.command_line import BaseProcess, start
 from tests.experiments.postgres_server import PostgresServer, postgres_server
-from tests.support import THOROUGH, serve
+from tests.support import serve
 
 TRIALS = 24
 HOTELS = """\
@@ -62,30 +63,19 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 class Model:
-    """Chooses A; `together` waits with its first answers until so many keys have asked."""
+    """Chooses A, unless the key is one of the `silent`."""
 
     def __init__(self) -> None:
         self.requests = Counter[str]()
-        self.together = 1
         self.silent: set[str] = set()
         """Keys that get no answer."""
-        self._enough = asyncio.Event()
 
     async def answer(self, request: Request) -> JSONResponse:
         key = request.headers["authorization"].removeprefix("Bearer ")
         self.requests[key] += 1
-        if len(self.requests) >= self.together:
-            self._enough.set()
-        await (asyncio.Event() if key in self.silent else self._enough).wait()
-        message = {"role": "assistant", "content": "A"}
-        return JSONResponse(
-            {
-                "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000,
-                "model": "gpt-4.1-mini",
-                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                "usage": {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1001},
-            }
-        )  # fmt: skip
+        if key in self.silent:
+            await asyncio.Event().wait()
+        return JSONResponse(completion("A", model="gpt-4.1-mini"))
 
 
 class Commands:
@@ -167,25 +157,6 @@ async def until(condition: Any, process: BaseProcess) -> None:
 
 
 @pytest.mark.thorough
-async def test_two_commands_share_the_trials_and_what_they_cost(
-    commands: Commands, shared: str, alone: Rows
-) -> None:
-    model = commands.model
-    # Neither gets an answer before both have asked, so both run trials of their own.
-    model.together = 2
-    running = {key: commands.start(key, shared) for key in ("first", "second")}
-    for key, process in running.items():
-        await commands.end(key, process)
-    assert model.requests["first"] + model.requests["second"] == TRIALS
-    assert stored(shared, *OF_CARDS) == alone
-    assert stored(shared, "claims") == {"claims": []}
-    assert has_whole_chains(shared)
-    assert len(stored(shared, "runners")["runners"]) == 2
-    said = [commands.said(key) for key in running]
-    assert sum("runs shared-hotels-" in each and "too: each trial is run by one of" in each for each in said)
-
-
-@pytest.mark.thorough
 async def test_what_a_killed_command_had_claimed_goes_to_the_other(
     commands: Commands, shared: str, alone: Rows
 ) -> None:
@@ -235,27 +206,3 @@ async def test_a_second_command_whose_provider_fails_replaces_nothing(
     assert failing.records.outcomes(failing.design.run_id) == {"choice": TRIALS}
     assert stored(f"sqlite:///{tmp_path}/t.db", *OF_CARDS) == before
     assert list(failing.complaints()) == []
-
-
-@pytest.mark.skipif(not THOROUGH, reason="make faults gives commands twice and kills them")
-def test_two_commands_with_browsers_one_of_which_is_killed(tmp_path: Path) -> None:
-    command = ("run", "nudges", "--limit", "8", "--db")
-    for name in ("alone", "killed", "other"):
-        (tmp_path / name).mkdir()
-    shared = f"sqlite:///{tmp_path}/t.db"
-    killed, other = (start(*command, shared, cwd=tmp_path / name) for name in ("killed", "other"))
-    while killed.is_alive() and other.is_alive():
-        killed.join(0.02)
-        if (tmp_path / "t.db").exists() and len(stored(shared, "trials")["trials"]) >= 3:
-            break
-    assert killed.is_alive()
-    os.killpg(killed.pid or 0, signal.SIGKILL)
-    other.join()
-    assert other.exitcode == 0, (tmp_path / "other" / "err.txt").read_text()
-    alone = start(*command, f"sqlite:///{tmp_path}/alone.db", cwd=tmp_path / "alone")
-    alone.join()
-    assert alone.exitcode == 0
-    names = ("trials", "options", "receipts")
-    both = [stored(url, *names) for url in (shared, f"sqlite:///{tmp_path}/alone.db")]
-    assert len(both[0]["trials"]) == 8
-    assert both[0] == both[1]

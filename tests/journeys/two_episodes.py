@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from mitmproxy import http
 from playwright.async_api import BrowserContext
 from starlette.applications import Starlette
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
@@ -51,6 +52,7 @@ EDITS = [
 ]
 BOUGHT = "/bought/"
 """Pages at which the site map takes a product as chosen."""
+THROUGH = "x-test-through-proxy"
 
 Turn = Callable[[BrowserContext, Observation, Agent], Awaitable[Decision]]
 
@@ -58,6 +60,13 @@ Turn = Callable[[BrowserContext, Observation, Agent], Awaitable[Decision]]
 async def as_ever(context: BrowserContext, observation: Observation, agent: Agent) -> Decision:
     """Let the agent decide."""
     return await agent.act(observation)
+
+
+class ThroughProxy:
+    """Marks what has come through the proxy."""
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        flow.request.headers[THROUGH] = "yes"
 
 
 class Acting:
@@ -87,8 +96,10 @@ class Stage:
     """The paths that the shop was asked for."""
     answered: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     """By path: set once the hostile trial's browser was given an answer."""
-    routes: Starlette | None = None
-    """Further pages of the shop."""
+    happens: Callable[[str], None] = lambda _: None
+    """Called with `request` and `answer` when the shop is asked and has answered."""
+    direct: list[str] = field(default_factory=list)
+    """What came to the shop past the proxy."""
     url: str = ""
     browsers: BrowserPool = field(default_factory=lambda: BrowserPool(None))
     executor: BrowserExecutor[ShopTrial] | None = None
@@ -106,9 +117,13 @@ class Stage:
     async def answer(self, request: Request, answer: RequestResponseEndpoint) -> Response:
         path = request.url.path
         self.asked.append(path)
+        if THROUGH not in request.headers:
+            self.direct.append(path)
+        self.happens("request")
         if path.startswith(BOUGHT):
             return HTMLResponse("<title>Thank you</title>")
         response = await answer(request)
+        self.happens("answer")
         if path != self.path or not self.markup:
             return response
         page = b"".join([part async for part in response.body_iterator])  # type: ignore[attr-defined]
@@ -191,9 +206,11 @@ async def staged(folder: Path, *flags: str, routes: Starlette | None = None) -> 
             run_proxy(folder / "ca") as proxy,
             run_browsers(proxy.spki) as stage.browsers,
         ):
+            proxy._master.addons.add(ThroughProxy())
             testbed = Testbed(stage.url, NeverAway(stage.url), proxy, stage.browsers)
             stage.executor = BrowserExecutor(Episodes(stage), testbed, 2)
             yield stage
+    assert stage.direct == []
     assert own_processes("chrom") <= others, "a process of the browser is left"
 
 

@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
+
+from tests.analysis.anchoring.conftest import simulate_scores
+from tests.analysis.conftest import simulate_answers, simulate_study, simulate_valuations
+from tests.analysis.conjoint.conftest import simulate_cards
 
 Row = dict[str, object]
 
@@ -37,62 +42,36 @@ class Valid:
         return [self.header, *([str(value) for value in row.values()] for row in self.rows)]
 
 
+def made(kind: str, frame: pd.DataFrame, numbers: str, group: str, signed: str = "", **options: Any) -> Valid:
+    """A table of simulated answers; numbers, signed: names of columns, the latter may be below 0."""
+    rows = frame.astype(object).where(frame.notna(), "").to_dict("records")
+    of_numbers = frozenset(numbers.split())
+    floor = of_numbers - {*signed.split()}
+    return Valid(kind, f"{kind}.csv", tuple(rows), of_numbers, floor, group, options=options)
+
+
 def choices() -> Valid:
-    rng = np.random.default_rng(1)
-    rows = [
-        {
-            "trial": f"t{trial}",
-            "agent": f"agent {trial % 2}",
-            "set": f"s{trial % 6}",
-            "option": f"p{place}",
-            "nudge_text": f"Best of\nall {trial % 3}" if trial % 4 == place else "",
-            "nudged": int(trial % 4 == place),
-            "position": place,
-            "outcome": "choice" if trial else "no_choice",
-            "chosen": "" if not trial else int(place == rng_choice),
-            "category": f"c{trial % 3}",
-            "price": 10 + (trial * 7 + place * 3) % 11,
-            "rating": 60 + (trial * 5 + place * 13) % 40,
-            "direction": 1,
-            "condition": "nudged" if trial % 4 < 2 else "none",
-            "steps": 3 + trial % 2,
-        }
-        for trial in range(32)
-        for rng_choice in [int(rng.integers(2))]
-        for place in range(2)
-    ]
-    numbers = frozenset({"nudged", "position", "chosen", "price", "rating", "direction", "steps"})
-    return Valid("choice", "choices.csv", tuple(rows), numbers, numbers - {"direction"}, "trial")
+    agents = ("agent 0", "agent 1")
+    frame = simulate_study(agents=agents, sets=6, nudges=3, nudges_per_set=1, categories=3).table
+    none = frame["trial"] == frame["trial"].iloc[-1]
+    frame = frame.drop(columns=["run", "viewed_first", "nudge"]).assign(
+        nudge_text=frame["nudge_text"].replace("text", "Best of\nall", regex=True),
+        outcome=frame["outcome"].mask(none, "no_choice"),
+        chosen=frame["chosen"].astype("Int64").mask(none),
+        steps=3,
+    )
+    return made(
+        "choice", frame, "nudged position chosen price rating direction steps", "trial", signed="direction"
+    )
 
 
 def cards() -> Valid:
-    rng = np.random.default_rng(2)
-    rows = [
-        {
-            "trial": f"t{trial}",
-            "agent": "lab:small",
-            "set": f"s{trial // 2}",
-            "option": f"h{place}",
-            "attr_name": f"Inn\nof {place}",
-            "attr_chain": ("Hyatt", "Hilton", "Independent")[place],
-            "position": place if trial % 2 else size - 1 - place,
-            "ordering": "forward" if trial % 2 else "reversed",
-            "outcome": "choice",
-            "chosen": int(place == taken),
-            "price": int(prices[place]),
-            "rating": int(ratings[place]),
-            "attr_stars": int(stars[place]),
-        }
-        for trial in range(40)
-        for size in [2 if trial % 4 < 2 else 3]
-        for prices, ratings, stars in [
-            (rng.integers(50, 300, 3), rng.integers(60, 99, 3), rng.integers(1, 6, 3))
-        ]
-        for taken in [int(rng.integers(size))]
-        for place in range(size)
-    ]
-    numbers = frozenset({"position", "chosen", "price", "rating", "attr_stars"})
-    return Valid("conjoint", "cards.csv", tuple(rows), numbers, numbers, "trial")
+    frame = simulate_cards(sets=10, agents=("lab:small",))
+    frame["attr_name"] = "Inn\nof " + frame["option"]
+    names = (
+        "trial agent set option attr_name attr_chain position ordering outcome chosen price rating attr_stars"
+    )
+    return made("conjoint", frame[names.split()], "position chosen price rating attr_stars", "trial")
 
 
 def tasks() -> Valid:
@@ -153,93 +132,32 @@ def orders() -> Valid:
     return Valid("conjoint", "study/choices_small_swap.csv", rows, numbers, frozenset(), "task_id", beside)
 
 
-def asked(item: str, condition: str, repeat: int, agent: str, invalid: str) -> Row:
-    """The cells that every table of responses has; the first answer of each kind is `invalid`."""
-    return {
-        "trial": f"{item}/{condition}/{repeat}",
-        "agent": agent,
-        "item": item,
-        "condition": condition,
-        "repeat": repeat,
-        "reason": "" if repeat else invalid,
-    }
-
-
 def valuations() -> Valid:
-    rng = np.random.default_rng(4)
-    rows = [
-        asked(item, condition, repeat, agent, "two\nnumbers")
-        | {
-            "response": "" if not repeat else round(price + rng.normal(0, 5), 2),
-            "reference": price,
-            "low": price - 10,
-            "high": price + 10,
-            "anchor": {"low": 15, "high": 95}.get(condition, ""),
-        }
-        for agent in ("old-7b", "new-70b")
-        for item, price in (("mug", 20.5), ("pen", 30))
-        for condition in ("control", "low", "high")
-        for repeat in range(4)
-    ]
-    numbers = frozenset({"repeat", "response", "reference", "low", "high", "anchor"})
-    floor = frozenset({"response", "reference", "low", "high"})
-    return Valid("montecarlo", "wtp.csv", tuple(rows), numbers, floor, "item")
-
-
-def answers() -> Valid:
-    rng = np.random.default_rng(5)
-    rows = [
-        asked(item, condition, repeat, agent, "not\na letter")
-        | {
-            "scenario": "base",
-            "temperature": 1,
-            "family": agent,
-            "response": ""
-            if not repeat
-            else int(rng.integers(2))
-            if item == "framing"
-            else int(rng.integers(90)),
-        }
-        for agent in ("alpha", "beta")
-        for item in ("anchoring", "framing")
-        for condition in ("control", "treatment")
-        for repeat in range(6)
-    ]
-    numbers = frozenset({"repeat", "temperature", "response"})
-    return Valid(
-        "biases",
-        "answers.csv",
-        tuple(rows),
-        numbers,
-        frozenset({"temperature"}),
-        "item",
-        options={"valid": 3},
+    frame = simulate_valuations(agents=("old-7b", "new-70b"), repeats=4).drop(columns="run")
+    none = frame["repeat"] == 0
+    frame = frame.assign(
+        response=frame["response"].round(2).mask(none), reason=frame["reason"].mask(none, "two\nnumbers")
+    )
+    return made(
+        "montecarlo", frame, "repeat response reference low high anchor", "item", signed="repeat anchor"
     )
 
 
+def answers() -> Valid:
+    numbers = [np.nan, 10, 25, 40, 65, 80]
+    letters = [np.nan, 0, 1, 1, 0, 1]
+    given = {"anchoring": (numbers, numbers[::-1]), "framing": (letters, letters[::-1])}
+    frame = simulate_answers(given, agents=("alpha", "beta"))
+    frame["reason"] = frame["reason"].replace("letter", "not\na letter")
+    return made("biases", frame, "repeat temperature response", "item", signed="repeat response", valid=3)
+
+
 def scores() -> Valid:
-    rng = np.random.default_rng(6)
-    rows = [
-        {
-            "trial": f"{stimulus}/{condition}/{fields}",
-            "agent": "tiny",
-            "stimulus": stimulus,
-            "anchor": anchor,
-            "condition": condition,
-            "fields": fields,
-            "note": "of a\nfew" if not value else "",
-            "target": f"{value}%",
-            "value": value,
-            "logprob": round(-3 - 3 * rng.random(), 4),
-            "shifted": 0,
-        }
-        for stimulus in ("lift", "tower")
-        for condition, anchor in (("low", 10), ("high", 65))
-        for fields in ("scene+anchor", "scene", "anchor", "")
-        for value in range(0, 60, 10)
-    ]
-    numbers = frozenset({"anchor", "value", "logprob", "shifted"})
-    return Valid("anchoring", "scores.csv", tuple(rows), numbers, frozenset({"shifted"}), "stimulus")
+    stimuli = dict.fromkeys(("lift", "tower"), (10, 65))
+    frame = simulate_scores(agents=("tiny",), stimuli=stimuli, fields=("scene", "anchor"), step=20)
+    frame = frame.drop(columns=["run", "tokens"]).assign(logprob=frame["logprob"].round(4))
+    frame["note"] = frame["note"].mask(frame["value"] == 0, "of a\nfew")
+    return made("anchoring", frame, "anchor value logprob shifted", "stimulus", signed="anchor value logprob")
 
 
 def simulation() -> Valid:

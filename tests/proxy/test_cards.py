@@ -1,17 +1,13 @@
 """Cards through real mitmproxy, in place of pages and in them, answered by programs and in real Chromium."""
 
 import re
-import ssl
-from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 from playwright.async_api import Page as Tab
 
 from environments.browser.pool import run_browsers
-from environments.shop.catalogue import generate
-from environments.shop.server import shop
-from interventions.apply.engine import EditFailed, rewrite
+from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card, LetterAnswer, NumberAnswer
 from interventions.cards.page import ANSWER_PATH
@@ -51,15 +47,8 @@ def asked(*cards: Card, url: str = CARDS_URL) -> Session:
 
 def plans(product: str, *cards: Card) -> list[Plan]:
     """As a trial has them: without its price, with the question after its title."""
-    return [
-        Plan(
-            (
-                Treatment("no-price", product, (Remove("product.price_box"),), ("product",)),
-                Treatment(card.id, product, (Ask(card=card),), ("product",)),
-            )
-        )
-        for card in cards
-    ]
+    no_price = Treatment("no-price", product, (Remove("product.price_box"),), ("product",))
+    return [Plan((no_price, Treatment(card.id, product, (Ask(card=card),), ("product",)))) for card in cards]
 
 
 def run_of(session: Session) -> CardRun:
@@ -100,17 +89,9 @@ async def test_cards_are_asked_one_after_the_other(slot: Slot, client: httpx.Asy
     assert cards.done
     assert cards.current == 2
     receipts = [(r.intervention, r.edit, r.role, r.page_type, r.matches, r.after) for r in session.receipts]
-    assert receipts == [
-        ("buy", "card", "page.body", "card", 1, BUY.question),
-        ("buy", "card", "page.body", "card", 1, BUY.question),
-        ("wtp", "card", "page.body", "card", 1, WTP.question),
-    ]
-    assert [page.body for page in session.pages] == [
-        shown.content,
-        shown.content,
-        second.content,
-        last.content,
-    ]
+    assert receipts == [(card.id, "card", "page.body", "card", 1, card.question) for card in (BUY, BUY, WTP)]
+    bodies = [page.body for page in session.pages]
+    assert bodies == [shown.content, shown.content, second.content, last.content]
     assert session.receipts[0].page_hash_after != session.receipts[2].page_hash_after
     assert session.failures == session.upstream_errors == []
 
@@ -125,27 +106,6 @@ async def test_no_shop_is_asked_of_anything(slot: Slot, client: httpx.AsyncClien
     assert (icon.status_code, posted.status_code) == (404, 405)
     assert origin.requests == []
     assert len(session.receipts) == len(session.pages) == 1
-
-
-async def test_an_invalid_answer_is_recorded_and_told(slot: Slot, client: httpx.AsyncClient) -> None:
-    session = slot.session = asked(WTP)
-    for text in ("", "about <20>", "-1"):
-        assert (await answer(client, 0, text)).status_code == 303
-        shown = await client.get(CARDS_URL, headers=NAVIGATION)
-        assert "This answer cannot be taken: it is" in shown.text
-        assert WTP.question in shown.text
-    again = await client.get(CARDS_URL, headers=NAVIGATION)
-    assert "cannot be taken" in again.text
-    cards = run_of(session)
-    assert [(given.card, given.text, given.value) for given in cards.answers] == [
-        (0, "", None),
-        (0, "about <20>", None),
-        (0, "-1", None),
-    ]
-    assert not cards.done
-    await answer(client, 0, "20")
-    assert cards.done
-    assert cards.problem == ""
 
 
 async def test_an_answer_counts_once(slot: Slot, client: httpx.AsyncClient) -> None:
@@ -187,21 +147,15 @@ async def test_long_and_strange_answers(slot: Slot, client: httpx.AsyncClient) -
 
 
 @pytest.mark.parametrize(
-    "headers",
+    ("header", "value"),
     [
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
-        {"origin": "http://evil.test"},
-        {"origin": "https://cards.souk.test"},
-        {"origin": "null"},
-        {"origin": "http://[x"},
+        *(("sec-fetch-site", site) for site in ("cross-site", "same-site")),
+        *(("origin", site) for site in ("http://evil.test", "https://cards.souk.test", "null", "http://[x")),
     ],
 )
-async def test_other_sites_cannot_answer(
-    slot: Slot, client: httpx.AsyncClient, headers: dict[str, str]
-) -> None:
+async def test_other_sites_cannot_answer(slot: Slot, client, header: str, value: str) -> None:
     session = slot.session = asked()
-    assert (await answer(client, 0, "A", **headers)).status_code == 403
+    assert (await answer(client, 0, "A", **{header: value})).status_code == 403
     assert run_of(session).answers == []
     assert (await answer(client, 0, "A", origin="http://cards.souk.test")).status_code == 303
 
@@ -216,9 +170,7 @@ async def test_other_sites_cannot_answer(
         ("http://[", "/"),
     ],
 )
-async def test_the_way_back_leads_nowhere_else(
-    slot: Slot, client: httpx.AsyncClient, referrer: str, location: str
-) -> None:
+async def test_the_way_back_leads_nowhere_else(slot: Slot, client, referrer: str, location: str) -> None:
     slot.session = asked()
     assert (await answer(client, 0, "A", referer=referrer)).headers["location"] == location
 
@@ -240,16 +192,6 @@ async def test_a_card_that_cannot_be_shown_fails_closed(slot: Slot, client: http
     assert session.receipts == []
 
 
-async def test_over_https(proxy: Proxy, slot: Slot) -> None:
-    session = slot.session = asked(BUY, url="https://cards.souk.test/")
-    trust = ssl.create_default_context(cafile=str(proxy.certificate))
-    async with httpx.AsyncClient(proxy=slot.url, verify=trust, trust_env=False, timeout=60) as client:
-        shown = await client.get("https://cards.souk.test/", headers=NAVIGATION)
-        await answer(client, 0, "A", "https://cards.souk.test/", origin="https://cards.souk.test")
-    assert BUY.question in shown.text
-    assert run_of(session).done
-
-
 async def test_in_the_place_of_a_shop(proxy: Proxy) -> None:
     slot = await proxy.open_slot(reverse="http://shop.test")
     session = slot.session = asked(BUY, url="http://shop.test/")
@@ -265,13 +207,8 @@ async def test_in_the_place_of_a_shop(proxy: Proxy) -> None:
 
 
 async def test_a_question_stands_in_the_page(slot: Slot, client: httpx.AsyncClient) -> None:
-    async with pages(
-        {
-            "/oats.html": PAGE.replace(
-                "</div>", '</div><div class="product-info-main"><div class="price-box">$3</div></div>', 1
-            )
-        }
-    ) as url:
+    price = '</div><div class="product-info-main"><div class="price-box">$3</div></div>'
+    async with pages({"/oats.html": PAGE.replace("</div>", price, 1)}) as url:
         session = slot.session = Session(Plan(), SITE, AllowList.of(url))
         session.cards = CardRun((BUY, WTP), plans("oats", BUY, WTP))
         first = await client.get(f"{url}oats.html", headers=NAVIGATION)
@@ -289,13 +226,16 @@ async def test_a_question_stands_in_the_page(slot: Slot, client: httpx.AsyncClie
         assert "All about oats." in page.text
     assert ("cannot be taken" in second.text, "cannot be taken" in told.text) == (False, True)
     assert "Thank you" in last.text
-    assert [(r.intervention, r.edit, r.role, r.page_type, r.product) for r in session.receipts[:4]] == [
-        ("no-price", "remove", "product.price_box", "product", "oats"),
-        ("buy", "ask", "product.title", "product", "oats"),
-        ("no-price", "remove", "product.price_box", "product", "oats"),
-        ("wtp", "ask", "product.title", "product", "oats"),
-    ]
+    remove = ("no-price", "remove", "product.price_box", "product", "oats")
+    asks = [(name, "ask", "product.title", "product", "oats") for name in ("buy", "wtp")]
+    receipts = [(r.intervention, r.edit, r.role, r.page_type, r.product) for r in session.receipts[:4]]
+    assert receipts == [remove, asks[0], remove, asks[1]]
     assert [given.value for given in session.cards.answers] == ["A", None, 5]
+
+
+def edited(page: str, plan: Plan) -> Rewrite:
+    url = "http://shop.test/oats.html"
+    return rewrite(page.encode(), content_type="text/html", url=url, plan=plan, site=SITE)
 
 
 def test_ask_is_plain_data_and_asks_on_the_products_own_page_only() -> None:
@@ -310,13 +250,7 @@ def test_ask_is_plain_data_and_asks_on_the_products_own_page_only() -> None:
         (PAGE.replace("page-title-wrapper", "x"), "nothing on"),
     ):
         with pytest.raises(EditFailed, match=reason):
-            rewrite(
-                page.encode(),
-                content_type="text/html",
-                url="http://shop.test/oats.html",
-                plan=plan,
-                site=SITE,
-            )
+            edited(page, plan)
 
 
 def test_the_page_may_have_a_policy_and_another_base() -> None:
@@ -324,9 +258,7 @@ def test_the_page_may_have_a_policy_and_another_base() -> None:
     policy = """<meta http-equiv="Content-Security-Policy" content="style-src 'self'">"""
     page = PAGE.replace("<meta charset", base + policy + "<meta charset", 1)
     plan = Plan((Treatment("wtp", "oats", (Ask(card=WTP),)),))
-    done = rewrite(
-        page.encode(), content_type="text/html", url="http://shop.test/oats.html", plan=plan, site=SITE
-    )
+    done = edited(page, plan)
     text = done.body.decode()
     assert 'action="http://shop.test/.souk/answer"' in text
     form = text[text.index("<form") : text.index("</form>")]
@@ -336,12 +268,6 @@ def test_the_page_may_have_a_policy_and_another_base() -> None:
 
 
 # In Chromium, by keyboard
-
-
-@pytest.fixture(scope="module")
-async def shop_url() -> AsyncIterator[str]:
-    async with shop() as url:
-        yield url
 
 
 async def press(tab: Tab, name: str) -> None:
@@ -380,36 +306,3 @@ async def test_a_person_answers_pages_of_their_own(proxy: Proxy, slot: Slot) -> 
         (0, "B", "B"), (1, "B", "B"), (2, "many", None), (2, "28", 28),
     ]  # fmt: skip
     assert session.failures == session.upstream_errors == []
-
-
-PRICE = re.compile(r"\$\s?\d|\d\.\d\d\b|\bUSD\b")
-
-
-@pytest.mark.browser
-async def test_a_person_answers_on_the_products_page_of_the_shop(
-    proxy: Proxy, slot: Slot, shop_url: str
-) -> None:
-    product = next(product for product in generate().products if not product.options and product.in_stock).key
-    session = slot.session = Session(Plan(), SITE, AllowList.of(shop_url))
-    buy = BUY.model_copy(update={"question": "Would you buy this product for ninety-five dollars?"})
-    session.cards = CardRun((buy, WTP), plans(product, buy, WTP))
-    async with run_browsers(proxy.spki) as browsers, browsers.context(slot.url) as context:
-        tab = await context.new_page()
-        await tab.goto(f"{shop_url}{product}.html")
-        for card, name, typed in (
-            (buy, "A: Yes", ""),
-            (WTP, "Submit answer", "-3"),
-            (WTP, "Submit answer", "20"),
-        ):
-            text = await tab.inner_text("body")
-            assert card.question in text
-            assert PRICE.findall(text) == []
-            assert await tab.locator("h1").count() == 1  # the product's own
-            if typed:
-                await tab.get_by_label("Your answer").focus()
-                await tab.keyboard.type(typed)
-            await press(tab, name)
-        assert await tab.inner_text("h1") == "Thank you"
-    assert [(g.card, g.value) for g in session.cards.answers] == [(0, "A"), (1, None), (1, 20)]
-    assert session.failures == session.upstream_errors == []
-    assert {receipt.edit for receipt in session.receipts} == {"remove", "ask"}

@@ -71,42 +71,36 @@ SAID = "<div role=status>Desk lamp was put into your bag</div>"
 Ask = Callable[[httpx.AsyncClient, str], Any]
 
 
+EMBEDDING = """<link rel=canonical href=/lamps/embedding><h1 class=product>Lamp</h1>
+<script id=ids type=application/json>[{"url": "/lamps/floor", "id": 180}]</script>"""
+ANSWERS = {
+    "/lamps/desk": HTMLResponse(DESK),
+    "/lamps/wall": HTMLResponse(WALL),
+    "/lamps/embedding": HTMLResponse(EMBEDDING),
+    "/cart": HTMLResponse(CART),
+    "/empty": HTMLResponse(NO_CART),
+    "/thanks": HTMLResponse(SAID),
+    "/api/basket": JSONResponse({"lines": [{"url": "/lamps/floor", "price": 12}]}),
+    "/api/products": JSONResponse([{"url": "/lamps/floor", "price": 12}]),
+    "/api/ids": Response(
+        '[{"url": "/lamps/floor", "id": "gid:\\/\\/shop\\/18"}]', media_type="application/json"
+    ),
+    "/refused": RedirectResponse("/lamps/desk?options=cart", 303),
+    "/gone": JSONResponse({}, 404),
+}
+
+
 async def answer(request: Request) -> Response:
-    path = request.url.path
-    if path == "/lamps/desk":
-        return HTMLResponse(DESK)
-    if path == "/lamps/wall":
-        return HTMLResponse(WALL)
-    if path == "/cart":
-        return HTMLResponse(CART)
-    if path == "/empty":
-        return HTMLResponse(NO_CART)
-    if path == "/thanks":
-        return HTMLResponse(SAID)
-    if path == "/api/basket":
-        return JSONResponse({"lines": [{"url": "/lamps/floor", "price": 12}]})
-    if path == "/api/products":
-        return JSONResponse([{"url": "/lamps/floor", "price": 12}])
-    if path == "/api/ids":
-        return Response(
-            '[{"url": "/lamps/floor", "id": "gid:\\/\\/shop\\/18"}]', media_type="application/json"
-        )
-    if path == "/lamps/embedding":
-        ids = '<script id=ids type=application/json>[{"url": "/lamps/floor", "id": 180}]</script>'
-        return HTMLResponse(f"<link rel=canonical href=/lamps/embedding><h1 class=product>Lamp</h1>{ids}")
-    if path == "/refused":
-        return RedirectResponse("/lamps/desk?options=cart", 303)
-    if path == "/graphql" and b"forbidden" in await request.body():
+    path, body = request.url.path, await request.body()
+    if path == "/graphql" and b"forbidden" in body:
         return JSONResponse({"errors": [{"message": "out of stock"}], "data": None})
     if path == "/deferred":
-        errors = b', "errors": [{"message": "out of stock"}]' if b"forbidden" in await request.body() else b""
+        errors = b', "errors": [{"message": "out of stock"}]' if b"forbidden" in body else b""
         piece = (
             b'\r\n---\r\nContent-Type: application/json\r\n\r\n{"data": {}%b, "hasNext": false}\r\n-----\r\n'
         )
         return Response(piece % errors, media_type='multipart/mixed; boundary="-"')
-    if path == "/gone":
-        return JSONResponse({}, 404)
-    return JSONResponse({"ok": b"no" not in await request.body()})
+    return ANSWERS.get(path) or JSONResponse({"ok": b"no" not in body})
 
 
 @asynccontextmanager
@@ -140,10 +134,14 @@ async def added(
     return session.added
 
 
-def post(path: str, **options: Any) -> Ask:
+def post(path: str, *pages: str, referer: str = "", **options: Any) -> Ask:
+    """Look at pages, usually the desk's, and post something from the page `referer`."""
+
     async def ask(client: httpx.AsyncClient, url: str) -> None:
-        await client.get(f"{url}/lamps/desk", headers={"accept": "text/html"})
-        await client.post(f"{url}{path}", **options)
+        for page in pages or ("/lamps/desk",):
+            await client.get(f"{url}{page}", headers={"accept": "text/html"})
+        headers = options.get("headers", {}) | ({"referer": f"{url}{referer}"} if referer else {})
+        await client.post(f"{url}{path}", **options | {"headers": headers})
 
     return ask
 
@@ -236,12 +234,7 @@ async def test_a_pattern_takes_an_id_and_a_link_out_of_what_holds_them(ca_dir: P
     row = {"css": "button", "attribute": "formaction", "pattern": "(.*/)remove"}
     site = SITE | {"roles": SITE["roles"] | {"product.id": product, "row.link": row}}
     rule = {"request": {"path": r"/buy/(\d+)"}, "cart": "row"}
-
-    async def ask(client: httpx.AsyncClient, url: str) -> None:
-        await client.get(f"{url}/lamps/wall", headers={"accept": "text/html"})
-        await client.post(f"{url}/buy/21")
-
-    first, second = await added(ca_dir, rule, ask, site=site)
+    first, second = await added(ca_dir, rule, post("/buy/21", "/lamps/wall"), site=site)
     assert first == Added("cart", "lamps/wall")
     assert second == Added("request", "lamps/wall", "21")
 
@@ -252,31 +245,17 @@ async def test_an_id_in_data_outweighs_the_page_on_which_it_was_asked_for(
     ca_dir: Path, plan: Plan | None, path: str, sku: str
 ) -> None:
     """A card on a product's page puts another product into the cart."""
-
-    async def ask(client: httpx.AsyncClient, url: str) -> None:
-        page = f"{url}/lamps/wall"
-        for each in (page, f"{url}{path}"):
-            await client.get(each, headers={"accept": "text/html"})
-        await client.post(f"{url}/buy", json={"variables": {"sku": sku}}, headers={"referer": page})
-
+    ask = post("/buy", "/lamps/wall", path, referer="/lamps/wall", json={"variables": {"sku": sku}})
     rule = {"request": {"path": "/buy", "field": "$.variables.sku"}}
     (noted,) = await added(ca_dir, rule, ask, plan=plan)
     assert (noted.product, noted.named) == ("lamps/floor", sku)
 
 
 async def test_a_page_counts_for_an_unknown_id_only_if_its_product_has_no_other(ca_dir: Path) -> None:
-    def from_page(path: str) -> Ask:
-        async def ask(client: httpx.AsyncClient, url: str) -> None:
-            await client.get(url + path, headers={"accept": "text/html"})
-            await client.post(f"{url}/buy", data={"sku": "99"}, headers={"referer": url + path})
-
-        return ask
-
     rule = {"request": {"path": "/buy", "field": "sku"}}
-    (noted,) = await added(ca_dir, rule, from_page("/lamps/desk"))
-    assert (noted.product, noted.at) == ("", "")
-    (noted,) = await added(ca_dir, rule, from_page("/empty"))
-    assert (noted.product, noted.at) == ("", "empty")
+    for page, at in (("/lamps/desk", ""), ("/empty", "empty")):
+        (noted,) = await added(ca_dir, rule, post("/buy", page, referer=page, data={"sku": "99"}))
+        assert (noted.product, noted.at) == ("", at)
 
 
 @pytest.mark.slow

@@ -89,9 +89,7 @@ def test_any_index_is_read_or_refused(recorded: tuple[Path, str], data: st.DataO
 @pytest.mark.slow
 @settings(max_examples=size(15, 1_500))
 @given(data=st.data())
-async def test_any_recording_is_replayed_or_refused(
-    recorded: tuple[Path, str], ca_dir: Path, data: st.DataObject
-) -> None:
+async def test_any_recording_is_replayed_or_refused(recorded: tuple[Path, str], ca_dir, data) -> None:
     source, url = recorded
     with TemporaryDirectory() as name:
         folder = Path(name, "recording")

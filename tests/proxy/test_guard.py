@@ -149,9 +149,7 @@ RAN = "[self.inline, self.named, self.own].map(Number).join()"
 
 
 @pytest.mark.thorough
-async def test_the_observer_is_loaded_once_under_any_policy_and_no_other_script_is_allowed(
-    ca_dir: Path,
-) -> None:
+async def test_the_observer_is_loaded_once_under_any_policy_and_no_other_script_is_allowed(ca_dir) -> None:
     """What else runs in a page is compared with the same page without the proxy."""
     answers: dict[str, Response] = {
         f"/{number}": Response(

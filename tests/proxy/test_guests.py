@@ -274,9 +274,7 @@ async def test_nothing_that_a_page_of_another_site_does_begins_a_trial(ca_dir: P
 
 
 @pytest.mark.browser
-async def test_a_name_that_is_made_to_lead_here_begins_no_trial(
-    ca_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_name_that_is_made_to_lead_here_begins_no_trial(ca_dir: Path, monkeypatch) -> None:
     monkeypatch.setattr(
         "environments.browser.pool.FLAGS", ("--host-resolver-rules=MAP evil.example 127.0.0.1",)
     )

@@ -66,9 +66,7 @@ async def client(proxy: Proxy, slot: Slot) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_it_is_asked_again_on_a_connection_of_its_own(
-    shop: tuple[Hasty, str], client: httpx.AsyncClient
-) -> None:
+async def test_it_is_asked_again_on_a_connection_of_its_own(shop, client) -> None:
     server, url = shop
     for method in ("GET", "GET", "HEAD", "OPTIONS"):
         assert (await client.request(method, url)).status_code == 200
@@ -77,7 +75,7 @@ async def test_it_is_asked_again_on_a_connection_of_its_own(
     ]  # fmt: skip
 
 
-async def test_it_is_asked_again_once(shop: tuple[Hasty, str], client: httpx.AsyncClient) -> None:
+async def test_it_is_asked_again_once(shop, client) -> None:
     server, url = shop
     await client.get(url)
     server.patience = 0
@@ -85,25 +83,21 @@ async def test_it_is_asked_again_once(shop: tuple[Hasty, str], client: httpx.Asy
     assert server.requests == [(1, "GET"), (1, "GET"), (2, "GET")]
 
 
-async def test_a_first_request_is_not_sent_again(shop: tuple[Hasty, str], client: httpx.AsyncClient) -> None:
+async def test_a_first_request_is_not_sent_again(shop, client) -> None:
     server, url = shop
     server.patience = 0
     assert (await client.get(url)).status_code == 502
     assert server.requests == [(1, "GET")]
 
 
-async def test_what_may_not_be_done_twice_is_sent_once(
-    shop: tuple[Hasty, str], client: httpx.AsyncClient
-) -> None:
+async def test_what_may_not_be_done_twice_is_sent_once(shop, client) -> None:
     server, url = shop
     await client.get(url)
     assert (await client.post(url, content=b"abc")).status_code == 502
     assert server.requests == [(1, "GET"), (1, "POST")]
 
 
-async def test_it_uses_no_connection_that_has_been_idle(
-    shop: tuple[Hasty, str], client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_it_uses_no_connection_that_has_been_idle(shop, client, monkeypatch) -> None:
     server, url = shop
     monkeypatch.setattr(hardening, "IDLE_SECONDS", 0.0)
     await client.get(url)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import stat
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -54,12 +53,8 @@ def stage(ca_dir: Path) -> Stage:
     return Stage(ca_dir)
 
 
-def files(folder: Path) -> list[Path]:
-    return list(folder.iterdir())
-
-
-def bodies(folder: Path) -> list[Path]:
-    return files(folder / "bodies")
+def bodies(folder: Path, name: str = "bodies") -> list[Path]:
+    return list((folder / name).iterdir())
 
 
 async def test_what_was_recorded_is_replayed_without_the_shop(stage: Stage, tmp_path: Path) -> None:
@@ -142,18 +137,13 @@ async def test_the_same_request_gets_its_answers_in_order(stage: Stage, tmp_path
 
 
 async def test_where_an_address_leads_is_learned_from_a_recording_too(stage: Stage, tmp_path: Path) -> None:
-    app = Starlette(
-        routes=[
-            Route("/oats.html", lambda request: RedirectResponse("/en/breakfast-7")),
-            Route("/en/breakfast-7", lambda request: HTMLResponse(PAGE)),
-        ]
-    )
+    answers = {"/oats.html": RedirectResponse("/en/breakfast-7"), "/en/breakfast-7": PAGE}
     known = []
     async with stage:
         for options in ({"record": tmp_path}, {"replay": tmp_path}):
             _, slot, client = await stage.open(**options)
             if "record" in options:
-                url = await stage.shop.enter_async_context(serve(app))
+                url = await stage.shop.enter_async_context(pages(answers))
             slot.session = session(url)
             slot.session.known["oats"] = "oats"
             assert (await client.get(f"{url}oats.html", follow_redirects=True)).status_code == 200
@@ -209,12 +199,7 @@ async def test_an_unusual_answer_is_replayed_as_it_came(stage: Stage, tmp_path: 
     [("1000 Strange", "X-Odd: a", "its status is 1000"), ("200 OK", "X-Odd: a\rb", "the end of a line")],
 )
 async def test_what_cannot_be_recorded_is_told_and_leaves_no_body(
-    stage: Stage,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    status: str,
-    header: str,
-    reason: str,
+    stage: Stage, tmp_path: Path, caplog, status: str, header: str, reason: str
 ) -> None:
     usual = message("busy")
     async with stage, upstream(message("busy", header, status=status)) as shop, upstream(usual) as other:
@@ -250,49 +235,29 @@ async def test_a_recording_is_private(stage: Stage, tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-@pytest.fixture
-def recording(tmp_path: Path) -> Iterator[Recording]:
+LINE = {"method": "GET", "url": "http://shop.test/", "request_body": "", "status": 200, "reason": "OK"}
+LINE |= {"headers": [["Content-Type", "text/html"]], "body": "", "size": 0}
+WRONG = [
+    {"body": "../../etc/passwd"},
+    {"headers": [["one"]]},
+    {"more": 1},
+    {"status": "200"},
+    {"status": 99},
+    {"status": 1000},
+    {"reason": 5},
+    {"reason": "OK\r\nSet-Cookie: a=b"},
+    {"headers": [["X", "a\r\nY: b"]]},
+    {"headers": [["X", "a\0b"]]},
+    {"size": None},
+    {"size": -2},
+]
+NONE = ["", "{", "[" * 100_000, "[]", "null", json.dumps({key: LINE[key] for key in LINE.keys() - {"url"}})]
+
+
+@pytest.mark.parametrize("line", [*NONE, *(json.dumps(LINE | wrong) for wrong in WRONG)])
+def test_a_line_that_is_no_answer_is_a_mistake_with_its_place(tmp_path: Path, line: str) -> None:
     recording = Recording(tmp_path)
     recording.create()
-    yield recording
-
-
-LINE = {
-    "method": "GET",
-    "url": "http://shop.test/",
-    "request_body": "",
-    "status": 200,
-    "reason": "OK",
-    "headers": [["Content-Type", "text/html"]],
-    "body": "",
-    "size": 0,
-}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "{",
-        "[" * 100_000,
-        "[]",
-        "null",
-        json.dumps(LINE | {"body": "../../etc/passwd"}),
-        json.dumps(LINE | {"headers": [["one"]]}),
-        json.dumps(LINE | {"more": 1}),
-        json.dumps(LINE | {"status": "200"}),
-        json.dumps(LINE | {"status": 99}),
-        json.dumps(LINE | {"status": 1000}),
-        json.dumps(LINE | {"reason": 5}),
-        json.dumps(LINE | {"reason": "OK\r\nSet-Cookie: a=b"}),
-        json.dumps(LINE | {"headers": [["X", "a\r\nY: b"]]}),
-        json.dumps(LINE | {"headers": [["X", "a\0b"]]}),
-        json.dumps(LINE | {"size": None}),
-        json.dumps(LINE | {"size": -2}),
-        json.dumps({key: LINE[key] for key in LINE.keys() - {"url"}}),
-    ],
-)
-def test_a_line_that_is_no_answer_is_a_mistake_with_its_place(recording: Recording, line: str) -> None:
     (recording.folder / "index.jsonl").write_text(f"{json.dumps(LINE)}\n{line}\n")
     with pytest.raises(UserError) as caught:
         recording.answers()
@@ -323,4 +288,4 @@ async def test_folders_of_something_else_are_left_alone(stage: Stage, tmp_path: 
     ):
         with pytest.raises(UserError, match=cause):
             await stage.open(**options)
-    assert files(tmp_path) == [letter]
+    assert bodies(tmp_path, ".") == [letter]

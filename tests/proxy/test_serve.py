@@ -37,7 +37,7 @@ from proxy.drawing import edited
 from proxy.serve import PrintingSession, parse_values, plan_for
 from proxy.server import Proxy, Slot
 from proxy.session import Session
-from tests.experiments.command_line import program
+from tests.experiments.command_line import forked_souk, program
 from tests.support import pages
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +122,7 @@ def mistake(
         (["-i", "nudge"], 'did you mean "nudges"'),
         (["-i", "nudges", "--site", "nowhere"], 'no site map "nowhere"'),
         (["-i", "nudges", "--var", "category"], "--var category: not a value; write NAME=VALUE"),
+        (["-i", "nudges", "--var", "=red"], "--var =red: not a value; write NAME=VALUE"),
         (["-i", "nudges", "--var", "colour=red"], 'no intervention has the variable "colour"; variables: '),
         (["-i", "nudges", "--var", "categroy=Tea"], 'did you mean "category"?'),
         (["-i", "nudges", "--only", "best-seller", "--var", "a=b"], '"a"; there are none'),
@@ -142,9 +143,7 @@ def mistake(
         (["-i", "nudges", "--ca", "/etc"], "/etc: holds something else than an authority"),
     ],
 )
-def test_a_mistake_is_one_line(
-    options: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_is_one_line(options: list[str], message: str, monkeypatch, capsys) -> None:
     assert message in mistake([*options, "--port", "0"], monkeypatch, capsys)
 
 
@@ -156,38 +155,38 @@ def test_a_busy_port_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert f"port {port}: cannot listen on it (Address already in use); " in said
 
 
-def test_values_are_read_up_to_the_first_equals_sign() -> None:
-    nudges = load_interventions("nudges", SITE).interventions
-    assert parse_values(["category=a=b", "expertise="], nudges) == {"category": "a=b", "expertise": ""}
+WINE, CHEESE = ProductFacts(key="one", category="Wine"), ProductFacts(key="two", category="Cheese")
+BEST, OF_CATEGORY = "best-seller", "wirecutter"
 
 
-@pytest.mark.parametrize("pair", ["category", "=headphones", ""])
-def test_a_value_without_its_name_is_refused(pair: str) -> None:
-    with pytest.raises(UserError, match=f"--var {pair}: not a value; write NAME=VALUE"):
-        parse_values([pair], [])
-
-
-def test_variables_of_products_are_filled_in_for_each() -> None:
+@pytest.mark.parametrize(
+    ("names", "products", "values", "only", "planned"),
+    [
+        ([BEST, OF_CATEGORY], [WINE, CHEESE], {}, [], [(None, ""), ("one", "wine"), ("two", "cheese")]),
+        ([BEST, OF_CATEGORY], [WINE, CHEESE], {}, ["two"], [("two", ""), ("two", "cheese")]),
+        ([BEST], [], {}, ["of-another-shop"], [("of-another-shop", "")]),
+        ([BEST, OF_CATEGORY], [], {}, ["of-another-shop"], None),
+        ([OF_CATEGORY], [], {"category": "Tea"}, [], [(None, "Tea")]),
+        ([OF_CATEGORY], [], {}, [], None),
+    ],
+)
+def test_variables_of_products_are_filled_in_for_each_that_is_treated(
+    names: list[str], products: list[ProductFacts], values: dict[str, str], only: list[str], planned
+) -> None:
     nudges = load_interventions("nudges", SITE)
-    products = [ProductFacts(key="one", category="Wine"), ProductFacts(key="two", category="Cheese")]
-    plan = plan_for([nudges["best-seller"], nudges["wirecutter"]], products, {})
-    assert [treatment.product for treatment in plan.treatments] == [None, "one", "two"]
-    texts = [treatment.to_dict()["edits"][0]["insert_text"]["text"] for treatment in plan.treatments]
-    assert ["the wine category" in text for text in texts] == [False, True, False]
-    assert ["the cheese category" in text for text in texts] == [False, False, True]
-
-
-def test_only_the_products_that_are_named_are_treated() -> None:
-    nudges = load_interventions("nudges", SITE)
-    chosen = [nudges["best-seller"], nudges["wirecutter"]]
-    products = [ProductFacts(key="one", category="Wine"), ProductFacts(key="two", category="Cheese")]
-    plan = plan_for(chosen, products, {}, ["two"])
-    assert [treatment.product for treatment in plan.treatments] == ["two", "two"]
-    assert "the cheese category" in plan.treatments[1].to_dict()["edits"][0]["insert_text"]["text"]
-    plan = plan_for(chosen[:1], [], {}, ["of-another-shop"])
-    assert [treatment.product for treatment in plan.treatments] == ["of-another-shop"]
-    with pytest.raises(UserError, match=r"nudges\.yaml:\d+:.*category"):
-        plan_for(chosen, [], {}, ["of-another-shop"])
+    chosen = [nudges[name] for name in names]
+    assert parse_values(["category=a=b", "expertise="], nudges.interventions) == {
+        "category": "a=b",
+        "expertise": "",
+    }
+    if planned is None:
+        with pytest.raises(UserError, match=r"nudges\.yaml:\d+:.*category"):
+            plan_for(chosen, products, values, only)
+        return
+    treatments = plan_for(chosen, products, values, only).treatments
+    assert [treatment.product for treatment in treatments] == [product for product, _ in planned]
+    for treatment, (_, word) in zip(treatments, planned, strict=True):
+        assert word in treatment.to_dict()["edits"][0]["insert_text"]["text"]
 
 
 @pytest.mark.slow
@@ -207,19 +206,6 @@ async def test_the_command_treats_the_product_of_an_address() -> None:
     receipt = json.loads(line)["receipt"]
     assert receipt["product"] == one.key
     assert [receipt["after"] in page for page in shown] == [True, False]
-
-
-def test_a_value_makes_an_intervention_fit_every_product() -> None:
-    nudges = load_interventions("nudges", SITE)
-    plan = plan_for([nudges["wirecutter"]], [], {"category": "Tea"})
-    assert [treatment.product for treatment in plan.treatments] == [None]
-    assert "Tea" in plan.treatments[0].to_dict()["edits"][0]["insert_text"]["text"]
-
-
-def test_a_variable_of_products_needs_products() -> None:
-    nudges = load_interventions("nudges", SITE)
-    with pytest.raises(UserError, match=r"nudges\.yaml:\d+:.*category"):
-        plan_for([nudges["wirecutter"]], [], {})
 
 
 # Modes
@@ -272,43 +258,23 @@ async def test_proxies_can_be_chained(proxy: Proxy) -> None:
     assert "word" not in said
 
 
-def authority(
-    *options: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[int | None, str, str]:
-    """What `souk proxy ca` says."""
-    monkeypatch.setattr(sys, "argv", ["souk", "proxy", "ca", *options])
-    status = None
-    try:
-        main()
-    except SystemExit as ended:
-        status = ended.code  # type: ignore[assignment]
-    said = capsys.readouterr()
-    return status, said.out, said.err
-
-
-def test_the_authority_of_a_folder_is_explained(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = str(proxy.ca_dir)
+def test_the_authority_of_a_folder_is_explained(proxy: Proxy, tmp_path: Path) -> None:
     certificate = x509.load_pem_x509_certificate(proxy.certificate.read_bytes())
-    _, out, err = authority(folder, "--json", monkeypatch=monkeypatch, capsys=capsys)
-    facts = json.loads(out)
-    assert err == ""
+    ended = forked_souk("proxy", "ca", str(proxy.ca_dir), "--json", cwd=tmp_path)
+    facts = json.loads(ended.out)
+    assert ended.err == ""
     assert facts["certificate"] == str(proxy.certificate)
     assert facts["spki_sha256"] == proxy.spki
     assert bytes.fromhex(facts["sha256"].replace(":", "")) == certificate.fingerprint(hashes.SHA256())
     assert facts["expires"] == certificate.not_valid_after_utc.isoformat()
-    _, out, _ = authority(folder, monkeypatch=monkeypatch, capsys=capsys)
-    for fact in (facts["certificate"], facts["sha256"], facts["spki_sha256"]):
-        assert fact in out
+    told = forked_souk("proxy", "ca", str(proxy.ca_dir), cwd=tmp_path).out
+    assert all(facts[fact] in told for fact in ("certificate", "sha256", "spki_sha256"))
 
 
-def test_a_folder_without_an_authority_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = authority(str(tmp_path), monkeypatch=monkeypatch, capsys=capsys)
-    assert (status, out) == (2, "")
-    assert err == (
+def test_a_folder_without_an_authority_is_one_line(tmp_path: Path) -> None:
+    ended = forked_souk("proxy", "ca", str(tmp_path), cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err == (
         f"error: {tmp_path}: no certificate authority there; `souk proxy serve --ca {tmp_path}` makes one\n"
     )
 
@@ -345,9 +311,7 @@ async def test_nothing_is_kept_of_what_has_passed(proxy: Proxy, capsys: pytest.C
 
 
 @pytest.mark.parametrize("kind", [Session, PrintingSession])
-def test_a_page_that_scripts_draw_has_what_its_data_have_replaced(
-    kind: type[Session], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_that_scripts_draw_has_what_its_data_have_replaced(kind: type[Session], capsys) -> None:
     site = SiteMap.model_validate(
         {
             **{"name": "drawn", "drawn": True, "pages": {"product": {"css": "h1"}}},
@@ -384,9 +348,7 @@ CARDS = SiteMap.model_validate(
 
 
 @pytest.mark.parametrize("product", ["lamp", None])
-async def test_what_scripts_fetch_is_edited_or_told(
-    slot: Slot, client: httpx.AsyncClient, product: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_what_scripts_fetch_is_edited_or_told(slot: Slot, client, product: str | None, capsys) -> None:
     other = CARD.replace('class="card"', 'class="card-tile"')
     answers: dict[str, tuple[str, str, str]] = {  # by path: type, body, and why it has no edit
         "/more": ("text/html", CARD, ""),

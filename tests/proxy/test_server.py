@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import certifi
-import h2.config
 import h2.connection
 import h2.errors
 import h2.events
@@ -24,7 +23,7 @@ from mitmproxy.master import Master
 from interventions.errors import UserError
 from proxy.authority import KEY
 from proxy.server import Proxy, Slot, run_proxy
-from tests.proxy.upstream import NUDGE, OTHER, PAGE, message, session, upstream
+from tests.proxy.upstream import OTHER, PAGE, http_2_upstream, message, session, upstream
 from tests.support import listening
 
 
@@ -43,23 +42,7 @@ def browser_tls(proxy: Proxy) -> ssl.SSLContext:
 # HTTPS
 
 
-async def test_https_pages_are_rewritten_under_the_runs_own_authority(
-    ca_dir: Path, shop_tls: ssl.SSLContext, shop_certificate: Path
-) -> None:
-    async with upstream(PAGE, tls=shop_tls) as shop, run_proxy(ca_dir, upstream_ca=shop_certificate) as proxy:
-        slot = await proxy.open_slot()
-        slot.session = session(shop.url)
-        async with httpx.AsyncClient(
-            proxy=slot.url, verify=browser_tls(proxy), trust_env=False, timeout=60
-        ) as client:
-            treated = await client.get(shop.url + "oats.html")
-    assert NUDGE in treated.text
-    assert len(slot.session.receipts) == 1
-
-
-async def test_a_client_without_the_authority_does_not_trust_the_proxy(
-    slot: Slot, client: httpx.AsyncClient, shop_tls: ssl.SSLContext
-) -> None:
+async def test_a_client_without_the_authority_does_not_trust_the_proxy(slot: Slot, client, shop_tls) -> None:
     async with upstream(PAGE, tls=shop_tls) as shop:
         slot.session = session(shop.url)
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
@@ -67,9 +50,7 @@ async def test_a_client_without_the_authority_does_not_trust_the_proxy(
     assert shop.requests == []
 
 
-async def test_a_shop_with_a_bad_certificate_is_an_upstream_error(
-    proxy: Proxy, slot: Slot, shop_tls: ssl.SSLContext
-) -> None:
+async def test_a_shop_with_a_bad_certificate_is_an_upstream_error(proxy: Proxy, slot: Slot, shop_tls) -> None:
     async with (
         upstream(PAGE, tls=shop_tls) as shop,
         httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False, timeout=60) as client,
@@ -82,9 +63,7 @@ async def test_a_shop_with_a_bad_certificate_is_an_upstream_error(
     assert "ertificate" in slot.session.upstream_errors[0]
 
 
-async def test_an_https_host_that_is_not_allowed_is_not_contacted(
-    proxy: Proxy, slot: Slot, shop_tls: ssl.SSLContext
-) -> None:
+async def test_an_https_host_that_is_not_allowed_is_not_contacted(proxy: Proxy, slot: Slot, shop_tls) -> None:
     connections = 0
 
     def count(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -103,46 +82,35 @@ async def test_an_https_host_that_is_not_allowed_is_not_contacted(
     assert connections == 0
 
 
-async def test_a_request_given_up_over_http_2_is_no_error(
-    ca_dir: Path, shop_tls: ssl.SSLContext, shop_certificate: Path
-) -> None:
-    arrived, reset = asyncio.Event(), asyncio.Event()
+async def test_a_request_given_up_over_http_2_is_no_error(ca_dir: Path, shop_tls, shop_certificate) -> None:
+    events: asyncio.Queue[h2.events.Event] = asyncio.Queue()
 
-    async def shop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
-        connection.initiate_connection()
-        while data := await reader.read(65536):
-            for event in connection.receive_data(data):
-                if isinstance(event, h2.events.RequestReceived):
-                    arrived.set()
-                if isinstance(event, h2.events.StreamReset):
-                    reset.set()
-            writer.write(connection.data_to_send())
-        writer.close()
+    async def heard(kind: type[h2.events.Event]) -> None:
+        while not isinstance(await events.get(), kind):
+            pass
 
-    shop_tls.set_alpn_protocols(["h2"])
     async with (
-        listening(shop, "127.0.0.1", 0, ssl=shop_tls) as server,
+        http_2_upstream(None, tls=shop_tls, hears=events.put_nowait) as url,
         run_proxy(ca_dir, upstream_ca=shop_certificate) as proxy,
     ):
         tls = browser_tls(proxy)
         tls.set_alpn_protocols(["h2"])
         slot = await proxy.open_slot()
-        port = server.sockets[0].getsockname()[1]
-        slot.session = session(f"https://127.0.0.1:{port}/")
+        place = url.removeprefix("https://").rstrip("/")
+        slot.session = session(url)
         reader, writer = await asyncio.open_connection("127.0.0.1", slot.port)
-        writer.write(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
         assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
         await writer.start_tls(tls, server_hostname="127.0.0.1")
         browser = h2.connection.H2Connection()
         browser.initiate_connection()
-        address = [(":authority", f"127.0.0.1:{port}"), (":scheme", "https"), (":path", "/oats.html")]
+        address = [(":authority", place), (":scheme", "https"), (":path", "/oats.html")]
         browser.send_headers(1, [(":method", "GET"), *address, ("accept", "text/html")], end_stream=True)
         writer.write(browser.data_to_send())
-        await arrived.wait()
+        await heard(h2.events.RequestReceived)
         browser.reset_stream(1, h2.errors.ErrorCodes.CANCEL)
         writer.write(browser.data_to_send())
-        await reset.wait()
+        await heard(h2.events.StreamReset)
         writer.close()
     assert slot.session.upstream_errors == slot.session.failures == []
 
@@ -150,9 +118,7 @@ async def test_a_request_given_up_over_http_2_is_no_error(
 @pytest.mark.parametrize(
     ("name", "cause"), [("empty.pem", "holds no certificates"), ("missing.pem", "cannot be read")]
 )
-async def test_a_file_without_certificates_is_one_line(
-    ca_dir: Path, tmp_path: Path, name: str, cause: str
-) -> None:
+async def test_a_file_without_certificates_is_one_line(ca_dir: Path, tmp_path, name: str, cause: str) -> None:
     (tmp_path / "empty.pem").write_text("nothing")
     with pytest.raises(UserError, match=cause):
         async with run_proxy(ca_dir, upstream_ca=tmp_path / name):

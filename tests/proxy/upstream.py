@@ -2,13 +2,13 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import RequestReceived
+from h2.events import Event, RequestReceived
 from h2.settings import SettingCodes
 
 from interventions.apply.plan import Plan, Treatment
@@ -95,9 +95,13 @@ async def upstream(
 
 @asynccontextmanager
 async def http_2_upstream(
-    body: bytes, *headers: tuple[str, str], tls: ssl.SSLContext, pushes: str = ""
+    body: bytes | None,
+    *headers: tuple[str, str],
+    tls: ssl.SSLContext,
+    pushes: str = "",
+    hears: Callable[[Event], None] = lambda _: None,
 ) -> AsyncIterator[str]:
-    """Answer every request over HTTP/2 with this body; yields the base URL.
+    """Answer every request over HTTP/2 with this body, or never; yields the base URL. It `hears` all events.
 
     With each answer it `pushes` the body as the page at this path too, whether the client allows that or not.
     """
@@ -109,7 +113,8 @@ async def http_2_upstream(
         writer.write(connection.data_to_send())
         while data := await reader.read(65536):
             for event in connection.receive_data(data):
-                if isinstance(event, RequestReceived):
+                hears(event)
+                if isinstance(event, RequestReceived) and body is not None:
                     assert event.stream_id is not None
                     if pushes:
                         connection.remote_settings[SettingCodes.ENABLE_PUSH] = 1

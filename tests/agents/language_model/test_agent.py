@@ -7,12 +7,10 @@ from agents.base import AgentError, ChatMessage, ProviderError, Reply
 from agents.language_model.agent import ANSWER_RETRIES, LanguageModelShopper
 from agents.language_model.answer import SCHEMA
 from agents.language_model.prompt import PromptTemplates, default_prompt
-from agents.language_model.step_prompt import PAGE_CUT
 from agents.providers import make_model
 from agents.providers.openai_chat import OpenAIChat
 from environments.protocol.actions import Action
 from interventions.cards.reply import ENDED
-from interventions.errors import UserError
 
 GOOD = "<think>cheap enough</think><memory>lamp: $8</memory><action>click('55')</action>"
 
@@ -24,32 +22,23 @@ JSON_PROMPT = PromptTemplates(
 )
 
 
-def _shopper(
-    name: str = "openai:gpt-4.1-mini", prompt: PromptTemplates | None = None
-) -> LanguageModelShopper:
-    return LanguageModelShopper(make_model(name), prompt)
+def _shopper(prompt: PromptTemplates | None = None) -> LanguageModelShopper:
+    return LanguageModelShopper(make_model("openai:gpt-4.1-mini"), prompt)
 
 
 @pytest.mark.slow
-async def test_a_step_is_one_request(provider, observe) -> None:
-    provider.say(GOOD, usage=(1_000, 100))
-    decision = await _shopper().act(observe("<h1>Desk lamp</h1>"))
+async def test_a_step_is_one_request_with_the_earlier_steps_and_their_errors(provider, observe) -> None:
+    for _ in range(3):
+        provider.say(GOOD, usage=(1_000, 100))
+    shopper = _shopper()
+    decision = await shopper.act(observe("<h1>Desk lamp</h1>"))
     assert (decision.thought, decision.memory) == ("cheap enough", "lamp: $8")
-    assert decision.action == Action("click", ("55",))
+    assert (decision.action, len(decision.calls)) == (Action("click", ("55",)), 1)
     assert (decision.usage.tokens_in, decision.usage.tokens_out) == (1_000, 100)
     assert decision.usage.cost == pytest.approx((1_000 * 0.40 + 100 * 1.60) / 1e6)
-    assert len(decision.calls) == 1
     system, user = provider.requests[0]["messages"]
     assert (system["role"], user["role"]) == ("system", "user")
     assert "<h1>Desk lamp</h1>" in user["content"]
-
-
-@pytest.mark.slow
-async def test_the_model_sees_its_earlier_steps_and_their_errors(provider, observe) -> None:
-    for _ in range(3):
-        provider.say(GOOD)
-    shopper = _shopper()
-    await shopper.act(observe())
     await shopper.act(observe(error="click: no element has bid 55"))
     await shopper.act(observe())
     second, third = (request["messages"][1]["content"] for request in provider.requests[1:])
@@ -63,35 +52,24 @@ async def test_an_unusable_answer_is_asked_for_again_with_the_reason(provider, o
     provider.say(None)
     provider.say(GOOD.replace("click('55')", "buy('55')"), finish_reason="length")
     provider.say(GOOD)
-    decision = await _shopper().act(observe())
+    provider.say(GOOD)
+    shopper = _shopper()
+    decision = await shopper.act(observe())
     assert decision.action == Action("click", ("55",))
     assert decision.usage.tokens_in == 4_000
     errors = [call.error for call in decision.calls]
     assert errors[0].startswith("unusable answer: unclear: missing <think>")
-    assert errors[1:3] == ["unusable answer: empty", "unusable answer: cut_off"]
-    assert [call.answer for call in decision.calls] == [
-        "I would buy it.",
-        "",
-        GOOD.replace("click('55')", "buy('55')"),
-        "",
-    ]
-    assert errors[3] == ""
+    assert errors[1:] == ["unusable answer: empty", "unusable answer: cut_off", ""]
+    answers = ["I would buy it.", "", GOOD.replace("click('55')", "buy('55')"), ""]
+    assert [call.answer for call in decision.calls] == answers
     conversation = provider.requests[3]["messages"]
     assert [message["role"] for message in conversation[2:]] == ["assistant", "user"] * 3
     assert conversation[2]["content"] == "I would buy it."
     assert conversation[4]["content"] == "(empty)"
     assert "unknown action 'buy'" in conversation[7]["content"]
-
-
-async def test_failed_tries_are_no_part_of_the_history(provider, observe) -> None:
-    provider.say("nonsense")
-    provider.say(GOOD)
-    provider.say(GOOD)
-    shopper = _shopper()
     await shopper.act(observe())
-    await shopper.act(observe())
-    assert len(provider.requests[2]["messages"]) == 2
-    assert "nonsense" not in provider.requests[2]["messages"][1]["content"]
+    assert len(provider.requests[4]["messages"]) == 2, "failed tries are no part of the history"
+    assert "I would buy it." not in provider.requests[4]["messages"][1]["content"]
 
 
 async def test_a_model_that_never_answers_properly_is_an_agent_error(provider, observe) -> None:
@@ -114,12 +92,6 @@ async def test_a_failing_provider_keeps_the_calls_made_before(provider, observe)
     assert second.error.startswith("HTTP 500")
 
 
-async def test_a_page_with_half_characters_can_be_sent(provider, observe) -> None:
-    provider.say(GOOD)
-    await _shopper().act(observe("<p>half \ud83d</p>"))
-    assert "<p>half ?</p>" in provider.requests[0]["messages"][1]["content"]
-
-
 QUESTION: list[ChatMessage] = [
     {"role": "system", "content": "Answer with one letter."},
     {"role": "user", "content": "A or B?"},
@@ -137,34 +109,10 @@ async def test_a_question_is_sent_as_it_is(provider) -> None:
     ]
 
 
-async def test_an_answer_that_is_cut_off_is_told(provider) -> None:
-    provider.say("I would", finish_reason="length")
-    reply = await _shopper().answer(QUESTION, temperature=None, max_tokens=2)
-    assert (reply.text, reply.ending.how) == ("I would", "cut_off")
-    assert "temperature" not in provider.requests[0]
-
-
-@pytest.mark.parametrize(("status", "error"), [(400, AgentError), (401, UserError)])
-async def test_a_question_fails_as_an_action_does(provider, status: int, error: type[Exception]) -> None:
-    provider.fail(status)
-    with pytest.raises(error):
-        await _shopper().answer(QUESTION, temperature=0.7, max_tokens=2)
-
-
-NAMES = {
-    "openai": "openai:gpt-4.1-mini",
-    "openai-responses": "openai-responses:gpt-4.1-mini",
-    "anthropic": "anthropic:claude-haiku-4-5",
-    "ollama": "ollama:llama3.2",
-    "compatible": "compatible:local",
-}
-
-
-@pytest.mark.parametrize("provider", NAMES, indirect=True)
-async def test_the_screenshot_goes_with_the_page_to_every_provider(provider, observe) -> None:
+async def test_the_screenshot_goes_with_the_page(provider, observe) -> None:
     provider.say(GOOD)
     provider.say(GOOD)
-    shopper = _shopper(NAMES[provider.kind])
+    shopper = _shopper()
     await shopper.act(observe())
     await shopper.act(replace(observe(), screenshot=b"\x89PNG picture"))
     without, picture = (str(request) for request in provider.requests)
@@ -175,26 +123,16 @@ async def test_the_screenshot_goes_with_the_page_to_every_provider(provider, obs
     assert "screenshot" not in without
 
 
-@pytest.mark.parametrize("provider", NAMES, indirect=True)
 async def test_tags_ask_for_no_schema_and_a_prompt_for_json_does(provider, observe) -> None:
     answer = '{"thought": "cheap", "memory": "$8", "action": "click(\'55\')"}'
     for text in (GOOD, answer):
         provider.say(text)
-    name = NAMES[provider.kind]
-    assert (await _shopper(name).act(observe())).action == Action("click", ("55",))
-    decision = await _shopper(name, JSON_PROMPT).act(observe())
+    assert (await _shopper().act(observe())).action == Action("click", ("55",))
+    decision = await _shopper(JSON_PROMPT).act(observe())
     assert (decision.thought, decision.memory, decision.action) == ("cheap", "$8", Action("click", ("55",)))
     tags, structured = (str(request) for request in provider.requests)
     assert "additionalProperties" not in tags
     assert str(SCHEMA["properties"]) in structured
-
-
-async def test_a_long_page_is_cut_and_sent(provider, observe) -> None:
-    provider.say(GOOD)
-    await _shopper().act(observe("<p>filler</p>\n" * 40_000))
-    user = provider.requests[0]["messages"][1]
-    assert PAGE_CUT in user["content"]
-    assert len(user["content"]) < 200_000
 
 
 class Letters:
@@ -213,7 +151,7 @@ class Letters:
         return Reply(GOOD, ENDED, call=None)
 
 
-async def test_a_model_that_counts_its_tokens_is_asked_for_their_number(observe) -> None:
+async def test_a_long_page_is_cut_to_the_tokens_that_the_model_itself_counts(observe) -> None:
     model = Letters()
     await LanguageModelShopper(model).act(observe("<p>filler</p>\n" * 40_000))
     assert 39_900 < sum(len(message["content"]) for message in model.asked[0]) <= 40_000

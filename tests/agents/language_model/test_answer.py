@@ -12,10 +12,6 @@ from environments.protocol.actions import Action
 GOOD = "<think>cheap</think>\n<memory>$5</memory>\n<action>click('12')</action>"
 
 
-def test_a_good_answer() -> None:
-    assert parse_answer(GOOD) == Answer("cheap", "$5", Action("click", ("12",)))
-
-
 def test_text_around_the_tags_and_blank_parts_are_fine() -> None:
     answer = parse_answer(f"Sure!\n{GOOD.replace('cheap', '').replace('$5', '  ')}\nDone.")
     assert answer == Answer("", "", Action("click", ("12",)))

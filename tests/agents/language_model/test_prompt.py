@@ -76,11 +76,8 @@ def test_the_model_is_told_of_tree_screenshot_and_whole_page_only_where_it_is_gi
 
 def test_a_page_is_data_for_the_template_and_never_part_of_it() -> None:
     html = "{{ goal }} {% for x in y %} {# #}"
-    assert html in default_prompt().render(Content(goal=html, tabs=TABS, html=html)).user
-
-
-def test_lone_surrogates_of_a_page_become_sendable() -> None:
-    assert "a?b" in default_prompt().render(Content(goal="", tabs=TABS, html="a\ud83db")).user
+    user = default_prompt().render(Content(goal=html, tabs=TABS, html=f"{html} a\ud83db")).user
+    assert f"{html} a?b" in user, "half a character can be sent"
 
 
 def test_the_digest_follows_from_the_wording_alone(tmp_path: Path) -> None:

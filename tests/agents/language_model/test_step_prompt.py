@@ -31,37 +31,13 @@ def _tokens(prompt: tuple[str, str]) -> int:
 WHOLE = _tokens(build_prompt(_observation(), [], default_prompt()))
 
 
-def test_a_page_that_fits_is_whole() -> None:
-    html, tree = "<p>cheap</p>\n" * 500, 'link "cheap"\n' * 500
-    prompt = build_prompt(_observation(html, tree), _steps(3), default_prompt())
-    assert html in prompt.user
-    assert tree in prompt.user
-    assert "left out" not in prompt.user
-
-
 def test_a_long_page_is_cut_at_its_end_and_nothing_else_is() -> None:
     html = "<p>start</p>\n" + "<p>filler</p>\n" * BUDGET
     prompt = build_prompt(_observation(html, "a tree"), _steps(5), default_prompt())
     assert BUDGET * 0.99 < _tokens(prompt) <= BUDGET
     assert "<p>start</p>\n<p>filler</p>" in prompt.user
-    assert (
-        f"{PAGE_CUT}\n\n# Current page (accessibility tree)\na tree\n\n# History\n## Step 1\n" in prompt.user
-    )
-
-
-def test_after_the_page_the_tree_is_cut_and_then_the_oldest_steps() -> None:
-    observation = _observation("<p>html</p>\n" * 5_000, 'link "tree"\n' * 5_000)
-    tree_cut = build_prompt(observation, _steps(5), default_prompt(), budget=10_000)
-    assert "<p>html</p>" not in tree_cut.user
-    assert f'\nlink "tree"{TREE_CUT}\n\n# History\n## Step 1\n' in tree_cut.user
-    steps_cut = build_prompt(observation, _steps(50), default_prompt(), budget=3_000)
-    assert 'link "tree"' not in steps_cut.user
-    assert PAGE_CUT in steps_cut.user
-    assert TREE_CUT in steps_cut.user
-    kept = steps_cut.user.count("## Step")
-    assert 0 < kept < 50
-    assert f"[steps left out: the first {50 - kept}]\n## Step {51 - kept}\n" in steps_cut.user
-    assert "memory 50" in steps_cut.user
+    rest = "\n\n# Current page (accessibility tree)\na tree\n\n# History\n## Step 1\n"
+    assert f"{PAGE_CUT}{rest}" in prompt.user
 
 
 def test_what_must_stay_and_does_not_fit_is_an_agent_error() -> None:
@@ -76,12 +52,6 @@ def test_a_screenshot_takes_room_of_the_page() -> None:
     html = "<p>filler</p>\n" * BUDGET
     seen = Observation(GOAL, html, TABS, screenshot=b"png")
     assert _tokens(build_prompt(seen, [], default_prompt())) <= BUDGET - SCREENSHOT_TOKENS
-
-
-def test_a_model_that_counts_its_own_tokens_is_asked() -> None:
-    html = "<p>filler</p>\n" * 5_000
-    prompt = build_prompt(_observation(html), [], default_prompt(), budget=5_000, count_tokens=len)
-    assert 4_900 < len(prompt.system) + len(prompt.user) <= 5_000
 
 
 def test_half_a_tag_is_never_shown() -> None:

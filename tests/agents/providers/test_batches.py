@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,15 @@ from agents.providers import BATCHED, batches, make_model
 from agents.providers.batches import BatchQueue
 from agents.providers.network import close_connections
 from interventions.errors import UserError
-from tests.agents.batch_provider import BatchProvider, chat, content, message, response, serving
+from tests.agents.batch_provider import BatchProvider, said, serving
 
-BODIES: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "openai": ("gpt-4.1-mini", chat),
-    "openai-responses": ("gpt-4.1-mini", response),
-    "anthropic": ("claude-haiku-4-5", message),
-    "gemini": ("gemini-2.5-flash", content),
+MODELS = dict.fromkeys(BATCHED, "gpt-4.1-mini") | {
+    "anthropic": "claude-haiku-4-5",
+    "gemini": "gemini-2.5-flash",
 }
 COSTS = {"anthropic": (1_000 * 1.0 + 100 * 5.0) / 2e6, "gemini": (1_000 * 0.3 + 100 * 2.5) / 2e6}
 OTHER_COST = (1_000 * 0.4 + 100 * 1.6) / 2e6
-alike = pytest.mark.parametrize("kind", BODIES)
+alike = pytest.mark.parametrize("kind", BATCHED)
 
 
 def asked_text(request: dict[str, Any]) -> str:
@@ -42,7 +40,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def taking(kind: str, at_once: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BatchProvider]:
     """A provider that repeats what it is asked."""
-    provider = BatchProvider(lambda request: (200, BODIES[kind][1](f"to {asked_text(request)}")))
+    provider = BatchProvider(lambda request: (200, said(kind, f"to {asked_text(request)}")))
     with serving(provider) as url:
         for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
             monkeypatch.setenv(variable, "k")
@@ -59,16 +57,11 @@ class Asking:
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.said: list[str] = []
-        self.sent = asyncio.Event()
         self._kind = kind
-        self._queue = BatchQueue(folder / "batches.jsonl", self._hear)
-
-    def _hear(self, line: str) -> None:
-        self.said.append(line)
-        self.sent.set()
+        self._queue = BatchQueue(folder / "batches.jsonl", self.said.append)
 
     async def ask(self, trial: str, *texts: str) -> list[Reply]:
-        model = make_model(f"{self._kind}:{BODIES[self._kind][0]}", way=self._queue.conversation(trial))
+        model = make_model(f"{self._kind}:{MODELS[self._kind]}", way=self._queue.conversation(trial))
         replies = []
         for text in texts:
             question: list[ChatMessage] = [{"role": "user", "content": text}]
@@ -86,14 +79,8 @@ async def asking(kind: str, taking: BatchProvider, tmp_path: Path) -> AsyncItera
     await found.close()
 
 
-def test_all_providers_with_batches_are_tested() -> None:
-    assert set(BODIES) == set(BATCHED)
-
-
 @alike
-async def test_each_is_given_its_own_answer_at_half_the_price(
-    kind: str, taking: BatchProvider, asking: Asking
-) -> None:
+async def test_each_is_given_its_own_answer_at_half_the_price(kind: str, taking, asking: Asking) -> None:
     found = await asyncio.gather(*(asking.ask(f"t{n}", f"first {n}", f"second {n}") for n in range(30)))
     assert [[reply.text for reply in replies] for replies in found] == [
         [f"to first {n}", f"to second {n}"] for n in range(30)
@@ -135,34 +122,7 @@ async def test_what_failed_for_the_moment_is_sent_again_and_what_was_refused_is_
 
 @pytest.mark.thorough
 @alike
-async def test_who_was_stopped_goes_on_with_the_batches_that_were_sent(
-    kind: str, taking: BatchProvider, tmp_path: Path
-) -> None:
-    first = Asking(kind, tmp_path)
-    taking.open = False
-    stopped = [asyncio.create_task(first.ask(f"t{n}", "the same", "more")) for n in range(5)]
-    await first.sent.wait()
-    for task in stopped:
-        task.cancel()
-    await asyncio.gather(*stopped, return_exceptions=True)
-    await first.close()
-    with (tmp_path / "batches.jsonl").open("a") as journal:
-        journal.write('{"provider": "openai", "bat')  # killed while it wrote
-    taking.open = True
-    second = Asking(kind, tmp_path)
-    found = await asyncio.gather(*(second.ask(f"t{n}", "the same", "more") for n in range(5)))
-    other = await second.ask("t0", "another question")
-    await second.close()
-    assert {reply.text for replies in found for reply in replies} == {"to the same", "to more"}
-    assert other[0].text == "to another question"
-    assert taking.sizes == [5, 5, 1]
-
-
-@pytest.mark.thorough
-@alike
-async def test_failures_around_a_batch_are_waited_out(
-    kind: str, taking: BatchProvider, asking: Asking
-) -> None:
+async def test_failures_around_a_batch_are_waited_out(kind: str, taking, asking: Asking) -> None:
     taking.failing = [503, 0, 429, 0, 500, 529, 0, 503]
     (reply,) = await asking.ask("t", "hello")
     assert (reply.text, taking.sizes) == ("to hello", [1])
@@ -190,9 +150,7 @@ async def test_a_batch_that_fails_as_a_whole_is_a_failure_of_the_provider(
 
 @alike
 @pytest.mark.parametrize("status", [401, 402])
-async def test_what_only_the_user_can_mend_ends_the_run(
-    kind: str, taking: BatchProvider, asking: Asking, status: int
-) -> None:
+async def test_what_only_the_user_can_mend_ends_the_run(kind: str, taking, asking, status: int) -> None:
     taking.failing = [status]
     with pytest.raises(UserError, match=r"key|credit"):
         await asking.ask("t", "hello")
@@ -203,6 +161,8 @@ async def test_a_batch_that_is_gone_is_sent_again(kind: str, taking: BatchProvid
     first = Asking(kind, tmp_path)
     assert (await first.ask("t", "hello"))[0].text == "to hello"
     await first.close()
+    with (tmp_path / "batches.jsonl").open("a") as journal:
+        journal.write('{"provider": "openai", "bat')  # killed while it wrote
     taking.failing = [404]
     second = Asking(kind, tmp_path)
     assert (await second.ask("t", "hello"))[0].text == "to hello"
@@ -211,24 +171,16 @@ async def test_a_batch_that_is_gone_is_sent_again(kind: str, taking: BatchProvid
 
 
 @pytest.mark.parametrize("kind", ["openai"])
-async def test_large_batches_are_split(
-    kind: str, taking: BatchProvider, asking: Asking, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("limit", "most", "lengths", "sizes"),
+    [("MOST", 4, (1,) * 10, [2, 4, 4]), ("MOST_BYTES", 3_500, (150,) * 6 + (900,), [1, 3, 3])],
+)
+async def test_large_batches_and_batches_of_long_requests_are_split(
+    taking: BatchProvider, asking: Asking, monkeypatch, limit: str, most: int, lengths, sizes: list[int]
 ) -> None:
-    monkeypatch.setattr(batches, "MOST", 4)
-    await asyncio.gather(*(asking.ask(f"t{n}", "hello") for n in range(10)))
-    assert max(taking.sizes) == 4
-    assert sum(taking.sizes) == 10
-
-
-@pytest.mark.parametrize("kind", ["gemini"])
-async def test_batches_of_long_requests_are_split(
-    kind: str, taking: BatchProvider, asking: Asking, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "MOST_BYTES", 3_500)
-    await asyncio.gather(
-        *(asking.ask(f"t{n}", "hello " * length) for n, length in enumerate((150,) * 6 + (900,)))
-    )
-    assert sorted(taking.sizes) == [1, 3, 3]
+    monkeypatch.setattr(batches, limit, most)
+    await asyncio.gather(*(asking.ask(f"t{n}", "hello " * length) for n, length in enumerate(lengths)))
+    assert sorted(taking.sizes) == sizes
 
 
 def test_a_journal_that_is_no_text_is_one_line(tmp_path: Path) -> None:
@@ -242,9 +194,7 @@ def test_a_journal_that_is_no_text_is_one_line(tmp_path: Path) -> None:
 
 
 @alike
-async def test_a_journal_that_cannot_be_written_is_one_line(
-    kind: str, taking: BatchProvider, tmp_path: Path
-) -> None:
+async def test_a_journal_that_cannot_be_written_is_one_line(kind: str, taking, tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         BatchQueue(tmp_path / "file" / "batches.jsonl", print)

@@ -76,10 +76,7 @@ async def test_anthropic_is_asked_to_keep_a_long_system_message(provider) -> Non
     assert [request["system"] for request in provider.requests] == [kept, "Be brief."]
 
 
-OPENAI = [
-    ("openai", OpenAIChat, "messages", CHAT),
-    ("openai-responses", OpenAIResponses, "input", RESPONSE),
-]
+OPENAI = [("openai", OpenAIChat, "messages", CHAT), ("openai-responses", OpenAIResponses, "input", RESPONSE)]
 
 
 @pytest.mark.parametrize(("provider", "kind", "where", "body"), OPENAI, indirect=["provider"])
@@ -105,9 +102,7 @@ async def test_openai_is_told_which_prompts_begin_alike(
 
 
 @pytest.mark.parametrize("provider", ["openai-responses"], indirect=True)
-async def test_a_conversation_with_pictures_has_a_key_of_its_own(
-    provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_conversation_with_pictures_has_a_key_of_its_own(provider, monkeypatch) -> None:
     service = COMPUTERS["openai-computer"]
     monkeypatch.setitem(COMPUTERS, "openai-computer", replace(service, url=service.base_url))
     for items in (["one"], ["one", "and more"], ["two"]):
@@ -116,10 +111,3 @@ async def test_a_conversation_with_pictures_has_a_key_of_its_own(
         await OpenAIComputer("gpt-5.5").exchange({"model": "gpt-5.5", "input": content})
     first, second, other = (request["prompt_cache_key"] for request in provider.requests)
     assert first == second != other
-
-
-@pytest.mark.parametrize("provider", ["compatible"], indirect=True)
-async def test_other_servers_are_told_nothing_of_it(provider) -> None:
-    provider.say("B")
-    await CompatibleChat("m").ask(HELLO)
-    assert set(provider.requests[0]) == {"model", "messages", "max_tokens", "temperature"}

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse
 from agents.base import Reply
 from agents.language_model.agent import LanguageModelShopper
 from agents.providers import make_model
-from tests.agents.conftest import _BODIES as BODIES
+from tests.agents.conftest import BODIES
 
 MODELS = {
     "openai": "openai:gpt-4.1-mini",

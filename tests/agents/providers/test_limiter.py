@@ -119,31 +119,3 @@ async def test_those_that_were_sent_together_are_halved_for_once() -> None:
     await limiter.enter()
     limiter.refused(limiter.refusals)
     assert limiter.limit == 1  # nothing else was under way
-
-
-async def test_who_waits_is_let_in_when_the_limit_grows() -> None:
-    limiter = Limiter(limit=1)
-    await limiter.enter()
-    waiting = asyncio.create_task(limiter.enter())
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    limiter.answered(limiter.refusals)
-    await waiting
-
-
-@given(st.lists(st.booleans(), max_size=200))
-def test_it_never_falls_below_one(answers: list[bool]) -> None:
-    async def watch() -> None:
-        limiter = Limiter()
-        for answered in answers:
-            await limiter.enter()
-            before = limiter.limit
-            if answered:
-                limiter.answered(limiter.refusals)
-                assert before <= limiter.limit <= before + 1
-            else:
-                limiter.refused(limiter.refusals)
-                assert 1 <= limiter.limit <= max(1, before // 2)
-            limiter.leave()
-
-    asyncio.run(watch())

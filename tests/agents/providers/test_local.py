@@ -13,6 +13,7 @@ from agents.providers.local import LocalModel
 from agents.providers.local_models import local_model
 from experiments.designs.design import _versions
 from interventions.errors import UserError
+from tests.agents.tiny_models import save_model
 
 HELLO: list[ChatMessage] = [
     {"role": "system", "content": "Be brief."},
@@ -28,30 +29,10 @@ TEMPLATE = (
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model like GPT-2, of random weights, and a tokenizer of bytes, without a chat template."""
-    torch = pytest.importorskip("torch", reason="local models need torch")
-    transformers = pytest.importorskip(
-        "transformers", reason="local models need transformers", exc_type=ImportError
-    )
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=["<end>"], initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(["User: A or B? Assistant: B"] * 10, trainer)
-    torch.manual_seed(1)
-    config = transformers.GPT2Config(
-        vocab_size=300, n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
-    )
-    path = tmp_path_factory.mktemp("model")
-    transformers.GPT2LMHeadModel(config).save_pretrained(path)
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
-    fast.save_pretrained(path)
-    return path
+    """A model like GPT-2, of random weights, without a chat template."""
+    pytest.importorskip("torch", reason="local models need torch")
+    pytest.importorskip("transformers", reason="local models need transformers", exc_type=ImportError)
+    return save_model(tmp_path_factory.mktemp("model"), "gpt2")
 
 
 def _copy(folder: Path, to: Path) -> Path:
@@ -98,7 +79,7 @@ async def test_at_temperature_0_each_token_is_the_likeliest(folder: Path, tmp_pa
         text = shared.tokenizer(f"User: {prompt}\n\nAssistant:", return_tensors="pt")["input_ids"]
         start = text.shape[1]
         with torch.inference_mode():
-            while text.shape[1] < start + 8 and text[0, -1] != 0:
+            while text.shape[1] < start + 8 and text[0, -1] != 2:
                 likeliest = shared.model(text).logits[:, -1:].argmax(-1)
                 text = torch.cat([text, likeliest], dim=1)
         expected = shared.tokenizer.decode(text[0, start:], skip_special_tokens=True)
@@ -108,16 +89,14 @@ async def test_at_temperature_0_each_token_is_the_likeliest(folder: Path, tmp_pa
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["dtype", "torch_dtype"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", None])
-def test_the_precision_is_the_one_that_the_folder_states(
-    folder: Path, tmp_path: Path, key: str, dtype: str | None
-) -> None:
+def test_the_precision_is_the_one_that_the_folder_states(folder, tmp_path, key, dtype: str | None) -> None:
     import torch
 
     path = _copy(folder, tmp_path)
     config = json.loads((path / "config.json").read_text(encoding="utf-8"))
     config = {name: value for name, value in config.items() if not name.endswith("dtype")} | {key: dtype}
     (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (path / "generation_config.json").write_text('{"eos_token_id": 0, "top_k": 5}', encoding="utf-8")
+    (path / "generation_config.json").write_text('{"eos_token_id": 2, "top_k": 5}', encoding="utf-8")
     assert local_model(str(path)).model.dtype == getattr(torch, dtype or "float32")
     said = dict(_versions(["souk"], [f"hf:{path}", "simulated:balanced"]))
     assert said[f"hf:{path}"] == f"{dtype or 'float32'}; top_k 5"
@@ -147,15 +126,9 @@ async def test_a_models_own_template_is_used(folder: Path, tmp_path: Path) -> No
 
 
 async def test_a_prompt_that_is_too_long_is_refused(folder: Path) -> None:
-    with pytest.raises(AgentError, match=r"^the prompt has .* the model takes 128 together$") as caught:
+    with pytest.raises(AgentError, match=r"^the prompt has .* the model takes 256 together$") as caught:
         await make_model(f"hf:{folder}").ask([{"role": "user", "content": "word " * 200}], max_tokens=8)
     assert len(caught.value.calls) == 1
-
-
-async def test_requests_to_one_model_wait_for_each_other(folder: Path) -> None:
-    model = make_model(f"hf:{folder}")
-    replies = await asyncio.gather(*(model.ask(HELLO, temperature=0, max_tokens=4) for _ in range(4)))
-    assert len({reply.text for reply in replies}) == 1
 
 
 async def test_a_cancelled_request_stops_soon(folder: Path) -> None:

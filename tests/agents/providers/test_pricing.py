@@ -9,18 +9,8 @@ from PIL import Image
 
 from agents.base import ChatMessage
 from agents.providers import make_model
-from agents.providers.pricing import PriceTable, Tokens, cost_of, price_of, price_tables
+from agents.providers.pricing import Tokens, cost_of, price_of, price_tables
 from interventions.errors import UserError
-from interventions.yaml.yaml_source import load_model
-from tests.agents.conftest import Provider
-
-
-def test_cost_is_per_million_tokens() -> None:
-    price = price_tables()[0].models["gpt-4.1-mini"]
-    assert cost_of("openai:gpt-4.1-mini", Tokens(1_000_000, 0)) == pytest.approx(price.input)
-    assert cost_of("openai:gpt-4.1-mini", Tokens(500_000, 250_000)) == pytest.approx(
-        price.input / 2 + price.output / 4
-    )
 
 
 @pytest.mark.parametrize(
@@ -62,30 +52,47 @@ def test_the_example_of_the_docs_is_a_whole_table(tmp_path: Path, monkeypatch: p
     assert cost_of("compatible:my-model", Tokens(1_000_000, 0, 1_000_000)) == pytest.approx(0.05)
 
 
-def test_a_table_of_ones_own_adds_and_replaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = tmp_path / "mine.yaml"
-    own.write_text(
-        "as_of: '2027-01'\nmodels: {gpt-4.1: {input: 3, output: 9}, 'compatible:*': {input: 1, output: 1}}\n",
-        encoding="utf-8",
-    )
-    before = price_of("openai:gpt-4.1-mini")
-    monkeypatch.setenv("SOUK_PRICES", str(own))
-    assert cost_of("openai:gpt-4.1", Tokens(1_000_000, 1_000_000)) == pytest.approx(12)
-    assert cost_of("compatible:anything", Tokens(1_000_000, 1_000_000)) == pytest.approx(2)
-    assert price_of("openai:gpt-4.1-mini") == before
+OWN_TABLES = [
+    # It adds and replaces.
+    (
+        "gpt-4.1: {input: 3, output: 9}, 'compatible:*': {input: 1, output: 1}",
+        {"openai:gpt-4.1": 12.0, "compatible:anything": 2.0, "openai:gpt-4.1-mini": 2.0},
+    ),
+    # A model's own price goes before that of its provider.
+    (
+        "'openai:*': {input: 1, output: 1}, 'openai:gpt-of-this-test': {input: 5, output: 5}",
+        dict.fromkeys(("openai:gpt-of-this-test", "openai:gpt-of-this-test-2027-01-31"), 10.0)
+        | {"openai:gpt-of-this-test-20270131": 10.0, "openai:another": 2.0},
+    ),
+    # Whatever it says goes before what comes with Souk.
+    (
+        "llama-of-a-cloud: {input: 3, output: 9}",
+        {"ollama:llama-of-a-cloud": 12.0, "ollama:llama-of-a-cloud-2027-01-31": 12.0, "ollama:llama3.2": 0.0},
+    ),
+]
+
+
+@pytest.fixture
+def own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The place of the user's own table."""
+    monkeypatch.setenv("SOUK_PRICES", str(tmp_path / "mine.yaml"))
+    return tmp_path / "mine.yaml"
+
+
+@pytest.mark.parametrize(("models", "costs"), OWN_TABLES)
+def test_a_table_of_ones_own(own_table: Path, monkeypatch, models: str, costs: dict[str, float]) -> None:
+    own_table.write_text(f"as_of: '2027-01'\nmodels: {{{models}}}\n", encoding="utf-8")
+    million = Tokens(1_000_000, 1_000_000)
+    assert {name: cost_of(name, million) for name in costs} == pytest.approx(costs)
     assert price_tables()[0].as_of == "2027-01"
     monkeypatch.delenv("SOUK_PRICES")
-    assert cost_of("openai:gpt-4.1", Tokens(1_000_000, 1_000_000)) == pytest.approx(10)
+    assert cost_of("openai:gpt-4.1", million) == pytest.approx(10)
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic", "compatible"], indirect=True)
-async def test_pictures_may_have_a_price_of_their_own(
-    provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "mine.yaml"
+async def test_pictures_may_have_a_price_of_their_own(provider, own_table) -> None:
     price = "{input: 1, output: 2, image: 0.25}"
-    own.write_text(f"as_of: '2027-01'\nmodels: {{'{provider.kind}:m': {price}}}\n", encoding="utf-8")
-    monkeypatch.setenv("SOUK_PRICES", str(own))
+    own_table.write_text(f"as_of: '2027-01'\nmodels: {{'{provider.kind}:m': {price}}}\n", encoding="utf-8")
     picture = io.BytesIO()
     Image.new("RGB", (8, 8)).save(picture, "PNG")
     shown = [base64.b64encode(picture.getvalue()).decode()]
@@ -97,54 +104,18 @@ async def test_pictures_may_have_a_price_of_their_own(
         assert reply.call.cost == pytest.approx(2 + cost)
 
 
-def test_a_model_of_its_own_goes_before_all_of_its_provider(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "mine.yaml"
-    own.write_text(
-        "as_of: '2027-01'\n"
-        "models: {'openai:*': {input: 1, output: 1}, 'openai:gpt-of-this-test': {input: 5, output: 5}}\n",
-        encoding="utf-8",
-    )
-    monkeypatch.setenv("SOUK_PRICES", str(own))
-    for name in ("gpt-of-this-test", "gpt-of-this-test-2027-01-31", "gpt-of-this-test-20270131"):
-        assert cost_of(f"openai:{name}", Tokens(1_000_000, 0)) == pytest.approx(5)
-    assert cost_of("openai:another", Tokens(1_000_000, 0)) == pytest.approx(1)
-
-
-def test_whatever_ones_own_table_says_goes_before_what_comes_with_souk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "mine.yaml"
-    own.write_text("as_of: '2027-01'\nmodels: {llama-of-a-cloud: {input: 3, output: 9}}\n", encoding="utf-8")
-    monkeypatch.setenv("SOUK_PRICES", str(own))
-    for name in ("llama-of-a-cloud", "llama-of-a-cloud-2027-01-31"):
-        assert cost_of(f"ollama:{name}", Tokens(1_000_000, 1_000_000)) == pytest.approx(12)
-    assert cost_of("ollama:llama3.2", Tokens(1_000_000, 1_000_000)) == 0
-
-
-def test_a_mistake_in_ones_own_table_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = tmp_path / "mine.yaml"
-    monkeypatch.setenv("SOUK_PRICES", str(own))
-    with pytest.raises(UserError, match=r"mine\.yaml: no such file"):
-        price_tables()
-    own.write_text("as_of: '2027-01'\nmodels: {gpt-4.1: {input: 3}}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"mine\.yaml:2:10: models\.gpt-4\.1\.output: missing") as caught:
-        make_model("ollama:llama3.2")
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (None, ": no such file"),
         ("as_of: '2026-03'\nmodels: {m: {input: 1}}", r":2:10: models\.m\.output: missing"),
         ("as_of: '2026-03'\nmodels: {m: {input: -1, output: 1}}", r":2:14: models\.m\.input: "),
         ("as_of: last week\nmodels: {}", r":1:1: as_of: "),
     ],
 )
-def test_mistakes_in_the_yaml_are_one_line(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "prices.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match=message) as caught:
-        load_model(path, PriceTable)
+def test_a_mistake_in_ones_own_table_is_one_line(own_table: Path, text: str | None, message: str) -> None:
+    if text:
+        own_table.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=rf"mine\.yaml{message}") as caught:
+        make_model("ollama:llama3.2")
     assert "\n" not in str(caught.value)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -12,7 +13,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from agents.base import ChatMessage, ProviderError
 from agents.providers import make_model
@@ -20,11 +20,7 @@ from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.pricing import Tokens
 from agents.providers.rates import VARIABLE, Rates
 from agents.providers.settings import SERVICES
-from experiments.executors.workers import Workers
-from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
-from tests.experiments.running import HOTELS
-from tests.held_provider import held_provider
 from tests.support import size
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
@@ -142,9 +138,7 @@ async def test_what_is_used_up_is_waited_for_by_all(provider) -> None:
     assert Rates.of(SERVICES[provider.kind], "another").book(time.monotonic())[0] == 0
 
 
-async def test_the_users_own_limits_are_kept_where_they_are_lower(
-    provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_users_own_limits_are_kept_where_they_are_lower(provider, monkeypatch) -> None:
     provider.say("one", headers=OF_OPENAI)
     monkeypatch.setenv("OPENAI_REQUESTS_PER_MINUTE", "60")
     monkeypatch.setenv("OPENAI_TOKENS_PER_MINUTE", "600000")
@@ -170,10 +164,16 @@ def test_a_file_that_was_cut_off_is_begun_anew(tmp_path: Path, text: str) -> Non
     assert [rates.book(time.monotonic() + 1)[0] for _ in range(2)] == pytest.approx([0, 1], abs=0.5)
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_trusted_is_one_line(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         Rates(tmp_path / "file" / "of-key", {"requests": 60}).book(NOW)
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="it is another user's"):
+        patch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+        Rates(tmp_path / "of-key", {"requests": 60}).book(NOW)
+    tmp_path.chmod(0o777)
+    with pytest.raises(UserError, match="other users can write it"):
+        Rates(tmp_path / "of-key", {"requests": 60}).book(NOW)
 
 
 def test_what_was_written_before_the_machine_started_is_forgotten(tmp_path: Path) -> None:
@@ -192,44 +192,11 @@ async def test_no_date_moves_a_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         rates.settle({}, Tokens(10, 10))
 
 
-def test_a_folder_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
-    with pytest.raises(UserError, match="it is another user's"):
-        Rates(tmp_path / "of-key", {"requests": 60}).book(NOW)
-
-
-def test_a_folder_that_others_can_write_is_not_trusted(tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
-    with pytest.raises(UserError, match="other users can write it"):
-        Rates(tmp_path / "of-key", {"requests": 60}).book(NOW)
-
-
-@pytest.mark.slow
-def test_workers_and_single_processes_share_the_pace(
-    short_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever their TMPDIR: a command gives its workers one of its own."""
+def test_all_commands_share_the_pace_whatever_their_tmpdir(tmp_path: Path, monkeypatch) -> None:
+    """A command gives its workers one of its own."""
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "any")
-    monkeypatch.setenv("OPENAI_REQUESTS_PER_MINUTE", "60000")
-    (tmp_path / "x.yaml").write_text(HOTELS)
-    free = [time.monotonic()]
-    with held_provider("A") as url:
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-        path = Rates.of(SERVICES["openai"], "gpt-4.1-mini")._path
-        try:
-            for workers in (2, 1):
-                monkeypatch.setenv("TMPDIR", str(short_folder if workers == 2 else tmp_path))
-                run = ExperimentRun(
-                    str(tmp_path / "x.yaml"),
-                    agents=["openai:gpt-4.1-mini"],
-                    limit=4,
-                    db=f"sqlite:///{tmp_path}/{workers}.db",
-                    out=tmp_path,
-                )
-                asyncio.run(run.run(Console(quiet=True), Workers(workers, slots=2)))
-                assert run.records.outcomes(run.design.run_id) == {"choice": 4}
-                free.append(json.loads(path.read_text())["free"]["requests"])
-        finally:
-            path.unlink(missing_ok=True)
-    assert free == sorted(set(free))  # each has booked turns there
+    before = Rates.of(SERVICES["openai"], "gpt-4.1-mini")._path
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert Rates.of(SERVICES["openai"], "gpt-4.1-mini")._path == before

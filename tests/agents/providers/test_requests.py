@@ -1,12 +1,16 @@
 """What each provider is sent: limits, temperatures, schemas, images."""
 
+import base64
+import json
+
 import pytest
 
-from agents.base import ChatMessage
-from agents.providers.anthropic_messages import AnthropicMessages
+from agents.base import ChatMessage, ProviderError
+from agents.providers import make_model
 from agents.providers.ollama_chat import OllamaChat
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
+from tests.agents.conftest import BODIES
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 TALK: list[ChatMessage] = [
@@ -36,129 +40,120 @@ async def test_reasoning_models_are_sent_no_temperature(kind, model: str, monkey
     assert request == {"model": model, "messages": HELLO, "max_completion_tokens": 16_000}
 
 
-@pytest.mark.slow
+CHAT, RESPONSES, MESSAGES = "openai", "openai-responses", "anthropic"
+TALKS: dict[str, dict] = {
+    CHAT: {"messages": TALK},
+    RESPONSES: {"input": TALK, "store": False},
+    MESSAGES: {"system": "Be brief.", "messages": TALK[1:]},
+}
+DISABLED, BETWEEN = {"thinking": {"type": "disabled"}}, {"thinking": {"type": "between_tools"}}
+
+
+@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
 @pytest.mark.parametrize(
-    ("model", "temperature", "max_tokens", "sent"),
+    ("provider", "model", "temperature", "most", "sent"),
     [
-        ("gpt-4.1-mini", 0.1, 2_000, {"temperature": 0.1, "max_tokens": 2_000}),
-        ("gpt-4.1-mini", 0.0, 2, {"temperature": 0.0, "max_tokens": 2}),
-        ("gpt-4.1-mini", None, 2, {"max_tokens": 2}),
-        ("o4-mini", 1.3, 2, {"max_completion_tokens": 14_002}),
+        (CHAT, "gpt-4.1-mini", 0.1, 2_000, {"temperature": 0.1, "max_tokens": 2_000}),
+        (CHAT, "gpt-4.1-mini", 0.0, 2, {"temperature": 0.0, "max_tokens": 2}),
+        (CHAT, "gpt-4.1-mini", None, 2, {"max_tokens": 2}),
+        (CHAT, "o4-mini", 1.3, 2, {"max_completion_tokens": 14_002}),
+        (RESPONSES, "gpt-4.1-mini", 0.1, 2_000, {"temperature": 0.1, "max_output_tokens": 2_000}),
+        (RESPONSES, "gpt-4.1-mini", None, 2, {"max_output_tokens": 16}),
+        (RESPONSES, "gpt-5-mini", 1.3, 2, {"max_output_tokens": 14_002}),
+        (MESSAGES, "claude-3-haiku-20240307", 0.1, 20, {"temperature": 0.1, "max_tokens": 20}),
+        (MESSAGES, "claude-3-5-sonnet-20240620", 0.1, 20, {"temperature": 0.1, "max_tokens": 20}),
+        (MESSAGES, "claude-sonnet-4-20250514", 0.1, 20, {"temperature": 0.1, "max_tokens": 20}),
+        (MESSAGES, "claude-haiku-4-5", 0.1, 20, {"temperature": 0.1, "max_tokens": 20}),
+        (MESSAGES, "claude-opus-4-6", 0.1, 20, {"temperature": 0.1, "max_tokens": 20}),
+        (MESSAGES, "claude-opus-4-7", 0.1, 20, {"max_tokens": 20}),
+        (MESSAGES, "claude-opus-5", 0.1, 20, {"max_tokens": 20, **DISABLED}),
+        (MESSAGES, "claude-sonnet-5-5", 0.1, 20, {"max_tokens": 20, **BETWEEN}),
+        (MESSAGES, "claude-haiku-5-5-20261007", 0.1, 20, {"max_tokens": 20, **DISABLED}),
+        (MESSAGES, "claude-opus-5-5", 0.1, 20, {"max_tokens": 14_020}),
+        (MESSAGES, "claude-opus-7", 0.1, 20, {"max_tokens": 14_020}),
+    ],
+    indirect=["provider"],
+)
+async def test_what_is_sent(provider, model: str, temperature: float | None, most: int, sent: dict) -> None:
+    provider.say("B")
+    await make_model(f"{provider.kind}:{model}").ask(TALK, temperature=temperature, max_tokens=most)
+    assert provider.requests == [{"model": model, **TALKS[provider.kind], **sent}]
+    if provider.kind == MESSAGES:
+        assert provider.headers[0]["anthropic-version"] == "2023-06-01"
+
+
+OF_SCHEMA = {"type": "json_schema", "name": "answer", "schema": SCHEMA, "strict": True}
+URL = f"data:image/png;base64,{PNG}"
+OF_CHAT = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True}}
+OF_MESSAGES = {"format": {"type": "json_schema", "schema": SCHEMA}}
+BLOCK = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+SEES = {
+    CHAT: (
+        "messages",
+        [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": URL}}],
+    ),
+    RESPONSES: (
+        "input",
+        [{"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": URL}],
+    ),
+    MESSAGES: ("messages", [BLOCK, {"type": "text", "text": "What is this?"}]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("provider", "model", "key", "wanted"),
+    [
+        (CHAT, "gpt-4.1-mini", "response_format", OF_CHAT),
+        (RESPONSES, "gpt-4.1-mini", "text", {"format": OF_SCHEMA}),
+        (MESSAGES, "claude-3-haiku-20240307", "output_config", None),
+        (MESSAGES, "claude-opus-4-20250514", "output_config", None),
+        (MESSAGES, "claude-haiku-4-5-20251001", "output_config", OF_MESSAGES),
+        (MESSAGES, "claude-opus-5-5", "output_config", OF_MESSAGES),
+    ],
+    indirect=["provider"],
+)
+async def test_a_schema_and_an_image(provider, model: str, key: str, wanted: dict | None) -> None:
+    provider.say("{}")
+    await make_model(f"{provider.kind}:{model}").ask(SEEN, schema=SCHEMA)
+    (sent,) = provider.requests
+    assert sent.get(key) == wanted
+    where, content = SEES[provider.kind]
+    assert sent[where][0]["content"] == content
+
+
+@pytest.mark.parametrize("provider", ["gemini"], indirect=True)
+@pytest.mark.parametrize(
+    ("model", "config"),
+    [
+        ("gemini-2.5-flash", {"maxOutputTokens": 20, "thinkingConfig": {"thinkingBudget": 0}}),
+        ("gemini-2.0-flash", {"maxOutputTokens": 20}),
+        ("gemini-2.5-pro", {"maxOutputTokens": 14_020}),
+        ("gemini-3.5-flash", {"maxOutputTokens": 14_020}),
     ],
 )
-async def test_chat_completions(provider, model, temperature, max_tokens, sent) -> None:
-    provider.say("B")
-    await OpenAIChat(model).ask(TALK, temperature=temperature, max_tokens=max_tokens)
-    assert provider.requests == [{"model": model, "messages": TALK, **sent}]
-
-
-async def test_chat_completions_by_a_schema_and_with_an_image(provider) -> None:
-    provider.say("{}")
-    await OpenAIChat("gpt-4.1-mini").ask(SEEN, schema=SCHEMA)
-    (sent,) = provider.requests
-    assert sent["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True},
-    }
-    text, image = sent["messages"][0]["content"]
-    assert text == {"type": "text", "text": "What is this?"}
-    assert image == {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
-
-
-@pytest.mark.parametrize("provider", ["openai-responses"], indirect=True)
-@pytest.mark.parametrize(
-    ("model", "temperature", "max_tokens", "sent"),
-    [
-        ("gpt-4.1-mini", 0.1, 2_000, {"temperature": 0.1, "max_output_tokens": 2_000}),
-        ("gpt-4.1-mini", None, 2, {"max_output_tokens": 16}),
-        ("gpt-5-mini", 1.3, 2, {"max_output_tokens": 14_002}),
-    ],
-)
-async def test_responses(provider, model, temperature, max_tokens, sent) -> None:
-    provider.say("B")
-    await OpenAIResponses(model).ask(TALK, temperature=temperature, max_tokens=max_tokens)
-    assert provider.requests == [{"model": model, "input": TALK, "store": False, **sent}]
-
-
-@pytest.mark.parametrize("provider", ["openai-responses"], indirect=True)
-async def test_responses_by_a_schema_and_with_an_image(provider) -> None:
-    provider.say("{}")
-    await OpenAIResponses("gpt-4.1-mini").ask(SEEN, schema=SCHEMA)
-    (sent,) = provider.requests
-    assert sent["text"]["format"] == {
-        "type": "json_schema",
-        "name": "answer",
-        "schema": SCHEMA,
-        "strict": True,
-    }
-    text, image = sent["input"][0]["content"]
-    assert text == {"type": "input_text", "text": "What is this?"}
-    assert image == {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"}
+async def test_gemini(provider, model: str, config: dict) -> None:
+    body = BODIES["gemini"]("B", False, (1_000, 100))
+    body["usageMetadata"] |= {"thoughtsTokenCount": 50, "cachedContentTokenCount": 600}
+    provider.send(json.dumps(body).encode())
+    talk: list[ChatMessage] = [*TALK[:-1], *SEEN]
+    call = (await make_model(f"gemini:{model}").ask(talk, temperature=0.5, max_tokens=20, schema=SCHEMA)).call
+    assert (call.tokens_in, call.tokens_out, call.tokens_cached) == (1_000, 150, 600)
+    sent = json.loads(json.dumps(provider.requests[0]).replace("thinking_budget", "thinkingBudget"))
+    by_schema = {"temperature": 0.5, "responseMimeType": "application/json", "responseJsonSchema": SCHEMA}
+    assert sent["generationConfig"] == config | by_schema
+    assert sent["systemInstruction"]["parts"] == [{"text": "Be brief."}]
+    assert [content["role"] for content in sent["contents"]] == ["user", "model", "user"]
+    text, image = sent["contents"][2]["parts"]
+    assert text == {"text": "What is this?"}
+    assert base64.urlsafe_b64decode(image["inlineData"]["data"]) == base64.b64decode(PNG)
 
 
 @pytest.mark.parametrize("provider", ["openai-responses"], indirect=True)
 async def test_a_response_that_failed_is_a_failure_of_the_provider(provider) -> None:
-    from agents.base import ProviderError
-
     provider.send(b'{"status": "failed", "output": []}')
     with pytest.raises(ProviderError, match="the provider's answer is failed"):
         await OpenAIResponses("gpt-4.1-mini", max_retries=0).ask(HELLO)
-
-
-@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
-@pytest.mark.parametrize(
-    ("model", "sent"),
-    [
-        ("claude-3-haiku-20240307", {"temperature": 0.1, "max_tokens": 20}),
-        ("claude-3-5-sonnet-20240620", {"temperature": 0.1, "max_tokens": 20}),
-        ("claude-sonnet-4-20250514", {"temperature": 0.1, "max_tokens": 20}),
-        ("claude-haiku-4-5", {"temperature": 0.1, "max_tokens": 20}),
-        ("claude-opus-4-6", {"temperature": 0.1, "max_tokens": 20}),
-        ("claude-opus-4-7", {"max_tokens": 20}),
-        ("claude-opus-5", {"max_tokens": 20, "thinking": {"type": "disabled"}}),
-        ("claude-sonnet-5-5", {"max_tokens": 20, "thinking": {"type": "between_tools"}}),
-        ("claude-haiku-5-5-20261007", {"max_tokens": 20, "thinking": {"type": "disabled"}}),
-        ("claude-opus-5-5", {"max_tokens": 14_020}),
-        ("claude-opus-7", {"max_tokens": 14_020}),
-    ],
-)
-async def test_messages(provider, model: str, sent: dict) -> None:
-    provider.say("B")
-    await AnthropicMessages(model).ask(TALK, max_tokens=20)
-    assert provider.requests == [{"model": model, "system": "Be brief.", "messages": TALK[1:], **sent}]
-    assert provider.headers[0]["anthropic-version"] == "2023-06-01"
-
-
-@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
-@pytest.mark.parametrize(
-    ("model", "structured"),
-    [
-        ("claude-3-haiku-20240307", False),
-        ("claude-opus-4-20250514", False),
-        ("claude-haiku-4-5-20251001", True),
-        ("claude-opus-5-5", True),
-    ],
-)
-async def test_messages_by_a_schema_and_with_an_image(provider, model: str, structured: bool) -> None:
-    provider.say("{}")
-    await AnthropicMessages(model).ask(SEEN, schema=SCHEMA)
-    (sent,) = provider.requests
-    wanted = {"format": {"type": "json_schema", "schema": SCHEMA}}
-    assert sent.get("output_config") == (wanted if structured else None)
-    image, text = sent["messages"][0]["content"]
-    assert text == {"type": "text", "text": "What is this?"}
-    assert image["source"] == {"type": "base64", "media_type": "image/png", "data": PNG}
-
-
-@pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
-async def test_thoughts_are_no_part_of_a_message(provider) -> None:
-    provider.send(
-        b'{"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "B"}],'
-        b' "stop_reason": "end_turn"}'
-    )
-    assert (await AnthropicMessages("claude-opus-5-5").ask(HELLO)).text == "B"
 
 
 @pytest.mark.parametrize("provider", ["ollama"], indirect=True)

@@ -1,81 +1,11 @@
-"""Tiny models of random weights with each kind of tokenizer, made on the spot."""
+"""Tiny models of each kind."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-KINDS = ("gpt2", "llama", "bytes")
-TEXT = [
-    f"The wheel stopped at {i}. Is the share above or below {i}? What is your guess? {i}% Grün 你好"
-    for i in range(101)
-]
-
-
-def save_model(path: Path, kind: str, **config: Any) -> Path:
-    """`gpt2`: byte-level pairs; `llama`: Unigram over Metaspace, with a begin token; `bytes`: no merges."""
-    import torch
-    import transformers
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-
-    special = ["<unk>", "<s>", "</s>"]
-    if kind == "llama":
-        tokenizer = Tokenizer(models.Unigram())
-        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-        tokenizer.decoder = decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(
-            vocab_size=300, special_tokens=special, unk_token="<unk>", show_progress=False
-        )
-    else:
-        tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = decoders.ByteLevel()
-        trainer = trainers.BpeTrainer(
-            vocab_size=400 if kind == "gpt2" else 259,
-            special_tokens=special,
-            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-            show_progress=False,
-        )
-    tokenizer.train_from_iterator(TEXT, trainer)
-    if kind == "llama":
-        tokenizer.post_processor = processors.TemplateProcessing(
-            single="<s> $A", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))]
-        )
-    torch.manual_seed(3)
-    size = tokenizer.get_vocab_size()
-    if kind == "llama":
-        model = transformers.LlamaForCausalLM(
-            transformers.LlamaConfig(
-                vocab_size=size,
-                hidden_size=32,
-                intermediate_size=64,
-                num_hidden_layers=2,
-                num_attention_heads=2,
-                max_position_embeddings=256,
-                initializer_range=0.3,
-                **config,
-            )
-        )
-    else:
-        model = transformers.GPT2LMHeadModel(
-            transformers.GPT2Config(
-                vocab_size=size,
-                n_positions=256,
-                n_embd=32,
-                n_layer=2,
-                n_head=2,
-                initializer_range=0.3,
-                bos_token_id=1,
-                eos_token_id=2,
-                **config,
-            )
-        )
-    model.save_pretrained(path)
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
-    ).save_pretrained(path)
-    return path
+from tests.agents.tiny_models import KINDS, save_model
 
 
 @pytest.fixture(scope="session")

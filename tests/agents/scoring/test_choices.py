@@ -9,7 +9,6 @@ import pytest
 
 from agents.scoring import make_scorer, score_choices
 from interventions.cards.card import Alternative, Card, LetterAnswer
-from tests.agents.scoring.test_local import one_pass
 
 CARD = Card(
     id="two-hotels",
@@ -25,14 +24,6 @@ TEMPLATE = (
     "{% for message in messages %}<s>{{ message.role }}: {{ message.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}"
 )
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-async def test_a_cards_letters(folders) -> None:
-    shares = await score_choices(make_scorer(f"hf:{folders['gpt2']}"), CARD.prompt, ["A", "B"])
-    a, b = (one_pass(folders["gpt2"], CARD.prompt.rstrip(), letter)[0] for letter in "AB")
-    assert shares == pytest.approx({"A": 1 / (1 + math.exp(b - a)), "B": 1 / (1 + math.exp(a - b))}, abs=1e-4)
 
 
 @pytest.mark.slow

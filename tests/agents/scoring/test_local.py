@@ -1,7 +1,6 @@
 """Scores by a model in this process, against one pass per text."""
 
 import asyncio
-import json
 import math
 import shutil
 from pathlib import Path
@@ -15,8 +14,8 @@ from agents.providers.local_models import local_model
 from agents.scoring import make_scorer
 from agents.scoring.local import LocalScorer
 from interventions.errors import UserError
+from tests.agents.tiny_models import KINDS
 
-KINDS = ("gpt2", "llama", "bytes")
 PROMPTS = [
     "The wheel stopped at 65.\n\nIs the share above or below 65?\n\nWhat is your guess?",
     "The wheel stopped at .\n\n?\n\nWhat is your guess?",
@@ -35,9 +34,8 @@ def one_pass(
     import torch
 
     local = local_model(str(folder))
-    start = local.tokenizer(prompt)["input_ids"]
-    text = local.tokenizer(f"{prompt} {target}")["input_ids"]
-    wanted = local.tokenizer(target)["input_ids"]
+    texts = (prompt, f"{prompt} {target}", target)
+    start, text, wanted = (local.tokenizer(each)["input_ids"] for each in texts)
     first = 0
     while first < min(len(start), len(text)) and start[first] == text[first]:
         first += 1
@@ -49,14 +47,10 @@ def one_pass(
     if first < 1 or not wanted:
         return None
     with torch.inference_mode():
-        logprobs = (
-            local.model(torch.tensor([text], device=local.model.device)).logits[0].float().log_softmax(-1)
-        )
-    return (
-        sum(logprobs[first + i - 1, token].item() for i, token in enumerate(wanted)),
-        len(wanted),
-        shifted,
-    )
+        logits = local.model(torch.tensor([text], device=local.model.device)).logits[0]
+    logprobs = logits.float().log_softmax(-1)
+    total = sum(logprobs[first + i - 1, token].item() for i, token in enumerate(wanted))
+    return total, len(wanted), shifted
 
 
 def scores(folder: Path, prompts: list[str], targets: list[str], **options: Any) -> list[list[Any]]:
@@ -87,16 +81,6 @@ def test_any_prompt_and_target(folders, kind: str, prompt: str, targets: list[st
         else:
             assert score.logprob == pytest.approx(expected[0], abs=1e-4)
             assert (score.tokens, score.shifted) == expected[1:]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_scored_together_changes_nothing(folders, kind: str) -> None:
-    together = scores(folders[kind], PROMPTS, TARGETS)
-    for prompt, row in zip(PROMPTS, together, strict=True):
-        for target, score in zip(TARGETS, row, strict=True):
-            ((alone,),) = scores(folders[kind], [prompt], [target])
-            assert score.logprob == pytest.approx(alone.logprob, abs=1e-4)
 
 
 def test_forward_tokens_grow_with_distinct_beginnings_only(folders) -> None:
@@ -189,9 +173,7 @@ def copy_with(folder: Path, to: Path, change: Any) -> Path:
 def test_a_result_that_is_not_a_number_is_undefined(folders, tmp_path: Path) -> None:
     # Positions from the sixth on are broken.
     path = copy_with(
-        folders["bytes"],
-        tmp_path,
-        lambda weights: weights["transformer.wpe.weight"][5:].fill_(math.nan),
+        folders["bytes"], tmp_path, lambda weights: weights["transformer.wpe.weight"][5:].fill_(math.nan)
     )
     ((short, long),) = scores(path, ["ab"], ["9", "999999"])
     assert short.logprob is not None
@@ -200,36 +182,17 @@ def test_a_result_that_is_not_a_number_is_undefined(folders, tmp_path: Path) -> 
         scores(path, ["abcdefgh"], ["9", "10"])
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["bert", "t5", "slow"])
-def test_models_that_cannot_be_scored(folders, kind: str, tmp_path: Path) -> None:
+def test_a_model_that_sees_what_follows_cannot_be_scored(folders, tmp_path: Path) -> None:
     import transformers
 
-    path = Path(shutil.copytree(folders["bytes"], tmp_path / kind))
-    small = {
-        "vocab_size": 300,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "hidden_size": 16,
-        "initializer_range": 0.5,
-    }
-    if kind == "bert":
-        transformers.BertLMHeadModel(transformers.BertConfig(**small, intermediate_size=16)).save_pretrained(
-            path
-        )
-        expected = "sees the tokens that follow"
-    elif kind == "t5":
-        config = json.dumps({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]})
-        (path / "config.json").write_text(config, encoding="utf-8")
-        expected = "cannot be loaded"
-    else:
-        (path / "tokenizer.json").unlink()
-        expected = r"cannot be loaded|no fast tokenizer"
-    with pytest.raises(UserError, match=expected) as caught:
+    path = Path(shutil.copytree(folders["bytes"], tmp_path / "bert"))
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = transformers.BertConfig(vocab_size=300, initializer_range=0.5, **sizes)
+    transformers.BertLMHeadModel(config).save_pretrained(path)
+    with pytest.raises(UserError, match=r"^agents: hf:.* sees the tokens that follow") as caught:
         scores(path, ["a"], ["b"])
     assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith("agents: hf:")
 
 
 @pytest.mark.slow

@@ -3,13 +3,10 @@
 import json
 import math
 import re
-import socket
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.applications import Starlette
@@ -22,7 +19,7 @@ from agents.providers.network import close_connections
 from agents.scoring import make_scorer, score_choices
 from interventions.errors import UserError
 from tests.mutations import as_json, changed, damaged
-from tests.support import size
+from tests.support import serve, size
 
 
 def tokens_of(text: str) -> list[str]:
@@ -35,21 +32,17 @@ def logprob(token: str) -> float:
 
 
 class Server:
-    """What the tests script: `echo` none | zero | one, `likeliest` first tokens, `status` of a failure."""
+    """What the tests script: `echo` none | zero | one, and the `likeliest` first tokens."""
 
     def __init__(self) -> None:
         self.echo = "zero"
         self.likeliest: dict[str, float] | None = {}
-        self.status = 0
         self.damage: Callable[[bytes, bytes], bytes] = lambda body, _: body
         self.requests: list[dict[str, Any]] = []
 
     async def handle(self, request: Request) -> Response:
         body = json.loads(await request.body())
         self.requests.append(body)
-        if self.status:
-            headers = {"retry-after-ms": "1"}
-            return JSONResponse({"error": {"message": "no"}}, status_code=self.status, headers=headers)
         answer = self._complete(body) if "prompt" in body else self._chat()
         body = bytes(answer.body)
         return Response(self.damage(body, body), answer.status_code, media_type="application/json")
@@ -80,32 +73,19 @@ class Server:
         return JSONResponse({"id": "c", "object": "chat.completion", "choices": [choice]})
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[tuple[Starlette, str]]:
-    async def handle(request: Request) -> Response:
-        return await request.app.state.server.handle(request)
-
-    paths = ("/v1/completions", "/v1/chat/completions")
-    app = Starlette(routes=[Route(path, handle, methods=["POST"]) for path in paths])
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield app, f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        server.should_exit = True
-        thread.join()
-
-
 @pytest.fixture
-async def server(running, monkeypatch: pytest.MonkeyPatch):
-    app, url = running
-    app.state.server = Server()
-    for provider in ("OPENAI", "COMPATIBLE"):
-        monkeypatch.setenv(f"{provider}_BASE_URL", url)
-        monkeypatch.setenv(f"{provider}_API_KEY", "sk-0123456789abcdef0123")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    yield app.state.server
-    await close_connections()
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
+    """A server, which the environment variables point to."""
+    scripted = Server()
+    paths = ("/v1/completions", "/v1/chat/completions")
+    app = Starlette(routes=[Route(path, scripted.handle, methods=["POST"]) for path in paths])
+    async with serve(app) as url:
+        for provider in ("OPENAI", "COMPATIBLE"):
+            monkeypatch.setenv(f"{provider}_BASE_URL", f"{url}v1")
+            monkeypatch.setenv(f"{provider}_API_KEY", "sk-0123456789abcdef0123")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield scripted
+        await close_connections()
 
 
 @pytest.mark.slow
@@ -171,15 +151,6 @@ async def test_a_server_without_log_probabilities(server) -> None:
         await make_scorer("openai:gpt-5-mini").score(["?"], ["A"])
     with pytest.raises(UserError, match="the legacy convention needs a local model"):
         make_scorer("compatible:m", legacy=True)
-
-
-async def test_failures_of_the_server(server) -> None:
-    server.status = 500
-    with pytest.raises(ProviderError, match="HTTP 500"):
-        await make_scorer("compatible:m").score(["?"], ["A"])
-    server.status = 401
-    with pytest.raises(UserError, match="refused COMPATIBLE_API_KEY"):
-        await make_scorer("compatible:m").score(["?"], ["A"])
 
 
 @pytest.mark.parametrize("logprob", ["-9999.0", "-Infinity", "NaN", "1e308", "Infinity", "1e999"])

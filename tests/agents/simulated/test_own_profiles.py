@@ -58,9 +58,7 @@ def test_no_file_takes_the_place_of_a_shipped_profile(tmp_path: Path) -> None:
     assert profile_of("simulated:balanced") == shipped().agents["balanced"]
 
 
-def test_it_acts_and_answers_and_other_processes_are_given_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_acts_and_answers_and_other_processes_are_given_it(tmp_path: Path, monkeypatch) -> None:
     path = written(tmp_path, "my own, 2nd.yaml", {"taste": {"log_price": -3}})
     check_name(path)
     check_agent(path)
@@ -84,6 +82,8 @@ def test_it_acts_and_answers_and_other_processes_are_given_it(
         ("taste: {determinism: 1.5}", r":1:9: taste.determinism: must be less than or equal to 1"),
         ("taste: {nudge: 1e9}", r":1:9: taste.nudge: must be less than or equal to 1000000"),
         ("taste: {noise: .nan}", r":1:9: taste.noise: "),
+        ("taste: {brand: {'': 1}}", r":1:9: taste.brand: a brand has no name"),
+        ("invalid: 2", r":1:1: invalid: "),
         ("anchoring: much", r':1:1: anchoring: expected a number, found "much"'),
         (
             "agents:\n  mine: {}",

@@ -73,7 +73,6 @@ def test_a_product_is_read_below_its_title() -> None:
     page = read_picture([product("Desk Lamp", "$24.50")])
     assert (page.title, page.price, page.rating, page.reviews) == ("Desk Lamp", 24.5, 86, 12)
     assert "home" in page.text
-    assert read_picture([]).title == ""
 
 
 @pytest.mark.parametrize("label", ["Add to Cart", "In den Warenkorb", "加入购物车", "Buy"])
@@ -104,18 +103,6 @@ async def test_what_its_eyes_cannot_read_does_not_move_it(nudge: Drawn, is_read:
     assert found == ({0} if is_read else {0, 1})
 
 
-async def test_below_the_fold_it_reads_only_if_it_scrolls() -> None:
-    for scrolls in (0, 1):
-        shopper = PictureShopper(Taste(nudge=100), Eyesight(scrolls=scrolls), seed=1, nudges=(NUDGE,))
-        top, below = product("Lamp", "$20.00"), (text(NUDGE.text, 300),)
-        first = await shopper.act(look([top], 0))
-        assert first.action.name == ("scroll_at" if scrolls else "mouse_click")
-        if scrolls:
-            second = await shopper.act(look([below], 0))
-            assert NUDGE.text in second.memory
-            assert "20.00" in second.memory
-
-
 async def test_its_choices_follow_from_its_taste() -> None:
     taste = Taste(log_price=-5, rating=1, nudge=0.6, position=0.4)
     pages = [product("Lamp", "$20.00", text(NUDGE.text, 220)), product("Light", "$19.00")]
@@ -131,21 +118,6 @@ async def test_its_choices_follow_from_its_taste() -> None:
     assert taken == again
     share = float(choice_probabilities(taste, seen)[0])
     assert abs(np.mean([each == 0 for each in taken]) - share) < 4 * (share * (1 - share) / count) ** 0.5
-
-
-async def test_required_options_are_picked_and_the_button_is_looked_for() -> None:
-    radios = [Drawn("radio", "", (20, y, 12, 12), 14, 12) for y in (300, 325, 350, 430, 455)]
-    words = [text(said, y, x=40) for said, y in zip("SMLRG", (298, 323, 348, 428, 453), strict=True)]
-    groups = option_groups([*radios, *words])
-    assert [[each.text for each in group] for group in groups] == [["S", "M", "L"], ["R", "G"]]
-    shopper = PictureShopper(Taste(), Eyesight(), seed=1)
-    above, below = (text("Lamp", 194, letters=26), *radios, *words), product("Lamp", "$20.00")
-    taken = [(await shopper.act(look([above], 0))).action for _ in range(3)]
-    assert [each.args[:2] for each in taken[:2]] == [(26.0, 306.0), (26.0, 436.0)]
-    assert taken[2].name == "scroll_at"
-    assert (await shopper.act(look([below], 0))).action.args[:2] == (779.0, 396.0)
-    lost = PictureShopper(Taste(), Eyesight(), seed=1)
-    assert [(await lost.act(look([()], 0))).action.name for _ in range(13)][-1] == "give_up"
 
 
 async def test_every_simulated_agent_shops_by_pictures_and_by_trees() -> None:
@@ -239,6 +211,33 @@ async def test_it_searches_for_the_words_of_the_goal() -> None:
     taken = [str((await agent.act(one_page(fields, goal))).action) for _ in range(3)]
     assert taken == ["mouse_click(800.0, 50.0)", "keyboard_type('lamps')", "keyboard_press('Enter')"]
     assert (await agent.act(one_page(listing(*CARDS), goal))).action.name == "mouse_click"
+
+
+async def test_below_the_fold_it_reads_only_if_it_scrolls() -> None:
+    for scrolls in (0, 1):
+        shopper = PictureShopper(Taste(nudge=100), Eyesight(scrolls=scrolls), seed=1, nudges=(NUDGE,))
+        top, below = product("Lamp", "$20.00"), (text(NUDGE.text, 300),)
+        first = await shopper.act(look([top], 0))
+        assert first.action.name == ("scroll_at" if scrolls else "mouse_click")
+        if scrolls:
+            second = await shopper.act(look([below], 0))
+            assert NUDGE.text in second.memory
+            assert "20.00" in second.memory
+
+
+async def test_required_options_are_picked_and_the_button_is_looked_for() -> None:
+    radios = [Drawn("radio", "", (20, y, 12, 12), 14, 12) for y in (300, 325, 350, 430, 455)]
+    words = [text(said, y, x=40) for said, y in zip("SMLRG", (298, 323, 348, 428, 453), strict=True)]
+    groups = option_groups([*radios, *words])
+    assert [[each.text for each in group] for group in groups] == [["S", "M", "L"], ["R", "G"]]
+    shopper = PictureShopper(Taste(), Eyesight(), seed=1)
+    above, below = (text("Lamp", 194, letters=26), *radios, *words), product("Lamp", "$20.00")
+    taken = [(await shopper.act(look([above], 0))).action for _ in range(3)]
+    assert [each.args[:2] for each in taken[:2]] == [(26.0, 306.0), (26.0, 436.0)]
+    assert taken[2].name == "scroll_at"
+    assert (await shopper.act(look([below], 0))).action.args[:2] == (779.0, 396.0)
+    lost = PictureShopper(Taste(), Eyesight(), seed=1)
+    assert [(await lost.act(look([()], 0))).action.name for _ in range(13)][-1] == "give_up"
 
 
 @pytest.mark.parametrize("goal", ["Buy a lamp.", 'Search for "lamps".'])

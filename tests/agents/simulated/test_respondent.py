@@ -12,25 +12,18 @@ from agents.registry import make_respondent
 from agents.simulated.readers.card_text import read_options, to_alternatives
 from agents.simulated.respondent import REFUSAL, SimulatedRespondent
 from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
-from agents.simulated.utility import Taste, choice_probabilities
+from agents.simulated.utility import choice_probabilities
 from agents.simulated.valuation import shipped_valuations
 from interventions.cards.card import LetterAnswer, NumberAnswer
 from interventions.cards.reply import ENDED, InvalidAnswer
 from interventions.files.schema import load_interventions
+from tests.agents.simulated.hotels import hotels
 
-HOTEL = """Option {letter}:
-  Hotel: {name}
-  Star rating: {stars} stars
-  Guest review score: {score}/10 (1,234 reviews)
-  Room type: King Room (1 king bed)
-  Price per night: ${price}
-"""
-TRIPLE = "\n".join(
-    HOTEL.format(letter=letter, name=name, stars=stars, score=score, price=price)
-    for letter, name, stars, score, price in [
-        ("A", "The Larch", 4, 8.4, 250), ("B", "Hotel Reade", 3, 8.6, 220), ("C", "The Tern", 5, 8.0, 280),
-    ]
-) + "\nWhich option do you choose? Reply with only the letter A, B or C."  # fmt: skip
+TRIPLE = hotels(
+    {"name": "The Larch", "stars": 4, "score": 8.4, "price": 250},
+    {"name": "Hotel Reade", "stars": 3, "score": 8.6, "price": 220},
+    {"name": "The Tern", "stars": 5, "score": 8.0, "price": 280},
+).prompt
 BUY = (
     "The product: a docking station with two ports. Take the last two digits of your number as a price in"
     " dollars. Would you buy it for ${anchor}? A: Yes, B: No. Answer with the letter only."
@@ -61,18 +54,11 @@ def test_choices_are_as_frequent_as_their_probabilities(taste: str) -> None:
     assert chisquare(counts, expected).pvalue > 1e-3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", [TRIPLE, TRIPLE.partition("\nOption C")[0]])
-def test_the_position_locked_take_the_first_97_times_in_100(text: str) -> None:
-    profile = shipped_profile("position-locked")
-    first = sum(ask(profile, [text], seed) == "A" for seed in range(1_000))
-    assert binomtest(first, 1_000, 0.97).pvalue > 1e-3
-
-
-def test_equal_seeds_give_equal_answers() -> None:
+def test_equal_seeds_and_a_question_that_is_asked_again_give_equal_answers() -> None:
     profile = shipped_profile("balanced")
     for text in (TRIPLE, BUY.format(anchor=15), WORTH):
-        assert ask(profile, [text], 7) == ask(profile, [text], 7)
+        respondent = SimulatedRespondent(profile, seed=7)
+        assert {respondent.reply([text]) for _ in range(3)} == {ask(profile, [text], 7)}
     assert len({ask(profile, [WORTH], seed) for seed in range(20)}) == 20
 
 
@@ -106,14 +92,6 @@ def test_what_is_worth_its_price_is_bought(anchor: int, question: str) -> None:
     for seed in range(50):
         worth = float(ask(ShopperProfile(), [WORTH], seed))
         assert (ask(ShopperProfile(), [question.format(anchor=anchor)], seed) == yes) == (worth >= anchor)
-
-
-def test_a_product_is_known_by_its_title_and_any_other_too() -> None:
-    lamp = WORTH.replace("docking station", "desk lamp")
-    table = shipped_valuations()
-    assert table.of("Oak Paper Towels, softer than any coffee pods") == table.products["paper towels"]
-    assert table.of("desk lamp") == table.other
-    assert ask(ShopperProfile(), [lamp], 1) != ask(ShopperProfile(), [WORTH], 1)
 
 
 @pytest.mark.parametrize(("condition", "anchor"), [("low", 15), ("high", 95)])
@@ -153,8 +131,7 @@ async def test_a_conversation_in_parts_and_as_a_whole_give_the_same() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "form"),
-    [(TRIPLE, LetterAnswer(labels=dict.fromkeys("ABC", ""))), (WORTH, NumberAnswer())],
+    ("text", "form"), [(TRIPLE, LetterAnswer(labels=dict.fromkeys("ABC", ""))), (WORTH, NumberAnswer())]
 )
 def test_invalid_answers_come_as_often_as_configured_and_are_mended(
     text: str, form: LetterAnswer | NumberAnswer
@@ -169,12 +146,6 @@ def test_invalid_answers_come_as_often_as_configured_and_are_mended(
             form.read(respondent.reply([text, "Answer properly, and nothing else."]))
             form.read(respondent.reply([text]))
     assert binomtest(refused, 1_000, 0.1).pvalue > 1e-3
-
-
-def test_a_question_that_is_asked_again_gets_the_same_answer() -> None:
-    for seed in range(20):
-        respondent = SimulatedRespondent(ShopperProfile(taste=Taste()), seed=seed)
-        assert len({respondent.reply([TRIPLE]) for _ in range(5)}) == 1
 
 
 @given(st.lists(st.text(max_size=200) | st.just(WORTH), max_size=3), st.integers(0, 5))

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.survey import LetterQuestion, Normal, NumberQuestion, Survey, shipped_survey
-from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
+from agents.simulated.tab_shopper import ShopperProfile
 from interventions.files.battery import CONDITIONS, SCENARIOS, load_battery
 
 BATTERY = load_battery()
@@ -59,29 +59,11 @@ def test_each_bias_has_its_known_size(bias: str, scenario: str) -> None:
     assert fits(answers(bias, "treatment", scenario, unbiased), question.control, letter, unit)
 
 
-def test_every_known_effect_has_the_direction_of_the_bias() -> None:
-    for question in shipped_survey().questions.values():
-        if isinstance(question, LetterQuestion):
-            assert question.treated > question.control + 0.2
-        else:
-            assert question.treated.mean > question.control.mean + question.control.sd / 2
-
-
 def test_half_a_bias_is_half_the_effect() -> None:
     framing = shipped_survey().questions["framing"]
     assert isinstance(framing, LetterQuestion)
     given = answers("framing", "treatment", "base", ShopperProfile(bias=0.5))
     assert fits(given, (framing.control + framing.treated) / 2, "B", 1)
-
-
-@pytest.mark.parametrize("bias", BATTERY.biases)
-def test_invalid_answers_are_mended_after_the_reminder(bias: str) -> None:
-    card = BATTERY.card(bias, "treatment", "odd")
-    refusing = shipped_profile("biased").model_copy(update={"invalid": 1.0})
-    respondent = SimulatedRespondent(refusing, seed=1)
-    with pytest.raises(ValueError, match="declines"):
-        card.answer.read(respondent.reply([card.prompt]))
-    card.answer.read(respondent.reply([card.prompt, card.reminder]))
 
 
 def test_numbers_stay_in_range() -> None:

@@ -45,6 +45,7 @@ def _logit(difference: float) -> float:
         (Taste(cancellation=0.8), DisplayedOption(20.0, 80.0, 12, cancellation=True), 0.8),
         (Taste(breakfast=0.3), DisplayedOption(20.0, 80.0, 12, breakfast=True), 0.3),
         (Taste(bed=0.2), DisplayedOption(20.0, 80.0, 12, bed=3), 0.6),
+        (Taste(stars=0.4), DisplayedOption(20.0, 80.0, 12, stars=5), 0.0),  # where only one has them
     ],
 )
 def test_each_weight_acts_in_its_documented_unit(
@@ -56,7 +57,6 @@ def test_each_weight_acts_in_its_documented_unit(
 def test_stars_act_by_their_difference() -> None:
     pair = [DisplayedOption(20.0, 80.0, 12, stars=5), DisplayedOption(20.0, 80.0, 12, stars=3)]
     assert choice_probabilities(Taste(stars=0.4), pair)[0] == pytest.approx(_logit(0.8))
-    assert choice_probabilities(Taste(stars=0.4), [pair[0], PLAIN])[0] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("others", [1, 2, 7])
@@ -78,16 +78,12 @@ def test_what_is_not_displayed_counts_as_the_mean_of_what_is() -> None:
     np.testing.assert_allclose(choice_probabilities(taste, [hidden, hidden]), [0.5, 0.5])
 
 
-def test_an_empty_choice_set_has_no_probabilities() -> None:
-    assert choice_probabilities(Taste(), []).shape == (0,)
-
-
-@given(tastes, st.lists(alternatives, min_size=1, max_size=5))
+@given(tastes, st.lists(alternatives, max_size=5))
 def test_probabilities_are_a_distribution_for_any_page(taste: Taste, offered: list[DisplayedOption]) -> None:
     probabilities = choice_probabilities(taste, offered)
     assert probabilities.shape == (len(offered),)
     assert (probabilities >= 0).all()
-    assert probabilities.sum() == pytest.approx(1)
+    assert not offered or probabilities.sum() == pytest.approx(1)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6).filter(any), st.floats(0, 1, exclude_max=True))

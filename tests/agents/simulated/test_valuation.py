@@ -29,8 +29,10 @@ def test_an_anchor_pulls_by_its_weight(anchor: float | None, weight: float, answ
         ("A History of Lighthouses (Paperback)", "paperback"),
         ("Paper Towels, 12 Rolls", "paper towels"),
         ("Women's Linen Shorts", "shorts"),
+        ("Oak Paper Towels, softer than any coffee pods", "paper towels"),
     ],
 )
 def test_the_six_products_are_known(title: str, words: str) -> None:
     table = shipped_valuations()
     assert table.of(f"{title}. What would you pay?") is table.products[words]
+    assert table.of("desk lamp") is table.other

@@ -1,8 +1,6 @@
 """Shapley's and Banzhaf's values: their axioms, brute force, sampling, and the public example."""
 
-from collections.abc import Callable
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from analysis.anchoring.attribution import banzhaf, sampled_shapley, shapley
 from analysis.anchoring.coalitions import coalitions, orders
+from tests.analysis.conftest import public_json
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,8 +28,8 @@ def players(payoffs: Floats) -> int:
     return len(payoffs).bit_length() - 1
 
 
-def test_the_public_example(public_json: Callable[[str], Any]) -> None:
-    (case,) = public_json("shapley-cases.json")["cases"]
+def test_the_public_example() -> None:
+    (case,) = public_json("anchoring", "shapley-cases.json")["cases"]
     fields = list(case["shapley"])
     payoffs = np.array(
         [case["v"]["+".join(f for f in fields if f in s) or "(empty)"] for s in coalitions(fields)]
@@ -68,23 +67,6 @@ def test_shapley_values_add_up(n: int) -> None:
     gained = payoffs[-1] - payoffs[0]
     error = np.abs(shapley(payoffs).sum(axis=0) - gained) / np.abs(payoffs).max(axis=0)
     assert error.max() <= 1e-12
-
-
-@given(games(least=2), st.data())
-def test_a_null_player_gets_nothing_and_twins_get_the_same(payoffs: Floats, data: st.DataObject) -> None:
-    n = players(payoffs)
-    null = data.draw(st.integers(0, n - 1))
-    masks = np.arange(2**n)
-    idle = payoffs[masks & ~(1 << null)]
-    for solve in (shapley, banzhaf):
-        assert np.abs(solve(idle)[null]).max() == 0
-    first, second = data.draw(st.permutations(range(n)))[:2]
-    # Where exactly one of the two is present, both coalitions get the payoff of the first.
-    one = (masks >> first & 1) != (masks >> second & 1)
-    twins = payoffs[np.where(one, masks & ~(1 << second) | 1 << first, masks)]
-    for solve in (shapley, banzhaf):
-        values = solve(twins)
-        assert values[first] == pytest.approx(values[second], abs=1e-10)
 
 
 def test_an_undefined_game_leaves_the_others_alone() -> None:

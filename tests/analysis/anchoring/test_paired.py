@@ -1,6 +1,5 @@
 """Paired tests: the public cases, the formulas written out, and the cases without variance."""
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -19,6 +18,7 @@ from analysis.anchoring.paired import (
     signed_call,
     stars,
 )
+from tests.analysis.conftest import public_json
 
 
 def of(found: list[float]) -> Any:
@@ -26,8 +26,8 @@ def of(found: list[float]) -> Any:
     return paired_tests(np.zeros_like(high), high, 42)
 
 
-def test_the_public_cases(public_json: Callable[[str], Any]) -> None:
-    for case in public_json("paired-test-cases.json")["cases"]:
+def test_the_public_cases() -> None:
+    for case in public_json("anchoring", "paired-test-cases.json")["cases"]:
         found = of(case["d"])
         assert found.n == case["n"] and found.w_statistic == case["w_stat"]
         assert found.p_wilcoxon == pytest.approx(case["p_wilcoxon"], rel=1e-9)
@@ -95,15 +95,8 @@ def test_a_target_without_one_of_its_scores_leaves() -> None:
 
 
 def test_stars_are_strict() -> None:
-    assert [stars(p) for p in (0, 0.0099, 0.01, 0.05, 0.0999, 0.1, np.nan)] == [
-        "***",
-        "***",
-        "**",
-        "*",
-        "*",
-        "",
-        "",
-    ]
+    marked = {0: "***", 0.0099: "***", 0.01: "**", 0.05: "*", 0.0999: "*", 0.1: "", np.nan: ""}
+    assert {p: stars(p) for p in marked} == marked
 
 
 def test_calls() -> None:

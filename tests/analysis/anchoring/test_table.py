@@ -1,6 +1,5 @@
 """Tables of scores and the study's own files: what is read, and what is refused in one line."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,15 @@ import pytest
 from analysis.anchoring.pairs import pairs
 from analysis.anchoring.table import check_scores, missing_scores, read_anchoring
 from analysis.tables.errors import AnalysisError
+from tests.analysis.anchoring.conftest import simulate_scores
+from tests.analysis.conftest import public
 
-Scores = Callable[..., pd.DataFrame]
 PHI = ["phi_scene", "phi_comparative", "phi_absolute", "phi_anchor"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_table_of_scores_survives_its_file(simulate: Scores, tmp_path: Path, suffix: str) -> None:
-    table = simulate()
+def test_a_table_of_scores_survives_its_file(tmp_path: Path, suffix: str) -> None:
+    table = simulate_scores()
     table.loc[3, ["logprob", "note"]] = [np.nan, "unknown token"]
     path = tmp_path / f"scores{suffix}"
     table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
@@ -30,18 +30,26 @@ def test_a_table_of_scores_survives_its_file(simulate: Scores, tmp_path: Path, s
     pd.testing.assert_frame_equal(check_scores(checked), checked)
 
 
-def test_an_infinite_score_is_undefined(simulate: Scores, tmp_path: Path) -> None:
-    table = simulate()
+def test_an_infinite_score_is_undefined(tmp_path: Path) -> None:
+    table = simulate_scores()
     table.loc[[0, 1], "logprob"] = [-np.inf, np.nan]
-    path = tmp_path / "scores.csv"
-    table.to_csv(path, index=False)
-    for checked in (check_scores(table), check_scores(read_anchoring(path))):
-        assert checked["logprob"].isna().sum() == 2
-        assert checked.loc[[0, 1], "note"].tolist() == ["infinite", "no reason given"]
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    own = write_simulation(tmp_path)
+    own.write_text(own.read_text().replace("-9.5", "-inf", 1))
+    for read, notes in (
+        (table, ["infinite", "no reason given"]),
+        (read_anchoring(tmp_path / "scores.csv"), ["infinite", "no reason given"]),
+        (read_anchoring(own), ["infinite"]),
+    ):
+        checked = check_scores(read)
+        undefined = checked["logprob"].isna()
+        assert (
+            checked.loc[undefined, "note"].tolist() == notes and (checked.loc[~undefined, "note"] == "").all()
+        )
 
 
-def test_targets_meet_by_name_and_prompts_by_their_fields(simulate: Scores) -> None:
-    table = check_scores(simulate().sample(frac=1, random_state=1))
+def test_targets_meet_by_name_and_prompts_by_their_fields() -> None:
+    table = check_scores(simulate_scores().sample(frac=1, random_state=1))
     found = {pair.stimulus: pair for pair in pairs(table)[0]}
     assert list(found) == ["V0", "V1-S", "V2-D"]
     pair = found["V2-D"]
@@ -56,7 +64,6 @@ def test_targets_meet_by_name_and_prompts_by_their_fields(simulate: Scores) -> N
     [
         ({"condition": "middle"}, "condition: 'middle' is unknown; use low or high"),
         ({"logprob": "much"}, "row 5: logprob: 'much' is not a number"),
-        ({"target": ""}, "row 5: target: is empty; every row needs one"),
         ({"value": None}, "row 5: value: is empty; every row needs one"),
         ({"value": 3}, "value differs between rows of the same target"),
         ({"anchor": 11}, "anchor differs between rows of the same condition"),
@@ -64,8 +71,8 @@ def test_targets_meet_by_name_and_prompts_by_their_fields(simulate: Scores) -> N
         ({"run": "another"}, "the stimulus stands in several runs of this agent; analyse one run"),
     ],
 )
-def test_a_wrong_row_is_one_line(simulate: Scores, change: dict[str, object], message: str) -> None:
-    table = simulate().astype(object)
+def test_a_wrong_row_is_one_line(change: dict[str, object], message: str) -> None:
+    table = simulate_scores().astype(object)
     for name, value in change.items():
         table.loc[4, name] = value
     with pytest.raises(AnalysisError, match=message) as caught:
@@ -73,8 +80,8 @@ def test_a_wrong_row_is_one_line(simulate: Scores, change: dict[str, object], me
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_table_is_one_line(simulate: Scores) -> None:
-    table = simulate(stimuli={"V0": (65, 10)})
+def test_a_wrong_table_is_one_line() -> None:
+    table = simulate_scores(stimuli={"V0": (65, 10)})
     with pytest.raises(AnalysisError, match="table: row 1: trial 'V0/low/0': anchor: low is not below high"):
         check_scores(table)
     with pytest.raises(AnalysisError, match="column 'fields' is missing"):
@@ -83,7 +90,7 @@ def test_a_wrong_table_is_one_line(simulate: Scores) -> None:
         check_scores(table[:0])
     some = [frozenset({"scene"}), frozenset({"anchor"})]
     with pytest.raises(AnalysisError, match="fields: no prompt has all of them; score the full prompt too"):
-        pairs(check_scores(simulate(present=some)))
+        pairs(check_scores(simulate_scores(present=some)))
 
 
 def write_simulation(folder: Path, name: str = "anchoring_some_model-1_results_standard.csv") -> Path:
@@ -135,20 +142,13 @@ def test_a_broken_simulation_file_is_one_line(tmp_path: Path, old: str, new: str
     assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
 
 
-def test_an_infinite_score_of_the_study_is_undefined_too(tmp_path: Path) -> None:
-    path = write_simulation(tmp_path)
-    path.write_text(path.read_text().replace("-9.5", "-inf", 1))
-    checked = check_scores(read_anchoring(path))
-    assert checked["note"].tolist() == ["infinite", *[""] * 35] and checked["logprob"].isna().sum() == 1
-
-
 @pytest.mark.parametrize("score", ["0.5", "inf"])
-def test_a_logarithm_above_0_is_refused_in_both_formats(simulate: Scores, tmp_path: Path, score: str) -> None:
+def test_a_logarithm_above_0_is_refused_in_both_formats(tmp_path: Path, score: str) -> None:
     path = write_simulation(tmp_path)
     path.write_text(path.read_text().replace("-9.5", score, 1))
     with pytest.raises(AnalysisError, match=rf"standard\.csv:2: LogProbFullPrompt: '{score}' is above 0"):
         read_anchoring(path)
-    table = simulate()
+    table = simulate_scores()
     table.loc[4, "logprob"] = float(score)
     with pytest.raises(AnalysisError, match=rf"table: row 5: logprob: '{score}' is above 0; correct it"):
         check_scores(table)
@@ -156,8 +156,8 @@ def test_a_logarithm_above_0_is_refused_in_both_formats(simulate: Scores, tmp_pa
     assert check_scores(table).loc[4, "logprob"] == 0, "rounding"
 
 
-def test_probabilities_of_more_than_1_are_refused(simulate: Scores) -> None:
-    table = simulate()
+def test_probabilities_of_more_than_1_are_refused() -> None:
+    table = simulate_scores()
     prompt = (table["stimulus"] == "V2-D") & (table["condition"] == "high") & (table["fields"] == "scene")
     place = int(np.flatnonzero(prompt)[0]) + 1
     table.loc[prompt, "logprob"] = np.log(1 / prompt.sum())
@@ -179,8 +179,8 @@ def test_files_that_are_not_there_or_are_named_otherwise(tmp_path: Path) -> None
         read_anchoring(tmp_path / "none.csv")
 
 
-def test_the_public_files(public: Path) -> None:
-    table = read_anchoring(public / "simulation")
+def test_the_public_files() -> None:
+    table = read_anchoring(public("anchoring") / "simulation")
     assert table.groupby(["agent", "run"]).size().to_dict() == {
         (agent, run): 1212 for agent in ("gpt2", "phi-2") for run in ("standard", "different_anchors")
     }

@@ -1,28 +1,24 @@
 """Experiments, the index per bias and agent, and the regressions over experiments."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.biases.batteries import (
     BIASES,
     bias_index,
     experiments,
     known_bias,
-    mean_interval,
     regressions,
 )
 from analysis.estimators.effect_size import cohens_d
 from analysis.tables.responses_table import check_responses
+from tests.analysis.conftest import simulate_answers
 from tests.support import size
 
-Answers = Callable[..., pd.DataFrame]
 NUMBERS = ([48.0, 50.0, 52.0], [53.0, 57.0, 55.0])
 MANY = (NUMBERS[0] * 5, NUMBERS[1] * 5)
 
@@ -31,15 +27,15 @@ def effects_of(table: pd.DataFrame, valid: int = 3, **options: object) -> pd.Dat
     return experiments(check_responses(table), valid=valid, **options)  # type: ignore[arg-type]
 
 
-def test_an_experiment_has_the_effect_of_its_groups(answers: Answers) -> None:
-    row = effects_of(answers({"anchoring": MANY})).iloc[0]
+def test_an_experiment_has_the_effect_of_its_groups() -> None:
+    row = effects_of(simulate_answers({"anchoring": MANY})).iloc[0]
     expected = cohens_d(*MANY)
     assert (row["estimate"], row["conf_low"], row["p_value"]) == (
         expected.d,
         expected.conf_low,
         expected.p_value,
     )
-    few = effects_of(answers({"anchoring": NUMBERS})).iloc[0]
+    few = effects_of(simulate_answers({"anchoring": NUMBERS})).iloc[0]
     assert few["p_value"] == cohens_d(*NUMBERS).p_value and few["hedges_low"] < few["hedges_g"]
     assert np.isnan(few["conf_low"]) and "fewer than 15 answers" in few["note"]
     assert (row["term"], row["group"], row["direction"]) == ("anchoring", "alpha", "more")
@@ -47,25 +43,28 @@ def test_an_experiment_has_the_effect_of_its_groups(answers: Answers) -> None:
     assert (row["bias_detected"], row["capped"]) == (row["estimate"], 1.0)
 
 
-def test_a_difference_either_way_counts_where_configured(answers: Answers) -> None:
+def test_a_difference_either_way_counts_where_configured() -> None:
     down = (NUMBERS[1], NUMBERS[0])
     biases = dict.fromkeys(("anchoring", "framing", "transaction-utility"), down)
-    found = effects_of(answers(biases)).set_index("term")
+    found = effects_of(simulate_answers(biases)).set_index("term")
     assert (found["estimate"] < 0).all() and set(found["direction"]) == {"less"}
     assert np.sign(found["bias_detected"]).to_dict() == {
         "anchoring": -1,
         "framing": 1,
         "transaction-utility": 1,
     }
-    thesis = effects_of(answers(biases), absolute_biases=("framing",)).set_index("term")
+    thesis = effects_of(simulate_answers(biases), absolute_biases=("framing",)).set_index("term")
     assert thesis.loc["transaction-utility", "bias_detected"] < 0
     assert thesis.loc["transaction-utility", "capped"] == 0
 
 
-def test_incomplete_experiments_are_left_out_and_counted(answers: Answers) -> None:
+def test_incomplete_experiments_are_left_out_and_counted() -> None:
     missing = ([48.0, np.nan, 52.0], NUMBERS[1])
     table = pd.concat(
-        [answers({"anchoring": NUMBERS}), answers({"anchoring": missing}, scenarios=("odd",))],
+        [
+            simulate_answers({"anchoring": NUMBERS}),
+            simulate_answers({"anchoring": missing}, scenarios=("odd",)),
+        ],
         ignore_index=True,
     )
     effects = effects_of(table)
@@ -79,16 +78,12 @@ def test_incomplete_experiments_are_left_out_and_counted(answers: Answers) -> No
     assert "1 experiment left out: incomplete" in index["note"]
 
 
-def test_one_question_only_is_incomplete(answers: Answers) -> None:
-    table = answers({"anchoring": NUMBERS})
-    row = effects_of(table[table["condition"] == "control"]).iloc[0]
-    assert np.isnan(row["estimate"]) and row["note"].startswith("incomplete: 3 control and 0 treatment")
-
-
-def test_separation_is_flagged_and_never_zero(answers: Answers) -> None:
+def test_separation_is_flagged_and_never_zero() -> None:
     apart = ([0.0] * 3, [1.0] * 3)
-    table = answers({"sunk-cost": apart}, temperatures=(0.2, 1.0))
-    mixed = pd.concat([table, answers({"sunk-cost": ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0])}, scenarios=("odd",))])
+    table = simulate_answers({"sunk-cost": apart}, temperatures=(0.2, 1.0))
+    mixed = pd.concat(
+        [table, simulate_answers({"sunk-cost": ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0])}, scenarios=("odd",))]
+    )
     effects = effects_of(mixed.reset_index(drop=True))
     assert effects["separated"].sum() == 2
     index = bias_index(effects).iloc[0]
@@ -101,79 +96,52 @@ def test_separation_is_flagged_and_never_zero(answers: Answers) -> None:
     assert (legacy["used"], legacy["separated"]) == (3, 2)
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-@pytest.mark.parametrize("bias", ["anchoring", "framing"])
-@pytest.mark.parametrize("deltas", [(0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.6, -0.4, 0.0)])
-def test_the_interval_of_the_index_holds_the_mean_of_true_effects(
-    bias: str, deltas: tuple[float, ...]
-) -> None:
-    """Of framing the true mean is that of sizes, which the mean of |d| overstates near 0."""
-    count, rng = size(300, 5000), np.random.default_rng(11)
-    truth = np.mean(np.abs(deltas) if bias == "framing" else deltas)
-    held, above = [], []
-    for _ in range(count):
-        rows = []
-        for delta in deltas:
-            found = cohens_d(rng.normal(size=40), rng.normal(delta, 1, 40))
-            detected = abs(found.d) if bias == "framing" else found.d
-            rows.append((found.d, detected, found.std_error, False, 40, 40))
-        names = ["estimate", "bias_detected", "std_error", "separated", "n_control", "n_treatment"]
-        own = pd.DataFrame(rows, columns=names)
-        low, high, why = mean_interval(own, absolute=bias == "framing")
-        assert not why and low <= own["bias_detected"].mean() <= high
-        held.append(low <= truth <= high)
-        above.append(own["bias_detected"].mean() > truth)
-    assert sum(held) >= stats.binom.ppf(0.001, count, 0.94)
-    if bias == "framing" and 0.0 in deltas:
-        assert np.mean(above) > 0.6
-
-
-def test_the_index_has_its_interval_or_the_reason_that_there_is_none(answers: Answers) -> None:
-    numbers = answers({"anchoring": MANY, "framing": ([0.0, 1, 1, 0] * 5, [1.0, 1, 1, 0] * 5)})
+def test_the_index_has_its_interval_or_the_reason_that_there_is_none() -> None:
+    numbers = simulate_answers({"anchoring": MANY, "framing": ([0.0, 1, 1, 0] * 5, [1.0, 1, 1, 0] * 5)})
     index = bias_index(effects_of(numbers)).set_index("term")
     assert (index["mean_low"] < index["mean"]).all() and (index["mean"] < index["mean_high"]).all()
     assert index.loc["framing", "mean_low"] == 0
     capped = index[["mean_low", "mean_high"]].clip(0, 1).to_numpy()
     assert (index[["conf_low", "conf_high"]].to_numpy() == capped).all()
-    mixed = answers({"sunk-cost": ([0.0, 0, 0], [1.0, 1, 1])}, scenarios=("odd",))
-    mixed = pd.concat([mixed, answers({"sunk-cost": ([0.0, 1, 0], [1.0, 1, 0])})], ignore_index=True)
+    mixed = simulate_answers({"sunk-cost": ([0.0, 0, 0], [1.0, 1, 1])}, scenarios=("odd",))
+    mixed = pd.concat([mixed, simulate_answers({"sunk-cost": ([0.0, 1, 0], [1.0, 1, 0])})], ignore_index=True)
     row = bias_index(effects_of(mixed)).iloc[0]
     assert row["mean"] > 0 and np.isnan(row["conf_low"]) and "without a finite value" in row["note"]
-    same = bias_index(effects_of(answers({"sunk-cost": ([0.0, 0, 0], [0.0, 0, 0])}))).iloc[0]
+    same = bias_index(effects_of(simulate_answers({"sunk-cost": ([0.0, 0, 0], [0.0, 0, 0])}))).iloc[0]
     assert same["mean"] == 0 and np.isnan(same["mean_high"]) and "without variance" in same["note"]
 
 
-def test_the_cap_comes_after_the_mean(answers: Answers) -> None:
+def test_the_cap_comes_after_the_mean() -> None:
     biases = {"anchoring": NUMBERS}
-    opposite = answers({"anchoring": (NUMBERS[1], NUMBERS[0])}, scenarios=("odd",))
-    effects = effects_of(pd.concat([answers(biases), opposite], ignore_index=True))
+    opposite = simulate_answers({"anchoring": (NUMBERS[1], NUMBERS[0])}, scenarios=("odd",))
+    effects = effects_of(pd.concat([simulate_answers(biases), opposite], ignore_index=True))
     index = bias_index(effects).iloc[0]
     assert index["mean"] == pytest.approx(0) and index["estimate"] == pytest.approx(0, abs=1e-12)
     assert effects["capped"].mean() == 0.5
     assert index["label"] == "negligible" and index["homogeneous"] is not None
 
 
-def test_nothing_defined_is_said(answers: Answers) -> None:
-    index = bias_index(effects_of(answers({"anchoring": NUMBERS}), valid=100)).iloc[0]
+def test_nothing_defined_is_said() -> None:
+    index = bias_index(effects_of(simulate_answers({"anchoring": NUMBERS}), valid=100)).iloc[0]
     assert np.isnan([index["estimate"], index["mean"], index["homogeneity"]]).all()
     assert index["note"].startswith("undefined: no experiment has an effect size") and index["label"] == ""
 
 
-def battery(answers: Answers) -> pd.DataFrame:
+def battery() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     biases = {name: ([0.0] * 6, [0.0] * 6) for name in ("anchoring", "endowment", "framing")}
     agents = ("claude-3-haiku", "alpha", "beta-7b")
-    table = answers(biases, agents=agents, scenarios=("base", "odd"), temperatures=(0.2, 1.0, 1.8))
+    table = simulate_answers(biases, agents=agents, scenarios=("base", "odd"), temperatures=(0.2, 1.0, 1.8))
     lift = (table["condition"] == "treatment") * (table["agent"].map({a: i for i, a in enumerate(agents)}))
     return table.assign(response=rng.normal(50, 10, len(table)) + 6 * lift)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("outcome", ["bias_detected", "capped"])
-def test_regressions_agree_with_statsmodels(answers: Answers, outcome: str) -> None:
-    effects = effects_of(battery(answers))
+@pytest.mark.parametrize("outcome", ["d", "bias_detected", "capped"])
+def test_regressions_agree_with_statsmodels(outcome: str) -> None:
+    effects = effects_of(battery())
     found = regressions(effects)
+    effects["d"] = effects["estimate"]
     own = found[found["outcome"] == outcome]
     assert set(own["reference"]) == {"anchoring, claude-3-haiku, base"}
     formula = (
@@ -182,13 +150,30 @@ def test_regressions_agree_with_statsmodels(answers: Answers, outcome: str) -> N
     )
     fit = smf.ols(formula, effects).fit()
     assert own["estimate"].tolist() == pytest.approx(fit.params.tolist())
-    assert own["std_error"].tolist() == pytest.approx(fit.bse.tolist())
-    assert own["p_value"].tolist() == pytest.approx(fit.pvalues.tolist())
+    if outcome == "d":
+        assert own["std_error"].tolist() == pytest.approx(fit.bse.tolist())
+        assert own["p_value"].tolist() == pytest.approx(fit.pvalues.tolist())
+    else:
+        assert own["p_value"].isna().all() and own["note"].str.startswith("no test: above 0").all()
     assert own["term"].tolist()[-1] == "temperature" and "bias[endowment]" in set(own["term"])
 
 
-def test_constant_regressors_are_left_out_with_the_reason(answers: Answers) -> None:
-    table = battery(answers)
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_agents_without_a_bias_are_seldom_called_biased() -> None:
+    """Sizes of framing stand beside signed effects of the others; only the signed ones are tested."""
+    rng, told, studies = np.random.default_rng(5), list[bool](), size(40, 400)
+    biases = {name: ([0.0] * 30, [0.0] * 30) for name in ("anchoring", "framing", "transaction-utility")}
+    table = simulate_answers(biases, agents=("alpha", "beta", "gamma"), scenarios=("base", "odd"))
+    for _ in range(studies):
+        found = regressions(effects_of(table.assign(response=rng.normal(50, 10, len(table)))))
+        told += (found["p_value"].dropna() < 0.05).tolist()
+    assert len(told) == 6 * studies
+    assert np.mean(told) <= 0.05 + 3 * (0.05 * 0.95 / studies) ** 0.5
+
+
+def test_constant_regressors_are_left_out_with_the_reason() -> None:
+    table = battery()
     table = table[(table["agent"] == "alpha") & (table["scenario"] == "odd")].assign(temperature=np.nan)
     table = table.drop_duplicates(["item", "condition", "repeat"])
     found = regressions(effects_of(table))
@@ -200,8 +185,8 @@ def test_constant_regressors_are_left_out_with_the_reason(answers: Answers) -> N
     assert (found["reference"].dropna() == "anchoring").all()
 
 
-def test_undefined_experiments_are_counted_as_missing(answers: Answers) -> None:
-    found = regressions(effects_of(battery(answers), valid=7))
+def test_undefined_experiments_are_counted_as_missing() -> None:
+    found = regressions(effects_of(battery(), valid=7))
     assert found["estimate"].isna().all()
     assert set(found["n"]) == {0} and set(found["n_missing"]) == {54}
 

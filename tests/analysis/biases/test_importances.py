@@ -19,21 +19,16 @@ def planted(agents: list[str] = AGENTS) -> pd.DataFrame:
     """The first bias is strong, the second absent; the size of the model adds a little, nothing else."""
     rng = np.random.default_rng(0)
     rows = [
-        {
-            "term": bias,
-            "group": agent,
-            "scenario": scenario,
-            "temperature": temperature,
-            "capped": np.clip(
-                (bias == "anchoring") * (0.4 + 0.4 * (SIZES[agent] > 5)) + rng.normal(0, 0.02), 0, 1
-            ),
-        }
+        (bias, agent, scenario, temperature, rng.normal(0, 0.02))
         for bias in ("anchoring", "framing")
         for agent in agents
         for scenario in ("base", "odd")
         for temperature in (0.2, 1.0)
     ]
-    return pd.DataFrame(rows)
+    effects = pd.DataFrame(rows, columns=["term", "group", "scenario", "temperature", "noise"])
+    noise = effects.pop("noise")
+    strong = (effects["term"] == "anchoring") * (0.4 + 0.4 * (effects["group"].map(SIZES) > 5))
+    return effects.assign(capped=(strong + noise).clip(0, 1))
 
 
 @cache
@@ -52,15 +47,6 @@ def test_planted_features_are_found() -> None:
     assert frame["r_squared"].iloc[0] > 0.9 and set(frame["folds"]) == {5}
     assert frame["note"].str.contains("seed 3, stream importances").all()
     assert frame[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_equal_seeds_give_equal_numbers() -> None:
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    again, other = (feature_importances(planted(), FAMILIES, SIZES, seed=seed) for seed in (3, 0))
-    pd.testing.assert_frame_equal(importances(seed=3), again)
-    assert not again["estimate"].equals(other["estimate"])
 
 
 @pytest.mark.slow

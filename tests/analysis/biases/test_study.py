@@ -1,30 +1,24 @@
 """The bias analysis as a whole: frames, options, JSON, sections and figures."""
 
-import json
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from analysis.biases.batteries import BIASES, CHOICES
 from analysis.biases.report import report
 from analysis.biases.study import BiasAnalysis, analyze_biases
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import FRAME_COLUMNS
+from tests.analysis.conftest import check_figures, simulate_answers
 
-Answers = Callable[..., pd.DataFrame]
-Check = Callable[[Figure], None]
 AGENTS = ("one-7b", r"$\frac{$ <b>& a name that is much too long for any margin")
 
 
 @pytest.fixture(scope="module")
-def table(answers: Answers) -> pd.DataFrame:
+def table() -> pd.DataFrame:
     """All biases; sunk cost is completely separated, and one agent gives no answer on endowment."""
     rng = np.random.default_rng(0)
     flat = ([0.0] * 5, [0.0] * 5)
-    found = answers(
+    found = simulate_answers(
         dict.fromkeys(BIASES, flat), agents=AGENTS, scenarios=("base", "odd"), temperatures=(0.2, 1.0)
     )
     treated = found["condition"] == "treatment"
@@ -41,13 +35,6 @@ def table(answers: Answers) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def analysis(table: pd.DataFrame) -> BiasAnalysis:
     return analyze_biases(table, valid=5)
-
-
-@pytest.mark.slow
-def test_estimates_have_the_columns_of_every_estimator(analysis: BiasAnalysis) -> None:
-    for frame in (analysis.experiments, analysis.index, analysis.regressions, analysis.importances):
-        assert tuple(frame.columns[: len(FRAME_COLUMNS)]) == FRAME_COLUMNS
-        assert (frame.loc[frame["estimate"].isna(), "note"] != "").all()
 
 
 def test_p_values_are_adjusted_over_the_experiments_of_all_agents(analysis: BiasAnalysis) -> None:
@@ -86,32 +73,6 @@ def test_options_reach_the_numbers(table: pd.DataFrame, analysis: BiasAnalysis) 
     assert analyze_biases(table).experiments["estimate"].isna().all(), "100 valid answers are the default"
 
 
-def test_json_has_null_for_what_is_undefined(analysis: BiasAnalysis) -> None:
-    text = analysis.to_json()
-    assert "NaN" not in text and "Infinity" not in text
-    document = json.loads(text)
-    sunk = [row for row in document["experiments"] if row["term"] == "sunk-cost"]
-    assert {row["estimate"] for row in sunk} == {None} and {row["separated"] for row in sunk} == {True}
-
-
-@pytest.mark.slow
-def test_sections_cover_the_frames_and_cut_nothing(analysis: BiasAnalysis, check_uncut: Check) -> None:
-    sections = report(analysis).sections
-    tables = {table.name for section in sections for table in section.tables}
-    assert tables == {
-        "missing",
-        "attrition_by_factor",
-        "experiments",
-        "index",
-        "regressions",
-        "importances",
-    }
-    figures = {figure.name: figure.figure for section in sections for figure in section.figures}
-    assert set(figures) == {"heatmap", "scenarios", "homogeneity", "importances"}
-    for figure in figures.values():
-        check_uncut(figure)
-
-
 def test_the_heatmap_says_what_is_undefined(analysis: BiasAnalysis) -> None:
     axes = report(analysis).sections[0].figures[0].figure.axes[0]
     cells = len(AGENTS) * len(BIASES)
@@ -119,36 +80,34 @@ def test_the_heatmap_says_what_is_undefined(analysis: BiasAnalysis) -> None:
     assert "hatched: undefined" in axes.get_title(loc="left")
 
 
-def test_a_small_table_without_scenarios_works(answers: Answers, check_uncut: Check) -> None:
-    table = answers({"anchoring": ([1.0, 2.0], [2.0, 4.0])}).drop(
+def test_a_small_table_without_scenarios_works() -> None:
+    table = simulate_answers({"anchoring": ([1.0, 2.0], [2.0, 4.0])}).drop(
         columns=["scenario", "temperature", "family"]
     )
     analysis = analyze_biases(table, valid=2)
     assert analysis.experiments["scenario"].tolist() == ["base"]
-    for section in report(analysis).sections:
-        for figure in section.figures:
-            check_uncut(figure.figure)
+    check_figures(report(analysis))
 
 
-def test_impossible_tables_are_refused(answers: Answers) -> None:
-    table = answers({"anchoring": ([1.0], [2.0])})
+def test_impossible_tables_are_refused() -> None:
+    table = simulate_answers({"anchoring": ([1.0], [2.0])})
     with pytest.raises(AnalysisError, match="'low' is unknown; use control or treatment"):
         analyze_biases(table.assign(condition="low"))
     with pytest.raises(AnalysisError, match="valid: 0 is not a count"):
         analyze_biases(table, valid=0)
-    chosen = answers({"framing": ([1.0, 0.0], [1.0, 2.0])})
+    chosen = simulate_answers({"framing": ([1.0, 0.0], [1.0, 2.0])})
     with pytest.raises(AnalysisError, match=r"row 4: trial .*: response to a choice is neither 1 .* nor 0"):
         analyze_biases(chosen)
     assert len(analyze_biases(chosen.assign(kind="number"), valid=2).experiments) == 1
     with pytest.raises(AnalysisError, match=r"row 2: trial .*: response to a choice"):
-        analyze_biases(answers({"mine": ([1.0, 3.0], [1.0, 0.0])}).assign(kind="choice"))
+        analyze_biases(simulate_answers({"mine": ([1.0, 3.0], [1.0, 0.0])}).assign(kind="choice"))
     with pytest.raises(AnalysisError, match="kind: 'letter' is unknown; use number or choice"):
         analyze_biases(chosen.assign(kind="letter"))
 
 
-def test_the_names_of_the_source_give_the_same_analysis(answers: Answers) -> None:
+def test_the_names_of_the_source_give_the_same_analysis() -> None:
     groups = {"framing": ([1.0, 0.0, 0.0], [1.0, 1.0, 0.0]), "sunk-cost": ([0.0, 0.0, 1.0], [1.0, 1.0, 0.0])}
-    table = answers(groups)
+    table = simulate_answers(groups)
     named = table.assign(item=table["item"].map({"framing": "Framing Effect", "sunk-cost": "sunk cost"}))
     one, other = (analyze_biases(each, valid=3) for each in (table, named))
     assert one.to_json() == other.to_json()

@@ -17,13 +17,13 @@ from analysis.tables.errors import AnalysisError
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.analysis.choice.exact.test_exact import design, trials
+from tests.analysis.choice.exact.test_exact import design, repeated, trials
 from tests.simulated_choices import with_choices
 from tests.support import size
 
 
 def named(table: pd.DataFrame, agent: str, run: str = "r") -> pd.DataFrame:
-    return table.drop(columns="trial_id").assign(agent=agent, run=run)
+    return table.drop(columns="trial_id", errors="ignore").assign(agent=agent, run=run)
 
 
 def together(*tables: pd.DataFrame) -> pd.DataFrame:
@@ -131,15 +131,9 @@ def test_what_is_not_shared_and_what_cannot_be_compared() -> None:
 
 @pytest.mark.slow
 def test_repeats_that_are_answered_alike_count_once() -> None:
-    tables = []
-    for seed, agent in ((3, "a"), (4, "b")):
-        table = named(design(seed, sets=3), agent)
-        tables += [
-            table.assign(trial=table["trial"].str.replace("/0/", f"/{each}/"), repeat=each)
-            for each in range(5)
-        ]
-    once = compare_agents(together(named(design(3, sets=3), "a"), named(design(4, sets=3), "b")))
-    frame = compare_agents(together(*tables))
+    one, other = design(3, sets=3), design(4, sets=3)
+    once = compare_agents(together(named(one, "a"), named(other, "b")))
+    frame = compare_agents(together(named(repeated(one, 5), "a"), named(repeated(other, 5), "b")))
     assert (frame["note"] == REPEATED).all()
     for column in ("estimate", "p_value", "conf_low", "conf_high", "strata"):
         pd.testing.assert_series_equal(frame[column], once[column])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.choice import analyze_choice
 from analysis.choice.effects.effects import LESS_PLACEBO
 from analysis.choice.report.report import report
-from tests.analysis.conftest import simulate_study
+from tests.analysis.conftest import lose, simulate_study
 from tests.support import size
 
 SHARES = {"attrition", "positions", "curves", "factors", "step_counts"}
@@ -24,21 +24,10 @@ NO_PROBABILITIES = {"tradeoffs", "logit_agreement", "steps", "treatment", "outco
 """Tables of other things: part-worths and prices, a correlation, numbers of steps, counts of receipts and of
 outcomes (whose shares are in `attrition`)."""
 NO_PERCENTAGES = {
-    *(
-        "std_error",
-        "statistic",
-        "n",
-        "n_missing",
-        "count",
-        "trials",
-        "chosen",
-        "options",
-        "position",
-        "steps",
-    ),
-    *("effective_n", "value", "rank", "named", "rejected", "unreadable", "most", "repeated", "incomplete"),
-    *("waiting", "strata_for", "strata_against", "strata", "sets_for", "sets_against", "sets"),
-}
+    "std_error", "statistic", "n", "n_missing", "count", "trials", "chosen", "options", "position", "steps",
+    "effective_n", "value", "rank", "named", "rejected", "unreadable", "most", "repeated", "incomplete",
+    "waiting", "strata_for", "strata_against", "strata", "sets_for", "sets_against", "sets",
+}  # fmt: skip
 """Columns of other things than percentages: errors, counts, and the difference that a curve is over."""
 
 RULES: dict[str, Callable[[pd.DataFrame], Any]] = {
@@ -83,9 +72,7 @@ def answered(draw: st.DrawFn, table: pd.DataFrame) -> pd.DataFrame:
     value = np.where(half, *(pd.Series(each, table.index).rank() for each in rules))
     best = pd.Series(value).groupby(table["trial"]).transform(lambda own: own.index == own.idxmax())
     lost = trial % 5 == draw(st.integers(0, 9))
-    return table.assign(
-        chosen=best.astype("Int64").mask(lost), outcome=np.where(lost, "agent_limit", "choice"), steps=4
-    )
+    return lose(table.assign(chosen=best, steps=4), lost, "agent_limit")
 
 
 def out_of_range(name: str, rows: Sequence[dict[str, Any]]) -> list[Any]:

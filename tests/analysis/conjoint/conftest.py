@@ -1,13 +1,8 @@
 """Simulated agents that choose between hotel cards with known weights."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-import pytest
 
-PUBLIC = Path(__file__).parents[4] / "shared" / "data" / "pricebench"
 WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}
 ROOMS = ("King Room", "Queen Room", "Twin Room")
 CHAINS = ("Independent", "Hilton", "Hyatt", "Wyndham")
@@ -68,16 +63,3 @@ def simulate_cards(
                 shown.assign(agent=agent, ordering=ordering, outcome="choice", repeat=0, category="hotel")
             )
     return pd.concat(frames, ignore_index=True).drop(columns=["place", "size"])
-
-
-@pytest.fixture(scope="session")
-def simulate() -> Callable[..., Table]:
-    return simulate_cards
-
-
-@pytest.fixture(scope="session")
-def public() -> Path:
-    """The folder of the public study."""
-    if not (PUBLIC / "expected-public.json").exists():
-        pytest.skip("the public PriceBench data are not beside the project (../shared/data/pricebench)")
-    return PUBLIC

@@ -1,7 +1,5 @@
 """Cards become regressors: coercion, blocks, letters, deciles."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,12 +10,11 @@ from analysis.conjoint.attributes import bed_rank
 from analysis.conjoint.cards import POOLED, chain_family, decile, decile_edges, encode
 from analysis.conjoint.fits import brand_families
 from analysis.tables.errors import AnalysisError
+from tests.analysis.conjoint.conftest import simulate_cards
 
-Simulate = Callable[..., pd.DataFrame]
 
-
-def test_text_and_numbers_encode_alike(simulate: Simulate) -> None:
-    table = simulate(sets=20)
+def test_text_and_numbers_encode_alike() -> None:
+    table = simulate_cards(sets=20)
     text = table.assign(
         attr_stars=table["attr_stars"].astype(str),
         attr_cancellation=table["attr_cancellation"].map({1: "Yes", 0: "no"}),
@@ -29,22 +26,22 @@ def test_text_and_numbers_encode_alike(simulate: Simulate) -> None:
     )
 
 
-def test_letters_stay_when_the_order_is_reversed(simulate: Simulate) -> None:
-    rows = encode(simulate(sets=10)).rows
+def test_letters_stay_when_the_order_is_reversed() -> None:
+    rows = encode(simulate_cards(sets=10)).rows
     assert (rows.groupby(["set", "option"])["letter"].nunique() == 1).all()
     assert (rows.groupby(["set", "option"])["position"].nunique() <= 2).all()
     assert sorted(rows["block"].unique()) == ["binary", "ternary"]
 
 
-def test_a_price_shown_in_both_orders_and_to_two_agents_counts_once(simulate: Simulate) -> None:
-    table = simulate(sets=15, agents=("one", "two"))
+def test_a_price_shown_in_both_orders_and_to_two_agents_counts_once() -> None:
+    table = simulate_cards(sets=15, agents=("one", "two"))
     cards = encode(table)
     assert len(cards.prices("binary")) == 30 and len(cards.prices("ternary")) == 45
     assert len(cards.prices(POOLED)) == 75
 
 
-def test_an_absent_attribute_is_left_out_and_said(simulate: Simulate) -> None:
-    cards = encode(simulate(sets=10).drop(columns=["attr_room", "rating"]).assign(attr_stars=""))
+def test_an_absent_attribute_is_left_out_and_said() -> None:
+    cards = encode(simulate_cards(sets=10).drop(columns=["attr_room", "rating"]).assign(attr_stars=""))
     assert cards.controls == ("cancel", "breakfast", "review_count_100")
     assert cards.notes == ("No stars, bed_rank, review_score in this table: left out of the models.",)
 
@@ -56,15 +53,15 @@ def test_an_absent_attribute_is_left_out_and_said(simulate: Simulate) -> None:
         ({"attr_breakfast": "maybe"}, "attr_breakfast: 'maybe' is not 1 or 0, yes or no"),
     ],
 )
-def test_a_broken_value_is_one_line(simulate: Simulate, change: dict[str, object], message: str) -> None:
-    table = simulate(sets=3).assign(**change)
+def test_a_broken_value_is_one_line(change: dict[str, object], message: str) -> None:
+    table = simulate_cards(sets=3).assign(**change)
     table.attrs["source"] = "study.csv"
     with pytest.raises(AnalysisError, match=message):
         encode(table)
 
 
-def test_other_chains_get_other_families(simulate: Simulate) -> None:
-    table = simulate(sets=10)
+def test_other_chains_get_other_families() -> None:
+    table = simulate_cards(sets=10)
     assert brand_families(encode(table)) == ("Hilton", "Hyatt", "Wyndham")
     own = table.assign(attr_chain=np.where(np.arange(len(table)) % 3, "Alpha", "Beta"))
     assert brand_families(encode(own)) == ("Beta",)

@@ -1,38 +1,32 @@
 """The conjoint figures: what is drawn is what was estimated, and nothing is cut off."""
 
-from collections.abc import Callable
-
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from analysis.conjoint import figures
 from analysis.conjoint.report import report
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
+from tests.analysis.conftest import check_figures
+from tests.analysis.conjoint.conftest import simulate_cards
 
-Simulate = Callable[..., pd.DataFrame]
 AGENTS = tuple(
     f"{name}-{k}b" for k, name in enumerate(["$x$_long name that does not fit a margin", "m"] * 7, 1)
 )
 
 
 @pytest.fixture(scope="module", params=[1, 14])
-def analysis(simulate: Simulate, request: pytest.FixtureRequest) -> ConjointAnalysis:
-    return analyze_conjoint(simulate(agents=AGENTS[: request.param], sets=40, random=AGENTS[1:2]))
+def analysis(request: pytest.FixtureRequest) -> ConjointAnalysis:
+    return analyze_conjoint(simulate_cards(agents=AGENTS[: request.param], sets=40, random=AGENTS[1:2]))
 
 
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_nothing_is_cut_off(analysis: ConjointAnalysis) -> None:
-    drawn = [figure for section in report(analysis).sections for figure in section.figures]
+    made = report(analysis)
+    check_figures(made)
+    drawn = [figure for section in made.sections for figure in section.figures]
     assert len(drawn) == 10 and all(each.caption for each in drawn)
-    for each in drawn:
-        each.figure.draw_without_rendering()
-        width, height = each.figure.get_size_inches()
-        box = each.figure.get_tightbbox()
-        assert box.x0 >= -0.03 and box.y0 >= -0.03, each.name
-        assert box.x1 <= width + 0.03 and box.y1 <= height + 0.03, each.name
 
 
 def dots(figure: Figure) -> set[tuple[float, float]]:
@@ -56,8 +50,8 @@ def test_a_heatmap_says_every_value(analysis: ConjointAnalysis) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_undefined_is_said(simulate: Simulate) -> None:
-    flat = analyze_conjoint(simulate(agents=("one", "two"), sets=30, sizes=(2,)).assign(price=80.0))
+def test_what_is_undefined_is_said() -> None:
+    flat = analyze_conjoint(simulate_cards(agents=("one", "two"), sets=30, sizes=(2,)).assign(price=80.0))
     assert {text.get_text() for text in figures.form_figure(flat.functional_form).axes[0].texts} <= {
         "not estimated"
     }

@@ -192,17 +192,6 @@ def test_the_middle_of_three_in_both_orders_is_no_half() -> None:
     )
 
 
-@pytest.mark.thorough
-def test_shares_of_positions_are_of_all_choices() -> None:
-    """Four brands whose places are drawn: what is said is the count."""
-    table, _ = study(8, 200, size=4, none=True, price=True, levels=1, numbers=0)
-    found = analyze_conjoint(table)
-    taken = table[(table["chosen"] == 1) & (table["option"] != "none")]
-    share = 100 * (taken["position"] == 0).mean()
-    assert f"takes the option shown first in {share:.1f} % of its choices" in report(found).answer[0]
-    assert found.triage["verdict"].tolist() == ["engaged"] and "by chance 25.0 %" in report(found).answer[0]
-
-
 def test_who_takes_none_is_not_called_locked() -> None:
     table, _ = study(2, 60, size=2, none=True, price=True, levels=0, numbers=1)
     found = analyze_conjoint(table.assign(chosen=(table["option"] == "none").astype(int)))

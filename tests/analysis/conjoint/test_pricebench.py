@@ -1,6 +1,5 @@
 """The public study: its files are read as they are meant, and all of its published numbers come out."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,23 @@ from analysis.conjoint.fits import (
 from analysis.conjoint.pricebench import read_conjoint, read_pricebench
 from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
 from analysis.conjoint.triage import triage
-from analysis.estimators.clogit import CLogit, lr_test
+from analysis.estimators.clogit import CLogit
 from analysis.estimators.wtp import wtp
 from analysis.tables.errors import AnalysisError
+from tests.analysis.conftest import public, public_json
 
 AGENTS = ("gpt-5.4", "gemma2_9b")
 BLOCKS = {"binary": "binary", "ternary": "ternary", "all": POOLED}
 
 
 @pytest.fixture(scope="module")
-def expected(public: Path) -> Any:
-    return json.loads((public / "expected-public.json").read_text(encoding="utf-8"))
+def expected() -> Any:
+    return public_json("pricebench")
 
 
 @pytest.fixture(scope="module")
-def cards(public: Path) -> ShownOptions:
-    return encode(read_conjoint(public))
+def cards() -> ShownOptions:
+    return encode(read_conjoint(public("pricebench")))
 
 
 @pytest.fixture(scope="module")
@@ -68,20 +68,11 @@ def assert_same(fit: CLogit, reference: Any) -> None:
 def test_every_reference_fit(expected: Any, fits: Fits, cards: ShownOptions, agent: str) -> None:
     reference = expected["models"][agent]["reference"]
     checked = 0
-    for model, block, form in (
-        ("logit", "binary", "log"),
-        ("logit", "binary", "linear"),
-        ("clogit", "binary", "log"),
-        ("clogit", "binary", "linear"),
-        ("clogit", "ternary", "log"),
-        ("clogit", "ternary", "linear"),
-        ("clogit", "ternary", "deciles"),
-        ("clogit", "pooled", "log"),
-        ("clogit", "pooled", "linear"),
-        ("clogit", "pooled", "deciles"),
-    ):
-        assert_same(fits[Spec(agent, model, block, form)], reference[f"{block}_{model}_{form}"])  # type: ignore[arg-type]
-        checked += 1
+    for spec, fit in fits.items():
+        name = f"{spec.block}_{spec.model}_{spec.price}"
+        if spec.agent == agent and not spec.brand and name in reference:
+            assert_same(fit, reference[name])
+            checked += 1
     assert_same(fits[Spec(agent, "logit", "binary", "deciles", True)], reference["brand_logit"])
     rows = cards.rows[(cards.rows["agent"] == agent) & (cards.rows["block"] == "binary")]
     for name, edges in (("pooled", cards.prices(POOLED)), ("binary", cards.prices("binary"))):
@@ -141,56 +132,6 @@ def test_every_other_reference_number(expected: Any, fits: Fits, cards: ShownOpt
     assert sensitivity["review_score"] == pytest.approx(coefficient["review_score"])
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_the_pooling_test_is_the_one_with_interactions(
-    expected: Any, fits: Fits, cards: ShownOptions, agent: str
-) -> None:
-    rows = cards.rows[cards.rows["agent"] == agent]
-    terms = regressors(rows, cards.controls, "log", decile_edges(cards.prices(POOLED)))
-    late = (rows["block"] == "ternary").astype(float)
-    interacted = terms.assign(**{f"{name}_x_ternary": terms[name] * late for name in terms})
-    full = clogit_of_sets(rows, interacted)
-    assert full.loglik == pytest.approx(
-        expected["models"][agent]["reference"]["pooling_lr"]["llf_unrestricted"], abs=1e-6
-    )
-    parts = [fits[Spec(agent, "clogit", block, "log")] for block in ("binary", "ternary")]
-    assert lr_test(fits[Spec(agent, "clogit", "pooled", "log")], *parts).statistic == pytest.approx(
-        lr_test(clogit_of_sets(rows, terms), full).statistic
-    )
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_the_published_conditional_logits(expected: Any, fits: Fits, agent: str) -> None:
-    """Their optimiser stopped early: equal within 1e-3 only."""
-    for key, block, form in (
-        ("binary_log", "binary", "log"),
-        ("ternary_log", "ternary", "log"),
-        ("ternary_linear", "ternary", "linear"),
-        ("ternary_deciles", "ternary", "deciles"),
-        ("pooled_log", "pooled", "log"),
-        ("pooled_deciles", "pooled", "deciles"),
-    ):
-        fit = fits[Spec(agent, "clogit", block, form)]  # type: ignore[arg-type]
-        stopped = expected["models"][agent]["statsmodels_bfgs"][key]
-        for name, value in stopped["coef"].items():
-            assert fit.of(own(name)) == pytest.approx((value, stopped["se"][name]), abs=1e-3)
-    published = expected["models"][agent]["published"]
-    assert pooling(fits).set_index("group").loc[agent, "statistic"] == pytest.approx(
-        published["pooled"]["lr_chi2"], abs=5e-3
-    )
-    for key, block in (("decile_ternary", "ternary"), ("decile_pooled", "pooled")):
-        fit = fits[Spec(agent, "clogit", block, "deciles")]
-        for name, row in published[key].items():
-            assert fit.of(name) == pytest.approx((row["coef"], row["se"]), abs=1e-3)
-    for name, row in published["brand"].items():
-        fit = fits[Spec(agent, "logit", "binary", "deciles", True)]
-        assert fit.of(f"chain_{name}") == pytest.approx((row["coef"], row["se"]), abs=1e-9)
-    personal = published["personality_binary_logit"]
-    log, linear = (fits[Spec(agent, "logit", "binary", form)] for form in ("log", "linear"))
-    assert (log.pseudo_r2, linear.pseudo_r2) == pytest.approx((personal["r2_log"], personal["r2_lin"]))
-    assert log.of("log_price") == pytest.approx((personal["b_logp"], personal["b_logp_se"]), abs=1e-9)
-
-
 def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: ShownOptions) -> None:
     rows = price_deciles(fits, cards)
     rows = rows[rows["group"] == "gpt-5.4"].set_index("term")
@@ -200,13 +141,13 @@ def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: ShownOptio
     assert rows.loc["D10", "linear_curve"] == pytest.approx(fit.of("price")[0] * gap)
 
 
-def test_chain_families_by_name(public: Path) -> None:
-    hotels = pd.read_csv(public / "hotel_brands.csv")
+def test_chain_families_by_name() -> None:
+    hotels = pd.read_csv(public("pricebench") / "hotel_brands.csv")
     assert hotels["name"].map(chain_family).tolist() == hotels["brand"].tolist()
 
 
-def test_the_reversed_order_is_read_as_it_was_shown(public: Path) -> None:
-    table = read_pricebench(public)
+def test_the_reversed_order_is_read_as_it_was_shown() -> None:
+    table = read_pricebench(public("pricebench"))
     first = table[(table["agent"] == "gpt-5.4") & (table["trial"].str.startswith("1801-"))]
     forward, backward = (first[first["ordering"] == order] for order in ("forward", "reversed"))
     shown = [rows.sort_values("position")["option"].tolist() for rows in (forward, backward)]

@@ -1,7 +1,6 @@
 """The whole analysis: weights come back, locked agents stay out, few agents are enough."""
 
 import json
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from analysis.conjoint.across import brand_permutation, provider_of
 from analysis.conjoint.cards import encode
-from analysis.conjoint.fits import LEAST_SETS, clogit_of_sets, logit_of_pairs, regressors
+from analysis.conjoint.fits import LEAST_SETS, clogit_of_sets, regressors
 from analysis.conjoint.frames import rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.report import report
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
@@ -19,26 +18,24 @@ from analysis.conjoint.tables import FEW_SETS, KRINSKY_ROBB, booked
 from analysis.conjoint.triage import triage
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
+from tests.analysis.conftest import lose
+from tests.analysis.conjoint.conftest import WEIGHTS, simulate_cards
 from tests.support import size
-
-Simulate = Callable[..., pd.DataFrame]
-WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}
-NOT_TIDY = ("readings", "fit_statistics", "class_members", "taste_models", "attributes")
 
 
 @pytest.fixture(scope="module")
-def analysis(simulate: Simulate) -> ConjointAnalysis:
-    table = simulate(3, agents=("lab:a-7b", "lab:b-9b", "firm:c", "stuck", "dice"), sets=150,
+def analysis() -> ConjointAnalysis:
+    table = simulate_cards(3, agents=("lab:a-7b", "lab:b-9b", "firm:c", "stuck", "dice"), sets=150,
                            locked=("stuck",), random=("dice",))  # fmt: skip
     return analyze_conjoint(table, sizes={"firm:c": 70, "dice": 1})
 
 
 @pytest.mark.slow
-def test_the_weights_come_back(simulate: Simulate) -> None:
+def test_the_weights_come_back() -> None:
     """Of 100 equal agents, the intervals of the conditional logits hold each weight 90 to 99 times."""
     truth = pd.Series(WEIGHTS)
     covered = 0 * truth
-    cards = encode(simulate(1, agents=tuple(f"agent{k}" for k in range(100)), sets=70, sizes=(3,)))
+    cards = encode(simulate_cards(1, agents=tuple(f"agent{k}" for k in range(100)), sets=70, sizes=(3,)))
     for _, rows in cards.rows.groupby("agent"):
         fit = clogit_of_sets(rows, regressors(rows, cards.controls, "log", np.zeros(2)))
         frame = fit.frame().set_index("term").loc[truth.index]
@@ -46,17 +43,8 @@ def test_the_weights_come_back(simulate: Simulate) -> None:
     assert covered.between(90, 99).all(), covered.to_dict()
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_locked_agent_is_left_out_and_named(analysis: ConjointAnalysis) -> None:
-    verdict = analysis.triage.set_index("group")["verdict"]
-    assert verdict["stuck"] == "locked-primacy" and (verdict.drop("stuck") == "engaged").all()
-    assert "stuck" not in set(analysis.coefficients["group"]) and "stuck" in set(analysis.booked["group"])
-    assert any(note.startswith("stuck is left out of the models: locked-primacy") for note in analysis.notes)
-
-
-def test_an_agent_that_takes_the_last_is_locked_too(simulate: Simulate) -> None:
-    table = simulate(sets=30, sizes=(2,), locked=("balanced",))
+def test_an_agent_that_takes_the_last_is_locked_too() -> None:
+    table = simulate_cards(sets=30, sizes=(2,), locked=("balanced",))
     table["chosen"] = 1 - table["chosen"]
     found = triage(encode(table)).iloc[0]
     assert (found["estimate"], found["verdict"]) == (0, "locked-recency")
@@ -64,9 +52,9 @@ def test_an_agent_that_takes_the_last_is_locked_too(simulate: Simulate) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
-def test_the_two_orders_of_a_set_are_a_pair(simulate: Simulate, seed: int) -> None:
+def test_the_two_orders_of_a_set_are_a_pair(seed: int) -> None:
     """Sets in which the first was taken in both orders, or in neither, are what McNemar's test counts."""
-    table = simulate(seed, sets=40, sizes=(2,))
+    table = simulate_cards(seed, sets=40, sizes=(2,))
     found = triage(encode(table)).iloc[0]
     first = table[table["chosen"] == 1].groupby("set")["position"].agg(lambda places: (places == 0).sum())
     both, neither = int((first == 2).sum()), int((first == 0).sum())
@@ -76,8 +64,8 @@ def test_the_two_orders_of_a_set_are_a_pair(simulate: Simulate, seed: int) -> No
     assert found["exact_low"] < found["estimate"] < found["exact_high"]
 
 
-def test_an_agent_that_answers_both_orders_alike_is_surely_engaged(simulate: Simulate) -> None:
-    table = simulate(sets=40, sizes=(2,))
+def test_an_agent_that_answers_both_orders_alike_is_surely_engaged() -> None:
+    table = simulate_cards(sets=40, sizes=(2,))
     one = table.drop_duplicates(["set", "ordering"]).iloc[0]["ordering"]
     taken = table[(table["ordering"] == one) & (table["chosen"] == 1)].set_index("set")["option"]
     alike = table.assign(chosen=(table["option"] == table["set"].map(taken)).astype(int))
@@ -86,85 +74,11 @@ def test_an_agent_that_answers_both_orders_alike_is_surely_engaged(simulate: Sim
     assert found["exact_high"] - found["exact_low"] < 0.55 * (found["conf_high"] - found["conf_low"])
 
 
-@pytest.mark.slow
-def test_frames_have_the_standard_columns(analysis: ConjointAnalysis) -> None:
-    for name, frame in analysis.frames.items():
-        if name not in NOT_TIDY:
-            assert tuple(frame.columns[: len(FRAME_COLUMNS)]) == FRAME_COLUMNS, name
-            undefined = frame["estimate"].isna()
-            assert (frame.loc[undefined, "note"] != "").all(), name
-
-
-@pytest.mark.slow
-def test_random_choices_have_no_willingness_to_pay(analysis: ConjointAnalysis) -> None:
-    worth = analysis.willingness_to_pay
-    dice = worth[worth["group"] == "dice"]
-    assert len(dice) == 6 and dice["estimate"].isna().all() and (dice["note"] != "").all()
-    assert worth[worth["group"] == "lab:a-7b"]["estimate"].notna().all()
-
-
-@pytest.mark.thorough
-def test_what_an_attribute_is_worth_never_goes_against_its_part_worth() -> None:
-    """Utility has the logarithm of the price, and better hotels are dearer: the linear price misleads."""
-    rng = np.random.default_rng(0)
-    count = 1500
-    stars = rng.integers(1, 6, size=2 * count)
-    price = np.exp(4.2 + 0.7 * stars + rng.normal(0, 0.6, size=2 * count)).round()
-    utility = -5 * np.log(price) + 0.3 * stars + rng.gumbel(size=2 * count)
-    pair = np.repeat(np.arange(count), 2)
-    chosen = (utility == pd.Series(utility).groupby(pair).transform("max")).astype(int)
-    table = pd.DataFrame(
-        {"trial": pair, "agent": "a", "set": pair, "option": np.tile(["A", "B"], count), "outcome": "choice",
-         "position": np.tile([0, 1], count), "chosen": chosen, "price": price, "attr_stars": stars}
-    )  # fmt: skip
-    found = analyze_conjoint(table)
-    cards = encode(table)
-    linear = logit_of_pairs(cards.rows, regressors(cards.rows, cards.controls, "linear", np.zeros(2)))
-    assert -linear.of("stars")[0] / linear.of("price")[0] < 0, "the linear price has the wrong sign"
-    row = found.willingness_to_pay.set_index("term").loc["stars"]
-    median = float(np.median(price))
-    assert row["price_form"] == "log" and row["at_price"] == median
-    assert row["note"] == f"at the median price, {median:,.2f}"
-    assert row["conf_low"] < 0.3 / 5 * median < row["conf_high"] and row["conf_low"] > 0
-    parts = found.quality.set_index("term")["estimate"]
-    assert row["estimate"] * parts["stars"] > 0
-
-
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_a_linear_price_is_kept_where_it_fits_but_not_against_the_part_worth() -> None:
-    rng = np.random.default_rng(1)
-    count = 1500
-    stars = rng.integers(1, 6, size=2 * count)
-    price = (100 + 40 * stars + rng.uniform(-100, 1000, size=2 * count)).round()
-    pair = np.repeat(np.arange(count), 2)
-    seen = set()
-    for worth in (2.0, 10.0):
-        utility = -0.03 * price + 0.03 * worth * stars + rng.gumbel(size=2 * count)
-        chosen = (utility == pd.Series(utility).groupby(pair).transform("max")).astype(int)
-        table = pd.DataFrame(
-            {"trial": pair, "agent": "a", "set": pair, "option": np.tile(["A", "B"], count),
-             "outcome": "choice", "position": np.tile([0, 1], count), "chosen": chosen,
-             "price": price, "attr_stars": stars}
-        )  # fmt: skip
-        found = analyze_conjoint(table)
-        row = found.willingness_to_pay.set_index("term").loc["stars"]
-        part = found.quality.set_index("term").loc["stars", "estimate"]
-        assert row["price_form"] == "linear" and np.isnan(row["at_price"])
-        if np.isnan(row["estimate"]):
-            assert row["note"] == "no willingness to pay: with the log price its part-worth has another sign"
-            assert np.isnan(row["krinsky_robb_low"])
-        else:
-            assert row["estimate"] * part > 0
-        seen.add(bool(np.isnan(row["estimate"])))
-    assert seen == {True, False}
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
+def test_both_orders_of_a_card_are_one_cluster() -> None:
     """An agent that answers both orders alike: by default its errors are those of half as many answers."""
-    forward = simulate(2, sets=200, sizes=(2,)).query("ordering == 'forward'")
+    forward = simulate_cards(2, sets=200, sizes=(2,)).query("ordering == 'forward'")
     back = forward.assign(trial=forward["trial"] + "b", ordering="reversed", position=1 - forward["position"])
     twice = pd.concat([forward, back], ignore_index=True)
     errors = {
@@ -182,50 +96,17 @@ def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
     assert both.dropna().to_numpy() == pytest.approx(once.dropna().to_numpy())
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_pooling_of_repeated_sets_goes_by_clusters(simulate: Simulate) -> None:
-    """Answers that are stored twice make the likelihood ratio twice as large, and the Wald test no larger."""
-    one = simulate(4, sets=150).query("ordering == 'forward'")
-    back = one.groupby("trial")["position"].transform("max") - one["position"]
-    two = pd.concat([one, one.assign(trial=one["trial"] + "b", ordering="reversed", position=back)])
-    ratio = {
-        cov: [analyze_conjoint(table, cov=cov).pooling.iloc[0] for table in (one, two)]
-        for cov in ("classical", "clustered")
-    }
-    statistic = {cov: [row["statistic"] for row in rows] for cov, rows in ratio.items()}
-    assert statistic["classical"][1] == pytest.approx(2 * statistic["classical"][0], rel=1e-6)
-    assert statistic["clustered"][1] == pytest.approx(statistic["clustered"][0], rel=1e-2)
-    assert ratio["clustered"][1]["df"] == ratio["classical"][1]["df"]
-    assert ratio["clustered"][1]["note"].startswith("Wald test with the clustered errors")
-
-
 def test_sizes_come_from_labels_or_are_given(analysis: ConjointAnalysis) -> None:
     size = analysis.model_size.set_index("group")["size"]
     assert size.drop("all agents").to_dict() == {"dice": 1, "firm:c": 70, "lab:a-7b": 7, "lab:b-9b": 9}
     assert not np.isnan(analysis.model_size.set_index("group").loc["all agents", "estimate"])
 
 
-def test_json_has_null_for_what_is_undefined(analysis: ConjointAnalysis) -> None:
-    document = json.loads(analysis.to_json())
-    assert set(document) == {*analysis.frames, "currency", "notes"}
-    assert document["pooling"][0]["estimate"] is None
-    assert document["coefficients"][0]["estimate"] == pytest.approx(analysis.coefficients["estimate"][0])
-
-
-def test_every_table_is_in_one_section(analysis: ConjointAnalysis) -> None:
-    sections = report(analysis).sections
-    names = [table.name for section in sections for table in section.tables]
-    assert analysis.attrition_by_factor.empty, "every trial of these data ended in a choice"
-    not_asked = ("mixed", "classes", "class_members", "taste_models")
-    assert sorted([*names, "attrition_by_factor", "readings", *not_asked]) == sorted(analysis.frames)
-
-
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(2,), (3,), (4,), (2, 5)])
-def test_one_agent_and_any_sizes(simulate: Simulate, sizes: tuple[int, ...]) -> None:
-    analysis = analyze_conjoint(simulate(sets=60, sizes=sizes), cov="clustered")
+def test_one_agent_and_any_sizes(sizes: tuple[int, ...]) -> None:
+    analysis = analyze_conjoint(simulate_cards(sets=60, sizes=sizes), cov="clustered")
     model = set(analysis.quality["model"])
     assert model == ({"logit"} if 2 in sizes else {"clogit"})
     assert analysis.quality["estimate"].notna().all()
@@ -236,8 +117,8 @@ def test_one_agent_and_any_sizes(simulate: Simulate, sizes: tuple[int, ...]) -> 
     assert len(report(analysis).sections) > 8
 
 
-def test_only_locked_agents(simulate: Simulate) -> None:
-    analysis = analyze_conjoint(simulate(sets=30, locked=("balanced",)))
+def test_only_locked_agents() -> None:
+    analysis = analyze_conjoint(simulate_cards(sets=30, locked=("balanced",)))
     assert analysis.coefficients.empty and analysis.quality.empty
     assert [section.title for section in report(analysis).sections] == ["Position triage", "Notes"]
     assert json.loads(analysis.to_json())["coefficients"] == []
@@ -245,12 +126,10 @@ def test_only_locked_agents(simulate: Simulate) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_trials_without_a_choice_are_counted(simulate: Simulate) -> None:
-    table = simulate(sets=60)
+def test_trials_without_a_choice_are_counted() -> None:
+    table = simulate_cards(sets=60)
     lost = table["trial"].isin(table["trial"].unique()[::10])
-    table["chosen"] = table["chosen"].astype("Int64").mask(lost)
-    table.loc[lost, "outcome"] = "agent_error"
-    analysis = analyze_conjoint(table)
+    analysis = analyze_conjoint(lose(table, lost, "agent_error"))
     count = table.loc[lost, "trial"].nunique()
     assert analysis.triage["n_missing"].tolist() == [count]
     pooled = analysis.fit_statistics.query("block == 'pooled'")
@@ -260,18 +139,8 @@ def test_trials_without_a_choice_are_counted(simulate: Simulate) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_a_constant_price_is_said(simulate: Simulate) -> None:
-    analysis = analyze_conjoint(simulate(sets=60).assign(price=100.0))
-    assert analysis.price_response["estimate"].isna().all()
-    assert analysis.price_response["note"].str.contains("never differs").all()
-    assert analysis.willingness_to_pay["estimate"].isna().all()
-    assert len(report(analysis).sections) > 8
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_decile_that_is_never_taken_is_left_empty(simulate: Simulate) -> None:
-    table = simulate(5, sets=300, sizes=(2,))
+def test_a_decile_that_is_never_taken_is_left_empty() -> None:
+    table = simulate_cards(5, sets=300, sizes=(2,))
     dear = table["price"] > table["price"].quantile(0.85)
     other = dear.groupby(table["trial"]).transform("sum") == 1
     table["chosen"] = table["chosen"].where(~other, (~dear).astype(int))
@@ -306,19 +175,6 @@ def test_providers_that_differ_are_found() -> None:
     assert mapped["estimate"] == pytest.approx(found["estimate"])
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_providers_that_are_alike_are_not() -> None:
-    rng = np.random.default_rng(1)
-    p = [
-        brand_permutation(
-            brands({f"p{k % 3}:m{k}": list(rng.normal(size=5)) for k in range(9)}), None, seed=seed
-        )["p_value"][0]
-        for seed in range(40)
-    ]
-    assert 0.3 < np.mean(p) < 0.7
-
-
 def test_labels_name_providers() -> None:
     assert provider_of("openai:gpt-5.4") == "openai" and provider_of("gemma2_9b") == ""
 
@@ -333,9 +189,9 @@ def test_rank_correlation_needs_agents() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_few_choices_do_not_lock_an_agent(simulate: Simulate) -> None:
+def test_few_choices_do_not_lock_an_agent() -> None:
     """Of a rate of 85 % Wilson's interval of 21 first choices of 21 does not tell it, that of 22 does."""
-    table = simulate(sets=22, sizes=(2,), locked=("balanced",))
+    table = simulate_cards(sets=22, sizes=(2,), locked=("balanced",))
     for sets, verdict in ((1, "undecided"), (5, "undecided"), (21, "undecided"), (22, "locked-primacy")):
         own = table[
             table["set"].isin([f"2-{number}" for number in range(sets)]) & (table["ordering"] == "forward")
@@ -350,13 +206,13 @@ def test_few_choices_do_not_lock_an_agent(simulate: Simulate) -> None:
         assert analysis.coefficients.empty == (verdict == "locked-primacy")
 
 
-def test_options_that_cost_nothing(simulate: Simulate) -> None:
-    analysis = analyze_conjoint(simulate(sets=8).assign(price=0.0))
+def test_options_that_cost_nothing() -> None:
+    analysis = analyze_conjoint(simulate_cards(sets=8).assign(price=0.0))
     assert any("80 options cost nothing: their trials are left out" in note for note in analysis.notes)
     assert report(analysis).sections and json.loads(analysis.to_json())
     with pytest.raises(AnalysisError, match=r"table: row 4: price: '-50\.0' is below 0; correct it"):
         analyze_conjoint(
-            simulate(sets=8).assign(price=lambda rows: rows["price"].where(rows.index != 3, -50))
+            simulate_cards(sets=8).assign(price=lambda rows: rows["price"].where(rows.index != 3, -50))
         )
 
 
@@ -371,8 +227,8 @@ def test_json_has_every_digit(analysis: ConjointAnalysis) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
-    table = simulate(sets=200, sizes=(2, 3))
+def test_model_block_form_and_brand_name_one_model() -> None:
+    table = simulate_cards(sets=200, sizes=(2, 3))
     table["attr_chain"] = np.where(table["option"].str[-1].isin(list("02468")), "Hilton", "Independent")
     found = analyze_conjoint(table)
     key = ["group", "model", "block", "price_form", "brand"]
@@ -390,11 +246,11 @@ def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("sets", [10, 20, 60])
-def test_intervals_of_what_was_booked_are_about_new_cards(simulate: Simulate, sets: int) -> None:
+def test_intervals_of_what_was_booked_are_about_new_cards(sets: int) -> None:
     """So many cards are drawn for each study; the truth is that of very many."""
     count = size(150, 2000)
-    truth = booked(encode(simulate(0, sets=20_000, sizes=(2,)))).set_index("term")["estimate"]
-    tables = [booked(encode(simulate(seed, sets=sets, sizes=(2,)))) for seed in range(1, count + 1)]
+    truth = booked(encode(simulate_cards(0, sets=20_000, sizes=(2,)))).set_index("term")["estimate"]
+    tables = [booked(encode(simulate_cards(seed, sets=sets, sizes=(2,)))) for seed in range(1, count + 1)]
     found = pd.concat(tables).set_index("term")
     for term in ("mean_price", "mean_stars"):
         low, high, estimate = found.loc[term, ["conf_low", "conf_high", "estimate"]].to_numpy(float).T
@@ -407,9 +263,9 @@ def test_intervals_of_what_was_booked_are_about_new_cards(simulate: Simulate, se
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("orders", [1, 2])
-def test_few_choice_sets_have_errors_by_set_only(simulate: Simulate, orders: int) -> None:
+def test_few_choice_sets_have_errors_by_set_only(orders: int) -> None:
     """The usual errors are too small there; the estimates stay, and the row says why."""
-    tables = {sets: simulate(6, sets=sets, sizes=(2,)) for sets in (LEAST_SETS - 1, LEAST_SETS)}
+    tables = {sets: simulate_cards(6, sets=sets, sizes=(2,)) for sets in (LEAST_SETS - 1, LEAST_SETS)}
     if orders == 1:
         tables = {sets: table.query("ordering == 'forward'") for sets, table in tables.items()}
     few, enough = (analyze_conjoint(table) for table in tables.values())
@@ -423,3 +279,21 @@ def test_few_choice_sets_have_errors_by_set_only(simulate: Simulate, orders: int
     assert few.willingness_to_pay[list(KRINSKY_ROBB)].isna().all(axis=None)
     assert few.quality[["p_by_set", "by_set_low", "by_set_high"]].notna().all(axis=None)
     assert enough.quality["p_by_set"].isna().all() == (orders == 1)
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_pooling_of_repeated_sets_goes_by_clusters() -> None:
+    """Answers that are stored twice make the likelihood ratio twice as large, and the Wald test no larger."""
+    one = simulate_cards(4, sets=150).query("ordering == 'forward'")
+    back = one.groupby("trial")["position"].transform("max") - one["position"]
+    two = pd.concat([one, one.assign(trial=one["trial"] + "b", ordering="reversed", position=back)])
+    ratio = {
+        cov: [analyze_conjoint(table, cov=cov).pooling.iloc[0] for table in (one, two)]
+        for cov in ("classical", "clustered")
+    }
+    statistic = {cov: [row["statistic"] for row in rows] for cov, rows in ratio.items()}
+    assert statistic["classical"][1] == pytest.approx(2 * statistic["classical"][0], rel=1e-6)
+    assert statistic["clustered"][1] == pytest.approx(statistic["clustered"][0], rel=1e-2)
+    assert ratio["clustered"][1]["df"] == ratio["classical"][1]["df"]
+    assert ratio["clustered"][1]["note"].startswith("Wald test with the clustered errors")

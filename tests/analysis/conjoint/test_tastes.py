@@ -1,6 +1,5 @@
 """Tastes that differ between agents, or between the answers of one: recovered from choices between cards."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,8 @@ import pytest
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint import report as conjoint_report
 from analysis.reporting.html import write_report
+from tests.analysis.conjoint.conftest import simulate_cards
 
-Simulate = Callable[..., pd.DataFrame]
 TABLES = ("mixed", "classes", "class_members", "taste_models")
 
 
@@ -24,23 +23,23 @@ def choosing(table: pd.DataFrame, star: np.ndarray, price: np.ndarray, seed: int
     return table.assign(chosen=(utility == top).astype(int))
 
 
-def cards(simulate: Simulate, agents: int, sets: int) -> pd.DataFrame:
+def cards(agents: int, sets: int) -> pd.DataFrame:
     names = tuple(f"person-{number:02d}" for number in range(agents))
-    every = simulate(agents=names, sets=sets, sizes=(2,))
+    every = simulate_cards(agents=names, sets=sets, sizes=(2,))
     return every.drop(columns=["attr_room", "attr_cancellation", "attr_breakfast", "reviews", "attr_chain"])
 
 
 @pytest.mark.slow
-def test_they_are_fitted_on_request_only(simulate: Simulate) -> None:
-    found = analyze_conjoint(simulate(sets=30))
+def test_they_are_fitted_on_request_only() -> None:
+    found = analyze_conjoint(simulate_cards(sets=30))
     assert all(found.frames[name].empty for name in TABLES)
     assert "Tastes that differ" not in {section.title for section in conjoint_report.report(found).sections}
 
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_agents_of_two_kinds_are_told_apart(simulate: Simulate, tmp_path: Path) -> None:
-    table = cards(simulate, agents=12, sets=24)
+def test_agents_of_two_kinds_are_told_apart(tmp_path: Path) -> None:
+    table = cards(agents=12, sets=24)
     thrifty = table["agent"] < "person-08"
     table = choosing(table, np.where(thrifty, 0.2, 1.5), np.where(thrifty, -6.0, -1.0), seed=1)
     found = analyze_conjoint(table, classes=2)
@@ -67,8 +66,8 @@ def test_agents_of_two_kinds_are_told_apart(simulate: Simulate, tmp_path: Path) 
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_answers_with_tastes_of_their_own_have_a_spread(simulate: Simulate) -> None:
-    table = cards(simulate, agents=1, sets=600)
+def test_answers_with_tastes_of_their_own_have_a_spread() -> None:
+    table = cards(agents=1, sets=600)
     rng = np.random.default_rng(1)
     trial = pd.factorize(table["trial"])[0]
     price = rng.normal(-4.0, 4.0, trial.max() + 1)[trial]
@@ -85,8 +84,8 @@ def test_answers_with_tastes_of_their_own_have_a_spread(simulate: Simulate) -> N
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_equal_tastes_are_not_said_to_differ(simulate: Simulate) -> None:
-    table = cards(simulate, agents=1, sets=120)
+def test_equal_tastes_are_not_said_to_differ() -> None:
+    table = cards(agents=1, sets=120)
     found = analyze_conjoint(
         choosing(table, np.full(len(table), 0.8), np.full(len(table), -4.0)), mixed=True, classes=2
     )

@@ -1,6 +1,5 @@
 """Cohen's d: published cases, separation, invariances, coverage; caps, labels and homogeneity."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.estimators.effect_size import cohens_d, effect_label, homogeneity, mean_then_cap
+from tests.analysis.conftest import public_json
 from tests.support import size
-
-Checks = Callable[[str], dict[str, Any]]
 
 
 def groups_of(case: dict[str, Any]) -> tuple[list[float], list[float]]:
@@ -23,8 +21,8 @@ def groups_of(case: dict[str, Any]) -> tuple[list[float], list[float]]:
     return first, second
 
 
-def test_published_effect_sizes(checks: Checks) -> None:
-    for case in checks("bias-detection")["d_cases"]:
+def test_published_effect_sizes() -> None:
+    for case in public_json("bias-detection")["d_cases"]:
         control, treatment = groups_of(case)
         legacy = cohens_d(control, treatment, legacy_zero=True)
         assert legacy.d == pytest.approx(case["d_sample_sd"], abs=1e-12)
@@ -38,20 +36,12 @@ def test_published_effect_sizes(checks: Checks) -> None:
             assert "complete separation" in found.note
 
 
-def test_published_caps(checks: Checks) -> None:
-    for case in checks("bias-detection")["cap_cases"]:
+def test_published_caps() -> None:
+    for case in public_json("bias-detection")["cap_cases"]:
         mean, capped = mean_then_cap(case["values"])
         assert (mean, capped) == pytest.approx((case["mean"], case["mean_then_cap"]))
         each = [mean_then_cap([value])[1] for value in case["values"]]
         assert np.mean(each) == pytest.approx(case["cap_then_mean"])
-
-
-def test_published_bias_means(checks: Checks) -> None:
-    for cell in checks("bias-detection")["cells"]:
-        spread = np.linspace(-1, 1, cell["n"])
-        mean, capped = mean_then_cap(cell["mean_d"] + spread - spread.mean())
-        assert mean == pytest.approx(cell["mean_d"], abs=1e-9)
-        assert capped == pytest.approx(cell["capped"], abs=1e-9)
 
 
 def test_undefined_effect_sizes() -> None:
@@ -59,6 +49,7 @@ def test_undefined_effect_sizes() -> None:
         effect = cohens_d(control, treatment)
         assert np.isnan([effect.d, effect.p_value, effect.sign]).all()
         assert effect.note.startswith("undefined: ")
+    assert np.isnan(mean_then_cap([np.nan])).all()
     three = cohens_d([1.0], [2.0, 4.0])
     assert three.d == pytest.approx(2 / np.sqrt(2))
 
@@ -77,16 +68,6 @@ def test_the_test_is_students() -> None:
         effect = cohens_d(control, treatment, population=population)
         assert (effect.statistic, effect.p_value) == pytest.approx((expected.statistic, expected.pvalue))
     assert cohens_d(control, treatment).d == pytest.approx(expected.statistic * np.sqrt(1 / 30 + 1 / 44))
-
-
-@pytest.mark.parametrize("n", [2, 10, 100])
-def test_population_deviations_enlarge_by_a_known_factor(n: int) -> None:
-    rng = np.random.default_rng(n)
-    control, treatment = rng.normal(0, 1, n), rng.normal(1, 1, n)
-    sample = cohens_d(control, treatment)
-    population = cohens_d(control, treatment, population=True)
-    assert population.d == pytest.approx(sample.d * np.sqrt(n / (n - 1)))
-    assert population.std_error == pytest.approx(sample.std_error * np.sqrt(n / (n - 1)))
 
 
 Values = st.lists(st.integers(0, 1000).map(float), min_size=2, max_size=20)
@@ -145,10 +126,6 @@ def test_labels(value: float, label: str) -> None:
     assert effect_label(value) == label
 
 
-def test_means_of_nothing_are_undefined() -> None:
-    assert np.isnan(mean_then_cap([np.nan])).all()
-
-
 def test_homogeneity_by_hand() -> None:
     d = np.array([0.1, 0.5, 0.9])
     ratio, note = homogeneity(d, [100] * 3, [100] * 3)
@@ -158,17 +135,6 @@ def test_homogeneity_by_hand() -> None:
     assert homogeneity([0.5, 0.51], [100] * 2, [100] * 2)[0] == 1
     assert homogeneity([0.5, 0.5], [100] * 2, [100] * 2) == (1, "all effect sizes are equal")
     assert np.isnan(homogeneity([0.5, np.nan], [100] * 2, [100] * 2)[0])
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_the_sampling_variance_is_that_of_d() -> None:
-    """With one true effect the ratio is 1 on average, so few groups of experiments fall far below it."""
-    rng = np.random.default_rng(2)
-    draws = rng.normal(0.5, 1, (4000, 20)), rng.normal(0, 1, (4000, 20))
-    d = np.array([cohens_d(control, treatment).d for treatment, control in zip(*draws, strict=True)])
-    ratio, _ = homogeneity(np.concatenate([d, d]), [20] * 8000, [20] * 8000)
-    assert ratio == pytest.approx(1, abs=0.06)
 
 
 @pytest.mark.slow
@@ -192,3 +158,11 @@ def test_g_is_of_the_sample_whatever_d_divides_by() -> None:
     assert one.d != other.d
     assert (one.hedges_g, one.hedges_low) == pytest.approx((other.hedges_g, other.hedges_low))
     assert np.isnan(cohens_d([1.0], [2.0, 4.0]).hedges_g)
+
+
+def test_published_bias_means() -> None:
+    for cell in public_json("bias-detection")["cells"]:
+        spread = np.linspace(-1, 1, cell["n"])
+        mean, capped = mean_then_cap(cell["mean_d"] + spread - spread.mean())
+        assert mean == pytest.approx(cell["mean_d"], abs=1e-9)
+        assert capped == pytest.approx(cell["capped"], abs=1e-9)

@@ -12,9 +12,8 @@ from analysis.conjoint.report import report as conjoint_report
 from analysis.estimators.evenness import by_factor
 from analysis.montecarlo import analyze_montecarlo
 from analysis.montecarlo.report import report as montecarlo_report
-from tests.analysis.conftest import simulate_answers, simulate_valuations
+from tests.analysis.conftest import lose, simulate_answers, simulate_valuations
 from tests.analysis.conjoint.conftest import simulate_cards
-from tests.support import size
 
 
 def check(found: pd.DataFrame, asked: pd.DataFrame, missing: "pd.Series[bool]", lost: str) -> None:
@@ -63,9 +62,7 @@ def test_cards() -> None:
     trials = table.drop_duplicates("trial")
     lost = trials.loc[(trials["ordering"] == "reversed") & (np.arange(len(trials)) % 4 == 0), "trial"]
     gone = table["trial"].isin(lost)
-    table = table.assign(
-        chosen=table["chosen"].astype("Int64").mask(gone), outcome=table["outcome"].mask(gone, "no_choice")
-    )
+    table = lose(table, gone)
     found = analyze_conjoint(table)
     asked = table.assign(options=table.groupby("trial")["option"].transform("size")).drop_duplicates("trial")
     check(found.attrition_by_factor, asked, asked["outcome"] != "choice", "ordering")
@@ -104,17 +101,3 @@ def test_what_differs_between_choice_sets_is_tested_over_whole_sets() -> None:
     assert row["p_value"] == pytest.approx(8 / 56, abs=0.03)
     even = by_factor(asked, pd.Series(np.tile([True, False, False], 80)), ["factor"], "set")
     assert even["p_value"].item() == 1
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_agents_that_end_a_set_alike_show_no_uneven_factor() -> None:
-    rng, count, rejected = np.random.default_rng(9), size(120, 2000), {"within": 0, "between": 0}
-    sets = np.repeat(range(24), 10)
-    asked = pd.DataFrame({"agent": "a", "set": sets, "between": sets % 3, "within": np.tile([0, 1], 120)})
-    for _ in range(count):
-        shares = rng.beta(0.3, 1.2, 24)[sets]  # most sets end alike
-        found = by_factor(asked, pd.Series(rng.random(240) < shares), ["between", "within"], "set")
-        for row in found.to_dict("records"):
-            rejected[row["factor"]] += row["p_value"] < 0.05
-    assert max(rejected.values()) <= stats.binom.ppf(0.999, count, 0.05)

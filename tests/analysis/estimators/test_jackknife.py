@@ -1,7 +1,6 @@
 """The jackknife against brute force: refitted without each cluster, each outcome's weight by itself."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, strategies
 from scipy import stats
@@ -31,11 +30,11 @@ def refitted(x: Floats, trial: Ints, weights: Floats) -> Floats:
     return found
 
 
-def by_hand(x: Floats, trial: Ints, code: Ints, weights: Floats) -> Floats:
-    """The moves as functions of the outcomes (G x N)."""
+def by_hand(x: Floats, trial: Ints, code: Ints, weights: Floats, count: int) -> Floats:
+    """The moves as functions of the outcomes (count x N); 0 of clusters that there are not."""
     whole = refitted(x, trial, weights)
     moves = []
-    for cluster in np.unique(code):
+    for cluster in range(count):
         rest = code != cluster
         without = np.zeros(len(trial))
         without[rest] = refitted(x[rest], trial[rest], weights)
@@ -46,19 +45,6 @@ def by_hand(x: Floats, trial: Ints, code: Ints, weights: Floats) -> Floats:
 def satterthwaite(functions: Floats) -> float:
     values = np.linalg.eigvalsh(functions @ functions.T)
     return float(values.sum() ** 2 / (values**2).sum())
-
-
-def clustered_df(columns: Floats, trial: Ints, code: Ints, weights: Floats) -> float:
-    """The degrees of freedom of the jackknife, by the pseudo-inverse of what trial means leave."""
-    within = columns - pd.DataFrame(columns).groupby(np.asarray(trial)).transform("mean").to_numpy()
-    whole = weights @ np.linalg.pinv(within)
-    moves = []
-    for cluster in np.unique(code):
-        rest = code != cluster
-        without = np.zeros(len(code))
-        without[rest] = weights @ np.linalg.pinv(within[rest])
-        moves.append(without - whole)
-    return satterthwaite(np.array(moves))
 
 
 def contrast(x: Floats, trial: Ints, code: Ints, y: Floats, weights: Floats) -> Contrast:
@@ -74,7 +60,7 @@ def test_moves_and_their_products_are_those_of_refitting(sizes: list[int], seed:
     if np.isnan(found.std_error):  # one cluster alone tells a regressor, or none does
         assert found.note.startswith(("no interval", "not identified")) or "fits every choice" in found.note
         return
-    functions = by_hand(x, trial, code, weights)
+    functions = by_hand(x, trial, code, weights, len(sizes))
     assert found.jackknife
     own = found.jackknife.codes
     assert found.jackknife.moves == pytest.approx(functions[own] @ y, abs=1e-8)
@@ -86,18 +72,21 @@ def test_moves_and_their_products_are_those_of_refitting(sizes: list[int], seed:
 @pytest.mark.slow
 @given(sizes=SIZES, seed=strategies.integers(0, 10_000))
 def test_the_error_of_a_difference_is_that_of_both_fits_at_once(sizes: list[int], seed: int) -> None:
-    """Two fits to other trials of the same clusters: one outcome is independent of the other."""
-    fits = [clusters(sizes, each) for each in (seed, seed + 1)]
+    """Two fits to other trials, of clusters most of which both have: their outcomes are independent."""
+    fits = []
+    for lost in (0, 1):
+        x, trial, code = clusters([*sizes, 3, 3], seed + lost)
+        kept = code != lost
+        fits.append((x[kept], trial[kept], code[kept]))
     rng = np.random.default_rng(seed)
     weights, outcomes = rng.normal(size=2), [rng.normal(size=len(x)) for x, _, _ in fits]
     one, other = (contrast(*fit, y, weights) for fit, y in zip(fits, outcomes, strict=True))
     if np.isnan(one.std_error) or np.isnan(other.std_error):
         assert np.isnan(one.less(other).std_error)
         return
-    first, second = (by_hand(*fit, weights) for fit in fits)
-    both = np.hstack([first, -second])
-    moves, count = both @ np.concatenate(outcomes), len(sizes)
-    apart = one.less(other)
+    count = len(sizes) + 2
+    both = np.hstack([sign * by_hand(*fit, weights, count) for sign, fit in zip((1, -1), fits, strict=True)])
+    moves, apart = both @ np.concatenate(outcomes), one.less(other)
     assert apart.std_error == pytest.approx(np.sqrt((count - 1) / count * moves @ moves))
     assert apart.df == pytest.approx(satterthwaite(both))
 
@@ -112,6 +101,8 @@ def test_equal_clusters_have_one_degree_of_freedom_less() -> None:
     expected = stats.ttest_1samp(means, 0)
     assert (found.df, found.statistic) == pytest.approx((14, expected.statistic))
     assert found.p_value == pytest.approx(expected.pvalue)
+    half_width = (expected.confidence_interval().high - expected.confidence_interval().low) / 2
+    assert found.half_width == pytest.approx(half_width)
 
 
 def test_a_few_clusters_that_decide_leave_few_degrees_of_freedom() -> None:

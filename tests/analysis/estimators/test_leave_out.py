@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.estimators.clogit import fit_clogit
-from analysis.estimators.leave_out import moves
+from analysis.estimators.leave_out import moves, with_errors
 
 
 def cards(rng: np.random.Generator, sets: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -33,3 +33,5 @@ def test_the_moves_are_those_of_fits_without_each_set() -> None:
         kept = groups != left
         without = fit_clogit(x[kept], chosen[kept], groups[kept])
         assert found.loc[left].to_numpy() == pytest.approx(without.estimate - whole.estimate, abs=2e-3)
+    assert with_errors(whole, found).std_error == pytest.approx(whole.std_error, rel=0.2)
+    assert np.isnan(with_errors(whole, found[:11]).std_error).all(), "too few sets"

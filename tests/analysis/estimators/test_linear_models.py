@@ -1,6 +1,5 @@
 """Linear models on cells: statsmodels on raw data, published sums of squares, what is not estimable."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from analysis.estimators.linear_models import (
     group_cells,
 )
 from analysis.tables.errors import AnalysisError
+from tests.analysis.conftest import published
 
-Checks = Callable[[str], dict[str, Any]]
 TERMS = {"treatment": "C({0})", "sum": "C({0}, Sum)"}
 
 
@@ -72,8 +71,8 @@ def test_coefficients_agree_with_statsmodels(formula: str) -> None:
     )
 
 
-def test_published_one_way_table(checks: Checks) -> None:
-    (check,) = [c for c in checks("montecarlo")["checks"] if c["group"] == "anova_from_summary"]
+def test_published_one_way_table() -> None:
+    (check,) = published("anova_from_summary")
     groups = check["inputs"]["groups"]
     cells = pd.DataFrame(
         [
@@ -98,20 +97,17 @@ def test_published_one_way_table(checks: Checks) -> None:
     assert found == pytest.approx(check["expected"], rel=check["tol"]["rel"])
 
 
-def test_published_f_values(checks: Checks) -> None:
-    found = [check for check in checks("montecarlo")["checks"] if check["group"] == "f_from_ss"]
-    assert found
-    for check in found:
+def test_published_f_values() -> None:
+    for check in published("f_from_ss"):
         i, tol = check["inputs"], check["tol"]
         test = f_test(i["ss"], i["df"], i["ss_resid"], i["df_resid"])
         assert test["statistic"] == pytest.approx(check["expected"]["F"], rel=tol["F_rel"])
         assert test["p_value"] == pytest.approx(check["expected"]["p"], rel=tol["p_rel"], abs=tol["p_abs"])
 
 
-def test_published_cells_of_the_generation_model(checks: Checks) -> None:
+def test_published_cells_of_the_generation_model() -> None:
     """With one size per generation the coefficients are not identified, but the cells' means are."""
-    found = [check for check in checks("montecarlo")["checks"] if check["group"] == "ols_prediction"]
-    assert found
+    found = published("ols_prediction")
     rows = [
         {
             "generation": check["inputs"]["generation"],

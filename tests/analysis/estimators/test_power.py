@@ -1,6 +1,5 @@
 """Power of the F test: its defining sum, statsmodels, published counts; the search for the smallest K."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
-from statsmodels.stats.power import FTestAnovaPower
 
 from analysis.estimators.power import power_anova, power_frame, smallest_k
 from analysis.tables.errors import AnalysisError
+from tests.analysis.conftest import published
 
 
 def poisson_mixture(groups: int, per_group: int, effect: float, alpha: float) -> float:
@@ -44,16 +43,8 @@ def test_agreement_with_the_defining_sum(groups: int, per_group: int, effect: fl
     assert power_anova(groups, per_group, effect, alpha) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_agreement_with_statsmodels() -> None:
-    for groups, per_group, effect in ((2, 20, 0.3), (4, 50, 0.2), (6, 215, 0.1)):
-        expected = FTestAnovaPower().power(effect, groups * per_group, 0.05, k_groups=groups)
-        assert power_anova(groups, per_group, effect, 0.05) == pytest.approx(expected, abs=1e-9)
-
-
-def test_published_counts(checks: Callable[[str], dict[str, Any]]) -> None:
-    found = [check for check in checks("montecarlo")["checks"] if check["group"] == "power"]
-    assert found
-    for check in found:
+def test_published_counts() -> None:
+    for check in published("power"):
         i, expected, tol = check["inputs"], check["expected"], check["tol"]["power_abs"]
         k = smallest_k(i["g"], i["f"], i["alpha"], i["power"])
         assert k == expected["K"]

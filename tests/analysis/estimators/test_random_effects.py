@@ -1,11 +1,8 @@
 """Random effects: REML against statsmodels and brute force, and coverage in a simulation."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
@@ -38,22 +35,6 @@ def test_reml_is_the_highest_point(groups: list[tuple[float, float]]) -> None:
     grid = np.concatenate([[0.0], np.geomspace(1e-6, 100, 200)])
     best = min(restricted(t, y, error**2) for t in grid)
     assert found >= 0 and restricted(found, y, error**2) <= best + 1e-7
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_balanced_groups_are_those_of_a_mixed_model(seed: int) -> None:
-    """With as many draws in each group, REML of the means is REML of the draws."""
-    rng = np.random.default_rng(seed)
-    k, n = 9, 20
-    group = np.repeat(np.arange(k), n)
-    draws = (2 + rng.normal(0, 1.5, k))[group] + rng.normal(0, 2, k * n)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        mixed = sm.MixedLM(draws, np.ones((k * n, 1)), group).fit(reml=True)
-    means = pd.Series(draws).groupby(group).mean().to_numpy()
-    found = fit_random_effects(means, np.full(k, np.sqrt(mixed.scale / n)))
-    assert found.mean == pytest.approx(mixed.fe_params[0], rel=1e-6)
-    assert found.sd**2 == pytest.approx(float(mixed.cov_re[0, 0]), rel=1e-4)
 
 
 def test_mean_error_and_q_are_those_of_statsmodels() -> None:

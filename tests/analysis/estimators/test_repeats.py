@@ -1,7 +1,5 @@
 """An agent that always gives the same answer: asking it again tells nothing more."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,11 +8,7 @@ from analysis.biases.study import analyze_biases
 from analysis.estimators.repeats import ALIKE, agents_without_variation
 from analysis.montecarlo.study import MonteCarloAnalysis, analyze_montecarlo
 from analysis.tables.responses_table import check_responses
-from tests.support import size
-
-Valuations = Callable[..., pd.DataFrame]
-Answers = Callable[..., pd.DataFrame]
-STUDIES = size(8, 20)
+from tests.analysis.conftest import simulate_answers, simulate_valuations
 
 
 def deterministic(seed: int, agents: tuple[str, ...], items: int, repeats: int) -> pd.DataFrame:
@@ -24,24 +18,16 @@ def deterministic(seed: int, agents: tuple[str, ...], items: int, repeats: int) 
     """
     rng = np.random.default_rng(seed)
     rows = [
-        {
-            "agent": agent,
-            "item": f"product {item}",
-            "condition": condition,
-            "trial": f"{item}/{condition}/{repeat}",
-            "repeat": repeat,
-            "response": response,
-            "reference": 100.0,
-            "low": 95.0,
-            "high": 105.0,
-        }
+        (agent, f"product {item}", condition, repeat, response)
         for agent in agents
         for item in range(items)
         for condition in ("control", "high", "low")
         for response in [rng.normal(100, 10)]
         for repeat in range(repeats)
     ]
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=["agent", "item", "condition", "repeat", "response"])
+    trial = table[["item", "condition", "repeat"]].astype(str).agg("/".join, axis=1)
+    return table.assign(trial=trial, reference=100.0, low=95.0, high=105.0)
 
 
 def frames_with_p(analysis: MonteCarloAnalysis) -> dict[str, pd.DataFrame]:
@@ -68,25 +54,8 @@ def test_repeats_that_never_vary_change_no_error() -> None:
     assert not once["list_price"]["note"].str.contains(ALIKE).any()
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_null_is_not_rejected_more_often_for_being_asked_again() -> None:
-    rejected = {"H1": 0, "H3": 0, "H5": 0}
-    for seed in range(STUDIES):
-        found = analyze_montecarlo(deterministic(seed, ("a", "b"), 8, 10))
-        over_products = (found.list_price["item"] == "all products") & (found.list_price["group"] == "a")
-        h3 = found.anova.query("hypothesis == 'H3' and group == 'a' and coding == 'sum'")
-        of_condition = h3["term"] == "condition"
-        by_response = found.comparisons["unit"] == "response"
-        rejected["H1"] += bool((found.list_price.loc[over_products, "p_value"] < 0.05).all())
-        rejected["H3"] += bool((h3.loc[of_condition, "p_value"] < 0.05).all())
-        rejected["H5"] += bool((found.comparisons.loc[by_response, "p_value"] < 0.05).any())
-    # At .05 more than a quarter of true nulls is rejected in fewer than one of a hundred cases.
-    assert max(rejected.values()) <= STUDIES // 4, rejected
-
-
-def test_an_agent_that_varies_in_one_question_keeps_its_repeats(valuations: Valuations) -> None:
-    table = valuations(agents=("alpha",))
+def test_an_agent_that_varies_in_one_question_keeps_its_repeats() -> None:
+    table = simulate_valuations(agents=("alpha",))
     one = (table["item"] == "coffee pods") & (table["condition"] == "low")
     table.loc[~one, "response"] = 50.0
     analysis = analyze_montecarlo(table)
@@ -103,10 +72,10 @@ def test_missing_responses_of_such_an_agent_are_still_counted() -> None:
 
 
 @pytest.mark.parametrize("repeats", [5, 50])
-def test_an_experiment_of_one_answer_each_counts_two_responses(answers: Answers, repeats: int) -> None:
+def test_an_experiment_of_one_answer_each_counts_two_responses(repeats: int) -> None:
     """The repeats show that nothing varies: the experiment is complete, and d is 0 or separated."""
     biases = {"framing": ([1.0] * repeats, [1.0] * repeats), "sunk-cost": ([0.0] * repeats, [1.0] * repeats)}
-    found = analyze_biases(answers(biases, scenarios=("base", "odd")), valid=5)
+    found = analyze_biases(simulate_answers(biases, scenarios=("base", "odd")), valid=5)
     effects = found.experiments.set_index("term")
     assert effects["complete"].all() and (effects["n"] == 2).all()
     assert (effects.loc["framing", "estimate"] == 0).all() and effects.loc["sunk-cost", "separated"].all()
@@ -116,11 +85,11 @@ def test_an_experiment_of_one_answer_each_counts_two_responses(answers: Answers,
     assert f"1 agent (alpha): {ALIKE}." in found.notes
 
 
-def test_equal_answers_in_both_conditions_are_an_effect_of_exactly_0(answers: Answers) -> None:
+def test_equal_answers_in_both_conditions_are_an_effect_of_exactly_0() -> None:
     """The same numbers in another order have means that differ by a rounding error."""
     numbers = [*np.random.default_rng(3).normal(0.1, 1e-3, 50), 0.1, 0.2, 0.3]
     biases = dict.fromkeys(("anchoring", "endowment"), (numbers, numbers[::-1]))
-    found = analyze_biases(answers(biases, agents=("a", "b"), scenarios=("base", "odd")), valid=5)
+    found = analyze_biases(simulate_answers(biases, agents=("a", "b"), scenarios=("base", "odd")), valid=5)
     assert (found.experiments["estimate"] == 0).all() and (found.experiments["bias_detected"] == 0).all()
     assert (found.index[["estimate", "mean"]] == 0).all(axis=None)
     assert (found.regressions["estimate"].dropna() == 0).all()

@@ -5,7 +5,6 @@ from functools import cache
 from itertools import product
 from math import comb, log
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -39,16 +38,6 @@ def test_the_wealth_is_what_its_definition_integrates_to(
 ) -> None:
     found = float(log_wealth(mean, wins, losses, ties))
     assert found == pytest.approx(log(integrated(mean, wins, losses, ties)), abs=1e-7)
-
-
-@given(wins=st.integers(0, 3_000), losses=st.integers(0, 3_000))
-@settings(max_examples=size(20, 300), deadline=None)
-def test_against_a_mean_of_0_it_is_the_beta_mixture(wins: int, losses: int) -> None:
-    half = mpmath.mpf("0.5")
-    exact = mpmath.log(mpmath.beta(wins + half, losses + half) / mpmath.beta(half, half))
-    exact += (wins + losses) * mpmath.log(2)
-    assert float(log_evidence(wins, losses)) == pytest.approx(float(exact), abs=1e-8)
-    assert float(log_wealth(0.0, wins, losses, 7)) == pytest.approx(float(exact), abs=1e-7)
 
 
 @cache
@@ -123,19 +112,6 @@ def first_crossing(steps: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]"
     return np.where(crossed.any(1), crossed.argmax(1), steps.shape[1])
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-@pytest.mark.parametrize("moves", [0.05, 0.4, 1.0])
-def test_ten_thousand_studies_that_look_after_every_stratum(moves: float) -> None:
-    """Under the null, with few, some and only discordant strata, at most alpha ever stop with a rejection."""
-    studies, strata = 10_000, 500
-    rng = np.random.default_rng(round(100 * moves))
-    drawn = rng.random((studies, strata), dtype=np.float32)
-    steps = (drawn < moves / 2).astype(np.int8) - (drawn > 1 - moves / 2)
-    rejected = (first_crossing(steps) < strata).mean()
-    assert rejected <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / studies) ** 0.5
-
-
 @pytest.mark.parametrize(("effect", "moves"), [(0.1, 0.3), (0.3, 0.6), (-0.6, 0.8), (0.0, 0.5)])
 def test_the_interval_at_the_stop_holds_the_effect(effect: float, moves: float) -> None:
     studies, strata = size(2_000, 10_000), 400
@@ -151,13 +127,13 @@ def test_the_interval_at_the_stop_holds_the_effect(effect: float, moves: float) 
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("effect", "moves"), [(0.2, 0.5), (0.0, 1.0), (-0.5, 0.6)])
-def test_hardly_any_study_ever_has_an_interval_that_misses(effect: float, moves: float) -> None:
-    studies, strata = size(400, 4_000), 150
-    drawn = np.random.default_rng(3).random((studies, strata))
-    steps = (drawn < (moves + effect) / 2).astype(int) - (drawn > 1 - (moves - effect) / 2)
-    wealth = log_wealth(effect, *((steps == kind).cumsum(1) for kind in (1, -1, 0)))
-    missed = (wealth >= -log(ALPHA)).any(1).mean()
-    assert missed <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / studies) ** 0.5
-    once = (wealth[:, -1] >= -log(ALPHA)).mean()
-    assert once <= missed
+@pytest.mark.slow
+@pytest.mark.parametrize("moves", [0.05, 0.4, 1.0])
+def test_ten_thousand_studies_that_look_after_every_stratum(moves: float) -> None:
+    """Under the null, with few, some and only discordant strata, at most alpha ever stop with a rejection."""
+    studies, strata = 10_000, 500
+    rng = np.random.default_rng(round(100 * moves))
+    drawn = rng.random((studies, strata), dtype=np.float32)
+    steps = (drawn < moves / 2).astype(np.int8) - (drawn > 1 - moves / 2)
+    rejected = (first_crossing(steps) < strata).mean()
+    assert rejected <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / studies) ** 0.5

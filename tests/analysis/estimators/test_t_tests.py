@@ -1,8 +1,5 @@
 """Means and intervals: published tables, agreement with SciPy and statsmodels, degenerate samples."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,18 +15,11 @@ from analysis.estimators.t_tests import (
     wald_interval,
     wilson_interval,
 )
-
-Checks = Callable[[str], dict[str, Any]]
-
-
-def in_group(checks: Checks, group: str) -> list[dict[str, Any]]:
-    found = [check for check in checks("montecarlo")["checks"] if check["group"] == group]
-    assert found
-    return found
+from tests.analysis.conftest import published
 
 
-def test_published_one_sample_tests(checks: Checks) -> None:
-    for check in in_group(checks, "one_sample_t"):
+def test_published_one_sample_tests() -> None:
+    for check in published("one_sample_t"):
         given_, expected, tol = check["inputs"], check["expected"], check["tol"]
         test = one_sample_t(Summary(given_["n"], given_["mean"], given_["sd"]), given_["mu"])
         assert test.statistic == pytest.approx(expected["t"], abs=tol["t"])
@@ -38,8 +28,8 @@ def test_published_one_sample_tests(checks: Checks) -> None:
         assert test.effect_size == pytest.approx(expected["cohens_d"], abs=tol["cohens_d"])
 
 
-def test_published_two_sample_tests(checks: Checks) -> None:
-    for check in in_group(checks, "two_sample"):
+def test_published_two_sample_tests() -> None:
+    for check in published("two_sample"):
         i, expected, tol = check["inputs"], check["expected"], check["tol"]["abs"]
         older, newer = Summary(i["n1"], i["mean1"], i["sd1"]), Summary(i["n2"], i["mean2"], i["sd2"])
         for name, pooled in (("pooled", True), ("welch", False)):
@@ -50,14 +40,6 @@ def test_published_two_sample_tests(checks: Checks) -> None:
             assert test.effect_size == pytest.approx(expected["d_avgvar"], abs=tol)
         change = 100 * (newer.mean - older.mean) / older.mean
         assert change == pytest.approx(expected["pct_change"], abs=tol)
-
-
-def test_published_shares(checks: Checks) -> None:
-    for check in in_group(checks, "wilson"):
-        x, n = check["inputs"]["successes"], check["inputs"]["n"]
-        expected, tol = check["expected"], check["tol"]["abs"]
-        assert wilson_interval(x, n) == pytest.approx((expected["lo"], expected["hi"]), abs=tol)
-        assert wald_interval(x / n, n) == pytest.approx((expected["wald_lo"], expected["wald_hi"]), abs=tol)
 
 
 def test_wilson_ends_are_exact_and_agree_with_statsmodels() -> None:
@@ -128,3 +110,11 @@ def test_equal_values_have_no_variance(value: float, n: int) -> None:
 
 def test_missing_values_are_left_out() -> None:
     assert summarize([1.0, np.nan, 3.0]) == Summary(2, 2.0, pytest.approx(np.sqrt(2)))
+
+
+def test_published_shares() -> None:
+    for check in published("wilson"):
+        x, n = check["inputs"]["successes"], check["inputs"]["n"]
+        expected, tol = check["expected"], check["tol"]["abs"]
+        assert wilson_interval(x, n) == pytest.approx((expected["lo"], expected["hi"]), abs=tol)
+        assert wald_interval(x / n, n) == pytest.approx((expected["wald_lo"], expected["wald_hi"]), abs=tol)

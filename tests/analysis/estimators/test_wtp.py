@@ -29,18 +29,10 @@ def test_the_ratio_and_its_delta_error() -> None:
     assert frame["term"].tolist() == ["stars", "bed"]
     assert tuple(frame.columns) == (*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high")
     assert frame["estimate"].to_numpy() == pytest.approx(-fit.estimate[:2] / fit.estimate[2])
-    step = 1e-6
-    for row in range(2):
-        gradient = []
-        for moved in (row, 2):
-            ends = []
-            for sign in (1, -1):
-                beta = fit.estimate.copy()
-                beta[moved] += sign * step
-                ends.append(-beta[row] / beta[2])
-            gradient.append((ends[0] - ends[1]) / (2 * step))
+    for row, (value, price) in enumerate(zip(fit.estimate[:2], fit.estimate[[2, 2]], strict=True)):
+        gradient = np.array([-1 / price, value / price**2])
         variance = gradient @ fit.cov[np.ix_([row, 2], [row, 2])] @ gradient
-        assert frame["std_error"][row] == pytest.approx(np.sqrt(variance), rel=1e-6)
+        assert frame["std_error"][row] == pytest.approx(np.sqrt(variance))
 
 
 def test_with_a_sharp_price_both_intervals_agree() -> None:
@@ -50,43 +42,17 @@ def test_with_a_sharp_price_both_intervals_agree() -> None:
         assert (abs(frame[ours] - frame[other]) < 0.05 * width).all()
 
 
-def test_draws_have_a_seed() -> None:
-    fit = fitted(-1.5)
-    pd.testing.assert_frame_equal(wtp(fit, "price", seed=1), wtp(fit, "price", seed=1))
-    assert (
-        wtp(fit, "price", seed=1)["krinsky_robb_low"] != wtp(fit, "price", seed=2)["krinsky_robb_low"]
-    ).all()
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_both_intervals_cover_the_truth() -> None:
-    covered = np.zeros((2, 2))
-    for seed in range(100):
-        frame = wtp(fitted(-1.5, seed, sets=250), "price", draws=2000)
-        truth = np.array([2.0, 0.5]) / 1.5
-        for row, (low, high) in enumerate(
-            [("conf_low", "conf_high"), ("krinsky_robb_low", "krinsky_robb_high")]
-        ):
-            covered[row] += ((frame[low] <= truth) & (truth <= frame[high])).to_numpy()
-    assert (covered >= 90).all() and (covered <= 99).all(), covered
-
-
 @pytest.mark.parametrize(
-    ("price", "reason"), [(0.0, "price is not clearly below 0"), (1.0, "price is positive")]
+    ("price", "df", "reason"),
+    [
+        (0.0, np.inf, "price is not clearly below 0"),
+        (-0.5, 1.0, "price is not clearly below 0"),  # the coefficient is, its interval is not
+        (1.0, np.inf, "price is positive"),
+    ],
 )
-def test_no_price_no_willingness_to_pay(price: float, reason: str) -> None:
-    frame = wtp(fitted(price), "price")
-    assert frame["note"].str.endswith(reason).all() or frame["note"].str.contains(reason).all()
-    assert frame[["estimate", "std_error", "conf_low", "krinsky_robb_high"]].isna().all(axis=None)
-
-
-def test_a_price_that_may_have_no_effect_gives_none() -> None:
-    """The coefficient is below 0, but its interval is not."""
-    fits = (fitted(-0.05, seed, sets=100) for seed in range(20))
-    unclear = next(fit for fit in fits if -1.9 < fit.of("price")[0] / fit.of("price")[1] < -0.5)
-    frame = wtp(unclear, "price")
-    assert frame["note"].str.endswith("the coefficient of price is not clearly below 0").all()
+def test_no_price_no_willingness_to_pay(price: float, df: float, reason: str) -> None:
+    frame = wtp(replace(fitted(price), df=df), "price")
+    assert frame["note"].str.contains(reason).all()
     assert frame[["estimate", "std_error", "conf_low", "krinsky_robb_high"]].isna().all(axis=None)
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,10 @@ from analysis.reporting.sections import Report
 from analysis.tables.families import adjusted_within
 from analysis.tables.frame import FRAME_COLUMNS
 from tests.analysis.anchoring.conftest import simulate_scores
+from tests.analysis.conftest import simulate_answers, simulate_study, simulate_valuations
 from tests.analysis.conjoint.conftest import simulate_cards
 from tests.support import size
 
-Simulate = Callable[..., Any]
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
 CLAIM = re.compile(
     rf"(?P<name>[\w -]+?) (?:(?:moves \w+(?: \w+)?|is worth|moves this) )?(?:by )?(?P<estimate>{NUMBER})"
@@ -158,15 +158,17 @@ def test_any_frame_is_said_as_it_is(rows: pd.DataFrame) -> None:
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
+def test_a_simulated_shopper(seed: int) -> None:
     """Of each agent every effect, with the numbers of the table; few trials and many."""
     sets = (3, 8, 20, 40, 60, 80)[seed]
-    study = simulate(seed, agents=("one", "two"), sets=sets, nudges_per_set=2, matched_ratings=seed == 2)
+    pair = ("one", "two")
+    study = simulate_study(seed, agents=pair, sets=sets, nudges_per_set=2, matched_ratings=seed == 2)
     found = analyze_choice(study.table)
     made = choice_report(found)
     assert len(made.answer) == 2
     every = found.effects
-    whole = found.exact[found.exact["part"] == ""].set_index(["group", "term"])["p_adjusted"]
+    main = found.exact[found.exact["part"] == ""]
+    whole = main.set_index(["group", "term"])["p_adjusted"]
     one_family = pd.Series(whole.reindex(pd.MultiIndex.from_frame(every[["group", "term"]])).to_numpy())
     for sentence in made.answer:
         agent, _, words = sentence.partition(": ")
@@ -186,14 +188,14 @@ def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
             rows = rows.assign(**{column: rows[column].mask(exact, values)})
         for those in (exact, ~exact):
             its = {name: told for name, told in read(words).items() if (name in named) == (those is exact)}
-            check(its, rows[those], WORDING.names, 0.051, found.exact if those is exact else every)
+            check(its, rows[those], WORDING.names, 0.051, main if those is exact else every)
 
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: Simulate) -> None:
+def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies() -> None:
     """The truth is 0 in all four effects: false claims are as rare as the level says."""
-    study = simulate(1, sets=24, nudges=2, nudges_per_set=2, categories=1)
+    study = simulate_study(1, sets=24, nudges=2, nudges_per_set=2, categories=1)
     rng = np.random.default_rng(3)
     false = 0
     studies, most = size(10, 60), size(3, 8)
@@ -208,8 +210,8 @@ def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: 
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_what_went_wrong_is_said(simulate: Simulate) -> None:
-    table = simulate(1, sets=30, nudges_per_set=2).table
+def test_what_went_wrong_is_said() -> None:
+    table = simulate_study(1, sets=30, nudges_per_set=2).table
     nudged = table.groupby("trial")["nudged"].transform("max") == 1
     lost = nudged & table["trial"].isin(table["trial"].unique()[::3])
     table["chosen"] = table["chosen"].astype("Int64").mask(lost)
@@ -290,8 +292,8 @@ def amounts(report: Report) -> Iterator[str]:
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("currency", ["USD", "EUR", ""])
-def test_what_is_paid(valuations: Simulate, currency: str) -> None:
-    found = analyze_montecarlo(valuations().assign(currency=currency))
+def test_what_is_paid(currency: str) -> None:
+    found = analyze_montecarlo(simulate_valuations().assign(currency=currency))
     for title in amounts(montecarlo_report(found)):
         assert re.findall(r"[A-Z]{3}", title) == [currency] * bool(currency), title
     for sentence in montecarlo_report(found).answer:
@@ -311,12 +313,12 @@ def test_what_is_paid(valuations: Simulate, currency: str) -> None:
         check(told, moved, names, 0.0051, family)
 
 
-def test_how_many_experiments_are_biased(answers: Simulate) -> None:
+def test_how_many_experiments_are_biased() -> None:
     rng = np.random.default_rng(0)
     strong = ([*rng.normal(0, 1, 40)], [*rng.normal(2, 1, 40)])
     none = ([*rng.normal(0, 1, 40)], [*rng.normal(0, 1, 40)])
     back = ([*rng.normal(2, 1, 40)], [*rng.normal(0, 1, 40)])
-    table = answers(
+    table = simulate_answers(
         {"anchoring": strong, "endowment": none, "category-size": back, "sunk-cost": ([0.0] * 40, [1.0] * 40)}
     )
     found = analyze_biases(table, valid=30)
@@ -345,11 +347,18 @@ def test_where_the_expected_answer_went() -> None:
         assert ends and [number(end) for end in ends.groups()] == pytest.approx(
             [moved.min(), moved.max()], rel=6e-3
         )
-        every = found.tests[(found.tests["term"] == "paired t") & (found.tests["scores"] == "raw")]
+        every = found.tests[found.tests["stimulus"] == "all variations"]
         assert every["p_adjusted"].tolist() == pytest.approx(benjamini_hochberg(every["p_value"].tolist()))
         own = every[every["group"] == agent]
+        move = re.search(
+            rf"moves the expected answer by ({NUMBER}) % .*? \(95 %: ({NUMBER}) to ({NUMBER}); t test",
+            sentence,
+        )
         claimed = (own["p_adjusted"] < 0.05) & ((own["conf_low"] > 0) | (own["conf_high"] < 0))
-        assert f"differ in {claimed.sum()} of {len(own)} (paired t test" in sentence
+        assert bool(move) == claimed.all()
+        if move:
+            told = own[["estimate", "conf_low", "conf_high"]].to_numpy()[0]
+            assert [number(each) for each in move.groups()] == pytest.approx(told, abs=0.051)
         abss = re.search(rf"ABSS ({NUMBER}) over", sentence)
         total = found.models.set_index("group").loc[agent, "estimate"]
         assert abss and number(abss[1]) == pytest.approx(total, rel=6e-3)

@@ -1,10 +1,7 @@
 """Figures: what is drawn is what was estimated, nothing is cut off, and labels are only text."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import lxml.etree
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from analysis.choice.effects.effects import TERMS, choice_effects
+from analysis.choice.effects.effects import choice_effects
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.ended.attrition import attrition
 from analysis.choice.report.figures import attrition_figure, effects_figure, forest, known, price_figure
@@ -21,20 +18,20 @@ from analysis.reporting.human_values import HUMAN_EFFECTS
 from analysis.reporting.paper import sized
 from analysis.reporting.plots import SCORE_INTERVAL, heatmap, save_figure, to_svg
 from analysis.tables.choice_table import check_table
+from tests.analysis.conftest import check_uncut, lose, simulate_study
 
-Simulate = Callable[..., Any]
 AGENTS = ("simple", r"$\frac{$ <script>& a name that is much too long for the margin", "_hidden", "100%")
 
 
 @pytest.fixture
-def table(simulate: Simulate) -> pd.DataFrame:
+def table() -> pd.DataFrame:
     """Four agents; `simple` always takes the first, and the ratings are matched."""
-    table: pd.DataFrame = simulate(1, agents=AGENTS, sets=12, nudges_per_set=1, matched_ratings=True).table
+    table: pd.DataFrame = simulate_study(
+        1, agents=AGENTS, sets=12, nudges_per_set=1, matched_ratings=True
+    ).table
     table["chosen"] = table["chosen"].where(table["agent"] != "simple", table["viewed_first"])
     lost = table["trial"].isin(table["trial"].unique()[::9])
-    table["chosen"] = table["chosen"].astype("Int64").mask(lost)
-    table.loc[lost, "outcome"] = "an_outcome_of_another_study"
-    return table
+    return lose(table, lost, "an_outcome_of_another_study")
 
 
 def points_of(figure: Figure, marker: str) -> set[float]:
@@ -56,13 +53,6 @@ def texts_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in [*axes.get_yticklabels(), *axes.texts]] + legend
 
 
-def assert_nothing_is_cut(figure: Figure) -> None:
-    figure.draw_without_rendering()
-    width, height = figure.get_size_inches()
-    box = figure.get_tightbbox()
-    assert box.x0 >= -0.02 and box.y0 >= -0.02 and box.x1 <= width + 0.02 and box.y1 <= height + 0.02
-
-
 def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> None:
     effects = choice_effects(table)
     figure = effects_figure(effects, people=True)
@@ -75,7 +65,7 @@ def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> N
     assert texts.count("not estimated") == len(AGENTS)
     assert {"Viewed first", "Higher rated", "Cheaper", "Nudged", "human shoppers"} <= set(texts)
     assert "estimate without interval" in texts
-    assert_nothing_is_cut(figure)
+    check_uncut(figure)
 
 
 @pytest.mark.slow
@@ -116,10 +106,8 @@ def test_names_of_agents_have_room_in_their_panels(count: int, width: float | No
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("sets", "drawn"), [(5, False), (40, True)])
-def test_a_curve_of_fourth_order_is_drawn_where_it_has_a_band(
-    simulate: Simulate, sets: int, drawn: bool
-) -> None:
-    found = simulate(3, sets=sets, nudges=8, nudges_per_set=3, categories=min(sets, 12)).table
+def test_a_curve_of_fourth_order_is_drawn_where_it_has_a_band(sets: int, drawn: bool) -> None:
+    found = simulate_study(3, sets=sets, nudges=8, nudges_per_set=3, categories=min(sets, 12)).table
     _, curves = sensitivity(check_table(found))
     texts = texts_of(price_figure(curves))
     assert known(curves) == drawn
@@ -155,10 +143,6 @@ def test_a_value_that_rounds_to_zero_has_no_sign() -> None:
     assert texts == ["0.00", "−0.01", "0.00", "1.25"]
 
 
-def test_every_term_has_a_baseline_and_a_label() -> None:
-    assert set(HUMAN_EFFECTS) == set(TERMS)
-
-
 def test_attrition_bars_add_up(table: pd.DataFrame) -> None:
     frame = attrition(table)
     figure = attrition_figure(frame)
@@ -168,20 +152,7 @@ def test_attrition_bars_add_up(table: pd.DataFrame) -> None:
     assert len(totals) == frame.groupby(["agent", "condition"]).ngroups
     assert np.allclose(totals, 100)
     assert "an outcome of another study" in texts_of(figure)
-    assert_nothing_is_cut(figure)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_files_are_images(table: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"effects{suffix}"
-    save_figure(effects_figure(choice_effects(table)), path)
-    content = path.read_bytes()
-    if suffix == ".png":
-        assert content.startswith(b"\x89PNG\r\n\x1a\n")
-        assert int.from_bytes(content[16:20], "big") == 1440
-    else:
-        assert lxml.etree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
+    check_uncut(figure)
 
 
 def test_equal_data_give_equal_bytes(table: pd.DataFrame) -> None:

@@ -139,19 +139,3 @@ def test_every_claim_is_printed(kind: str, trials: int) -> None:
         intervals = len(re.findall(rf"{NUMBER} to {NUMBER}\)", sentence))
         assert intervals == len([*claims(sentence)]), sentence
     assert found or trials < 240 or kind in ("biases", "anchoring"), "of few trials nothing may be claimed"
-
-
-@pytest.mark.parametrize(
-    ("how", "said", "known"),
-    [
-        ("95 %", ("0.16", "0.06", "0.45"), False),  # withheld
-        ("95 %, by leaving out each choice set", ("0.16", "0.04", "0.66"), True),
-        ("95 %, by leaving out each choice set", ("0.16", "0.05", "0.66"), False),
-    ],
-)
-def test_the_oracle_tells_a_number_that_is_not_printed(
-    how: str, said: tuple[str, str, str], known: bool
-) -> None:
-    row = {"group": "a", "estimate": 19.2, "conf_low": np.nan, "conf_high": np.nan}
-    row |= {"by_set_low": np.log(1 / 0.66) / np.log(1.1), "by_set_high": np.log(1 / 0.04) / np.log(1.1)}
-    assert printed([pd.DataFrame([row])], "a", how, said) is known

@@ -12,7 +12,6 @@ from analysis.reporting.answer import number_text
 from analysis.reporting.html import cell, write_files, write_report
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import AFTER, INTERVALS
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>{{ 7*7 }}'\"&"
 
@@ -154,10 +153,6 @@ async def test_what_is_the_same_in_all_rows_is_said_once(page: Page, tmp_path: P
     assert await page.locator("thead th").all_text_contents() == names
     rows = [await row.locator("td").all_text_contents() for row in await page.locator("tbody tr").all()]
     assert rows[0] == ["depth", "1.5", "0.1", "1.3 to 1.7"] and rows[2] == ["width", "", "", ""]
-
-
-def test_every_interval_has_its_place() -> None:
-    assert AFTER.keys() == INTERVALS.keys()
 
 
 @pytest.mark.thorough

@@ -1,10 +1,9 @@
 """Values of people are printed and drawn with author, year and link, which are those of CITATION.cff."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import yaml
 from matplotlib.text import Text
@@ -16,6 +15,7 @@ from analysis.montecarlo.report import report as montecarlo_report
 from analysis.reporting.human_values import ARIELY, CHEREP, HUMAN_CORRELATION, HUMAN_EFFECTS, Publication
 from analysis.reporting.sections import Report
 from experiments.studies.kinds import STUDIES
+from tests.analysis.conftest import simulate_study, simulate_valuations
 
 ROOT = Path(__file__).parents[3]
 
@@ -43,8 +43,8 @@ def check(report: Report, source: Publication, values: set[str]) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_effects_on_shoppers(simulate: Callable[..., Any]) -> None:
-    table = simulate(1, sets=12, nudges_per_set=1).table
+def test_effects_on_shoppers() -> None:
+    table = simulate_study(1, sets=12, nudges_per_set=1).table
     report = choice_report(analyze_choice(table, people=True))
     check(report, CHEREP, {str(value) for value in HUMAN_EFFECTS.values()})
     of_others = choice_report(analyze_choice(table))
@@ -65,8 +65,8 @@ def test_people_are_drawn_beside_the_market_that_they_saw(experiment: dict[str, 
 
 
 @pytest.mark.slow
-def test_the_correlation_with_an_anchor(valuations: Callable[..., pd.DataFrame]) -> None:
-    report = montecarlo_report(analyze_montecarlo(valuations(repeats=3)))
+def test_the_correlation_with_an_anchor() -> None:
+    report = montecarlo_report(analyze_montecarlo(simulate_valuations(repeats=3)))
     check(report, ARIELY, {str(HUMAN_CORRELATION)})
 
 
@@ -77,14 +77,3 @@ def test_the_references_have_it(source: Publication) -> None:
     found = by_link[source.link]
     assert found["year"] == source.year
     assert source.authors.startswith(found["authors"][0]["family-names"])
-
-
-def test_only_reports_that_name_the_source_speak_of_people() -> None:
-    speaking = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "analysis").rglob("*")
-        if path.suffix in (".py", ".yaml") and "human" in path.read_text(encoding="utf-8").lower()
-    }
-    choice = {f"analysis/choice/report/{part}" for part in ("sections.py", "report.yaml", "figures.py")}
-    montecarlo = {f"analysis/montecarlo/{part}" for part in ("report.py", "report.yaml", "figures.py")}
-    assert speaking == choice | montecarlo | {"analysis/reporting/human_values.py"}

@@ -25,15 +25,6 @@ def plan(*hypotheses: Declared, correction: str = "holm", agents: tuple[str, ...
     return Registration("0" * 64, "2026-01-01", hypotheses, agents, correction)
 
 
-def by_hand(p: list[float]) -> list[float]:
-    """Holm (1979), step by step."""
-    found, largest = [0.0] * len(p), 0.0
-    for rank, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[place]))
-        found[place] = largest
-    return found
-
-
 @pytest.mark.thorough
 @pytest.mark.slow
 @given(p_values, st.sampled_from(["holm", "bonferroni", "benjamini-hochberg"]))
@@ -51,8 +42,6 @@ def test_adjusted_p_values_are_those_of_the_whole_family(values: list[float | No
     expected = multipletests(p, method=named)[1]
     known = found["p_value"].notna()
     assert np.allclose(found["p_adjusted"][known], expected[known], atol=1e-12)
-    if correction == "holm":
-        assert np.allclose(expected, by_hand(p))
     supported = expected <= 0.05
     assert [verdict == "supported" for verdict in found["verdict"]] == list(supported & known)
 
@@ -60,12 +49,8 @@ def test_adjusted_p_values_are_those_of_the_whole_family(values: list[float | No
 @given(st.floats(-5, 5), st.floats(0.1, 3), st.floats(3, 200), st.floats(0.5, 10))
 def test_equality_is_two_one_sided_tests(estimate: float, error: float, df: float, margin: float) -> None:
     half = stats.t.ppf(0.975, df) * error
-    row = {
-        "estimate": estimate,
-        "std_error": error,
-        "conf_low": estimate - half,
-        "conf_high": estimate + half,
-    }
+    row = {"estimate": estimate, "std_error": error}
+    row |= {"conf_low": estimate - half, "conf_high": estimate + half}
     lower = stats.t.sf((estimate + margin) / error, df)
     upper = stats.t.cdf((estimate - margin) / error, df)
     assert equality_p(row, margin) == pytest.approx(max(lower, upper), abs=1e-6)
@@ -76,19 +61,9 @@ def test_equality_is_two_one_sided_tests(estimate: float, error: float, df: floa
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_verdicts_and_what_is_not_there() -> None:
-    frame = result_frame(
-        [
-            {
-                "term": "up",
-                "group": "a",
-                "estimate": 3.0,
-                "p_value": 0.001,
-                "conf_low": 2.0,
-                "conf_high": 4.0,
-            },
-            {"term": "none", "group": "a", "estimate": 0.1, "conf_low": -0.5, "conf_high": 0.6},
-        ]
-    ).assign(group="a")
+    up = {"term": "up", "estimate": 3.0, "p_value": 0.001, "conf_low": 2.0, "conf_high": 4.0}
+    none = {"term": "none", "estimate": 0.1, "conf_low": -0.5, "conf_high": 0.6}
+    frame = result_frame([each | {"group": "a"} for each in (up, none)])
     frame = pd.concat([frame, frame.assign(term="double"), frame.assign(term="double")])
     asked = [
         Declared("up", "t", {"term": "up"}, "above"),
@@ -150,14 +125,10 @@ def tokens(text: str) -> str:
         "textgreater": ">", "textbar": "|", "textquotedbl": '"', "textasciigrave": "`",
     }  # fmt: skip
     text = text.replace(r"\allowbreak{}", "").replace("{[}", "[").replace("{]}", "]")
-    for command, sign in {
-        "-": "−",
-        r"\times": "×",
-        r"\geq": "≥",
-        r"\leq": "≤",
-        r"\neq": "≠",
-        r"\rightarrow": "→",
-    }.items():
+    mathematical = {
+        "-": "−", r"\times": "×", r"\geq": "≥", r"\leq": "≤", r"\neq": "≠", r"\rightarrow": "→",
+    }  # fmt: skip
+    for command, sign in mathematical.items():
         text = text.replace(rf"\ensuremath{{{command}}}", sign)
     return re.sub(
         r"\\(?:([a-z]+)\{\}|([&%$#_{}]))", lambda found: signs[found[1]] if found[1] else found[2], text

@@ -1,6 +1,5 @@
 """The response table: reading, coercion, counted reasons, one-line refusals."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from analysis.tables.responses_table import (
     missing_reasons,
     read_responses,
 )
+from tests.analysis.conftest import simulate_valuations
 
 
 def question(trial: str = "t1", **changes: object) -> dict[str, object]:
@@ -47,11 +47,8 @@ def test_reasons_are_counted_and_nothing_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no rows"),
         ([{"trial": "t", "agent": "a", "item": "b", "condition": "c"}], "column 'response' is missing"),
-        ([question(agent=None)], "row 1: agent: is empty"),
         ([question(), question("t2", response="ten")], "row 2: response: 'ten' is not a number"),
-        ([question(response=np.inf)], "row 1: response: 'inf' is above 1e+15"),
         ([question(reason="refused")], "trial 't1': response is given and so is the reason"),
         ([question(low=5, high=4)], "trial 't1': low is above high"),
         ([question(), question()], "trial 't1': the same question appears twice"),
@@ -78,10 +75,8 @@ def test_an_unknown_condition_is_named() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_table_survives_its_file(
-    tmp_path: Path, suffix: str, valuations: Callable[..., pd.DataFrame]
-) -> None:
-    table = valuations(repeats=2)
+def test_a_table_survives_its_file(tmp_path: Path, suffix: str) -> None:
+    table = simulate_valuations(repeats=2)
     table.loc[0, ["response", "reason"]] = [np.nan, "two numbers"]
     table.loc[1, "agent"] = "NA"
     table["item"] = table["item"].replace("coffee pods", "007")
@@ -90,14 +85,3 @@ def test_a_table_survives_its_file(
     read = read_responses(path)
     assert read.attrs["source"] == str(path)
     pd.testing.assert_frame_equal(check_responses(read), check_responses(table))
-
-
-def test_unreadable_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(AnalysisError, match="no such file"):
-        read_responses(tmp_path / "absent.csv")
-    with pytest.raises(AnalysisError, match=r"unknown table format '\.xlsx'"):
-        read_responses(tmp_path / "answers.xlsx")
-    broken = tmp_path / "broken.parquet"
-    broken.write_bytes(b"no parquet")
-    with pytest.raises(AnalysisError, match="not a readable table"):
-        read_responses(broken)

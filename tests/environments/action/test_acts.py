@@ -13,14 +13,9 @@ from tests.mutations import as_json, changed, damaged
 from tests.support import size
 
 COMMON = {"when": 1_700_000_000_500, "at": "/oats.html?a=1"}
-PAGE = {
-    **COMMON,
-    "kind": "page",
-    "start": 1_700_000_000_000,
-    "how": "navigate",
-    "linked": True,
-    "shown": True,
-}
+PAGE = {**COMMON, "kind": "page", "start": 1_700_000_000_000, "how": "navigate"} | dict.fromkeys(
+    ("linked", "shown"), True
+)
 WORDS = {"tag": "button", "text": "Add to Cart", "href": "", "bid": "", "role": "product.add_to_cart"}
 CLICK = {
     **COMMON,
@@ -32,11 +27,8 @@ CLICK = {
     "keys": ["Shift", "Control"],
 }
 SCROLL = {**COMMON, "kind": "scroll", "x": 0, "y": 640}
-REPORT = {
-    "acts": [PAGE, CLICK, SCROLL, {**COMMON, "kind": "leave"}],
-    "visit": 0.25,
-    "now": 1_700_000_000_900,
-}
+ACTS = [PAGE, CLICK, SCROLL, {**COMMON, "kind": "leave"}]
+REPORT = {"acts": ACTS, "visit": 0.25, "now": 1_700_000_000_900}
 
 
 def test_the_report_itself_is_right() -> None:
@@ -88,11 +80,9 @@ def test_a_report_that_is_too_large_is_refused() -> None:
 
 
 def test_words_are_cut_and_can_be_stored() -> None:
-    read = read_acts(
-        as_json({**REPORT, "acts": [{**CLICK, "text": "\ud83d" + "x" * 500, "at": "/" + "x" * 5_000}]})
-    )
-    assert read
-    assert read.acts[0].hit
+    act = CLICK | {"text": "\ud83d" + "x" * 500, "at": "/" + "x" * 5_000}
+    read = read_acts(as_json({**REPORT, "acts": [act]}))
+    assert read and read.acts[0].hit
     assert read.acts[0].hit.text == "?" + "x" * 99
     assert len(read.acts[0].path) == 2_000
 

@@ -16,17 +16,11 @@ from playwright.sync_api import sync_playwright
 
 from environments.browser import pulse, through_proxy
 from environments.browser.pool import find_browser, run_browsers
-from environments.browser.system_packages import SYSTEM_BROWSERS
 from environments.browser.through_proxy import BrowserFailure
 from tests.support import network_services, own_processes, pages
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis", "docker", "tests")
-KNOWN = {
-    "environments/browser/install_browser.py": "what Playwright calls its own",
-    "environments/browser/system_packages.py": "the programs, and Debian's packages",
-    "experiments/traces/playwright_trace.py": "what Playwright calls it in a trace",
-}
 
 
 def nodes() -> Iterator[tuple[str, ast.AST]]:
@@ -36,18 +30,6 @@ def nodes() -> Iterator[tuple[str, ast.AST]]:
             text = path.read_text(encoding="utf-8")
             if "chrom" in text:
                 yield from ((str(path.relative_to(ROOT)), node) for node in ast.walk(ast.parse(text)))
-
-
-def test_only_find_browser_knows_the_names_of_programs() -> None:
-    named = [
-        f"{path}:{node.lineno}: {node.value!r}"
-        for path, node in nodes()
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and Path(node.value).name in SYSTEM_BROWSERS
-        and path not in KNOWN
-    ]
-    assert named == []
 
 
 def test_every_browser_that_is_launched_has_been_looked_for() -> None:
@@ -84,9 +66,7 @@ def once(command: str, program: Path, folder: Path) -> Path:
 
 @pytest.mark.thorough
 @pytest.mark.browser
-async def test_a_driver_that_ends_as_it_starts_is_started_again(
-    programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_driver_that_ends_as_it_starts_is_started_again(programs, tmp_path, monkeypatch) -> None:
     variable = "PLAYWRIGHT_NODEJS_PATH"
     monkeypatch.setenv(variable, str(once("exit 1", programs[variable], tmp_path)))
     async with run_browsers() as browsers:
@@ -133,9 +113,7 @@ async def test_a_program_that_stands_still_as_it_starts_is_ended_and_started_aga
 
 @pytest.mark.thorough
 @pytest.mark.browser
-async def test_a_network_service_that_dies_as_it_is_asked_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_network_service_that_dies_as_it_is_asked_is_not_waited_for(monkeypatch) -> None:
     """What it was asked is never answered, though the browser is well and another service takes its place."""
     monkeypatch.setattr(pulse, "EVERY_SECONDS", 600)
     add_cookies, others = BrowserContext.add_cookies, network_services()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from fontTools.ttLib import TTFont
-from matplotlib import get_data_path
 from playwright.async_api import Page
 
 import environments.browser.pool
@@ -28,7 +27,7 @@ FAMILIES_OF_PAGES = (
     *("Lato", "Nobody Knows", "Nobody Knows', monospace, '", "Near", "DejaVu Sans", "Far Hand"),
 )
 
-in_browser = pytest.mark.browser
+pytestmark = pytest.mark.browser
 
 
 def altered(source: Path, target: Path, family: str, characters: range | None = None) -> None:
@@ -105,31 +104,8 @@ def unpinned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments.browser.pool, "pinned", lambda folder: {})
 
 
-def test_the_fonts_are_those_that_matplotlib_finds() -> None:
-    assert {each.parent for each in pinned_files()} == {Path(get_data_path()) / "fonts" / "ttf"}
-    assert {TTFont(each)["name"].getDebugName(1) for each in pinned_files()} == {SANS, SERIF, MONO}
-
-
 @pytest.mark.thorough
-@in_browser
-async def test_all_families_are_drawn_with_the_pinned_fonts(machine: Callable[[bool], None]) -> None:
-    machine(True)
-    for family, names in families().items():
-        async with a_page(paragraphs(tuple(names.split(", ")), "Lamp 12")) as page:
-            assert await used(page) == [{family}] * len(names.split(", "))
-    async with a_page(paragraphs((*GENERIC, "Nobody Knows', monospace, '", "Nobody Knows"), "Lamp")) as page:
-        drawn = await used(page)
-    assert drawn[-2:] == [
-        {MONO},
-        {SERIF},
-    ]  # what the page names next, and what it gets where it names nothing
-
-
-@pytest.mark.thorough
-@in_browser
-async def test_a_page_is_the_same_whatever_is_installed(
-    machine: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_page_is_the_same_whatever_is_installed(machine: Callable[[bool], None], monkeypatch) -> None:
     async def taken(more: bool) -> bytes:
         machine(more)
         async with a_page(paragraphs(FAMILIES_OF_PAGES)) as page:
@@ -140,20 +116,14 @@ async def test_a_page_is_the_same_whatever_is_installed(
     assert await taken(more=True) != await taken(more=False)
 
 
-@in_browser
-async def test_only_scripts_that_dejavu_lacks_are_written_by_fonts_of_the_machine(
-    machine: Callable[[bool], None],
-) -> None:
+async def test_only_scripts_that_dejavu_lacks_are_written_by_fonts_of_the_machine(machine) -> None:
     machine(True)
     async with a_page(paragraphs(("Arial", "Far Hand"), f"Lamp {CHINESE}")) as page:
         assert await used(page) == [{SANS, "Far Hand"}, {SERIF, "Far Hand"}]
 
 
 @pytest.mark.thorough
-@in_browser
-async def test_the_fingerprint_tells_other_fonts(
-    machine: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_fingerprint_tells_other_fonts(machine: Callable[[bool], None], monkeypatch) -> None:
     async def read(more: bool) -> list[str]:
         machine(more)
         async with run_browsers() as pool:
@@ -170,10 +140,7 @@ async def test_the_fingerprint_tells_other_fonts(
     assert (await read(more=True))[0] != usual
 
 
-@in_browser
-async def test_the_file_for_fontconfig_goes_with_the_browser(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_file_for_fontconfig_goes_with_the_browser(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     async with run_browsers() as pool:
         await pool.browser()

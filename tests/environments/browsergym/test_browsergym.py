@@ -146,18 +146,13 @@ def bid(obs: dict[str, Any], role: str) -> str:
     )
 
 
-async def test_tabs_are_open_and_treated_and_the_first_look_is_settled(use: Use) -> None:
+async def test_tabs_are_treated_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
     def act(env: ShopEnv) -> None:
         assert env.obs["open_pages_titles"] == ("Other", "Oats")
         assert env.obs["active_page_index"].item() == 1
         assert NUDGE in shown(env.obs), "loopback goes through the proxy, too"
         assert (env.obs["goal"], env.info["task_info"]) == ("Buy oats.", {"trial": "t"})
 
-    await use(act)
-
-
-async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
-    def act(env: ShopEnv) -> None:
         def step(action: str) -> dict[str, Any]:
             obs, reward, terminated, _, _ = env.step(action)
             assert (obs["last_action_error"], reward, terminated) == ("", 0, False)
@@ -258,19 +253,6 @@ async def test_what_is_no_action_is_told_and_never_run(use: Use, tmp_path: Path)
             assert reason in obs["last_action_error"], action
             assert not terminated
         assert not trace.exists()
-
-    await use(act)
-
-
-@pytest.mark.thorough
-async def test_https_is_read_by_the_proxy_and_other_places_are_refused(use: Use) -> None:
-    def act(env: ShopEnv) -> None:
-        # This shop speaks no HTTPS: the page that says so is the proxy's, under a certificate of its own.
-        url = env.obs["url"].replace("http:", "https:")
-        obs = env.step(f"goto('{url}')")[0]
-        assert (obs["url"], obs["last_action_error"]) == (url, "")
-        assert "Host not allowed" in shown(env.step("goto('http://elsewhere.test/')")[0])
-        assert "Error: Page.goto" in env.step("goto('https://elsewhere.test/')")[0]["last_action_error"]
 
     await use(act)
 

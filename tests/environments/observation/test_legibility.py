@@ -8,14 +8,12 @@ that was sent, and at that of the same page without the text.
 
 import io
 import random
-from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.async_api import Page
+from playwright.async_api import BrowserContext, Page
 
-from environments.browser.pool import run_browsers
 from environments.observation.observe import Wanted, observe
 from environments.observation.views import VIEWS, View
 from interventions.edits.in_browser import Spot
@@ -130,10 +128,9 @@ PAGE = """<!doctype html>{m}<style>body {{ margin: 0; height: 3000px; font: 16px
 <div class=box style="{b}">{p}<h1>Oats</h1><p id=nudge style="{t}">{text}</p></div>{a}<script>{j}</script>"""
 
 
-@pytest.fixture(scope="module")
-async def page() -> AsyncIterator[Page]:
-    async with run_browsers() as browsers, browsers.context(None) as context:
-        yield await context.new_page()
+@pytest.fixture
+async def page(context: BrowserContext) -> Page:
+    return await context.new_page()
 
 
 async def look(page: Page, way: dict[str, str], view: View) -> tuple[bool, str, bool]:

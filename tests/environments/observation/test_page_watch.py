@@ -4,8 +4,9 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+from playwright.async_api import BrowserContext
 
-from environments.browser.pool import VIEWPORT, run_browsers
+from environments.browser.pool import VIEWPORT
 from environments.observation.page_watch import PageWatch
 from environments.protocol.time_limit import NOBODY
 from tests.support import pages
@@ -21,8 +22,8 @@ AS_IT_IS = "[innerWidth, innerHeight, screen.width, ...disturbed]"
 ASKED = 20
 
 
-async def test_to_ask_a_page_whether_it_is_drawn_changes_nothing_in_it() -> None:
-    async with pages({"/": PAGE}) as url, run_browsers() as browsers, browsers.context(None) as context:
+async def test_to_ask_a_page_whether_it_is_drawn_changes_nothing_in_it(context: BrowserContext) -> None:
+    async with pages({"/": PAGE}) as url:
         page = await context.new_page()
         await page.goto(url)
         before = await page.evaluate(AS_IT_IS)

@@ -6,12 +6,9 @@ import io
 import json
 import random
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 from playwright.async_api import BrowserContext
 
@@ -21,12 +18,8 @@ from environments.observation.observe import Wanted
 from environments.observation.views import VIEWS, View
 from environments.protocol.actions import (
     EVERY,
-    POINTER,
     Action,
-    ActionError,
-    offered,
     parse_action,
-    points_of,
 )
 from environments.protocol.observation import Observation
 from environments.shop.catalogue import generate
@@ -34,7 +27,7 @@ from environments.shop.server import shop
 from interventions.yaml.sitemap import SiteMap
 from tests.support import pages, size
 
-in_browser = pytest.mark.browser
+pytestmark = pytest.mark.browser
 
 WALK = 12
 """The steps of a walk through the shop."""
@@ -66,18 +59,6 @@ SITE = SiteMap.model_validate(
 )
 
 
-@pytest.fixture(scope="module")
-async def browsers() -> AsyncIterator[BrowserPool]:
-    async with run_browsers() as pool:
-        yield pool
-
-
-@pytest.fixture
-async def context(browsers: BrowserPool) -> AsyncIterator[BrowserContext]:
-    async with browsers.context(None) as context:
-        yield context
-
-
 async def opened(context: BrowserContext, url: str, view: View, **more: Any) -> Episode:
     episode = Episode(context, "Buy a lamp.", view=view, **more)
     await episode.open([url])
@@ -89,7 +70,6 @@ async def seen(episode: Episode) -> Observation:
 
 
 @pytest.mark.thorough
-@in_browser
 @pytest.mark.parametrize("name", ["screenshot", "marks"])
 async def test_the_same_page_gives_the_same_bytes(browsers: BrowserPool, name: Any) -> None:
     taken = set()
@@ -102,17 +82,6 @@ async def test_the_same_page_gives_the_same_bytes(browsers: BrowserPool, name: A
     assert Image.open(io.BytesIO(picture)).size == VIEWPORT
 
 
-@pytest.mark.thorough
-@in_browser
-async def test_a_page_of_the_shop_gives_the_same_bytes(browsers: BrowserPool) -> None:
-    taken = set()
-    async with shop() as url:
-        for _ in range(size(3, 50)):
-            async with browsers.context(None) as context:
-                taken.add((await seen(await opened(context, url, VIEWS["screenshot"]))).screenshot)
-    assert len(taken) == 1
-
-
 # All is drawn anew; where only a part had been, its edges came out otherwise.
 DRAWN_ANEW = """async () => {
   for (const display of ["none", ""]) {
@@ -123,10 +92,7 @@ DRAWN_ANEW = """async () => {
 
 
 @pytest.mark.thorough
-@in_browser
-async def test_a_page_that_has_changed_gives_the_bytes_of_one_that_is_drawn_anew(
-    browsers: BrowserPool,
-) -> None:
+async def test_a_page_that_has_changed_gives_the_bytes_of_one_that_is_drawn_anew(browsers) -> None:
     async with shop() as url:
         for product in generate(0).products[: size(24, 600) : 6]:
             async with browsers.context(None) as context:
@@ -167,11 +133,8 @@ async def walk(browsers: BrowserPool, url: str, view: View, seed: int) -> tuple[
 
 
 @pytest.mark.thorough
-@in_browser
 @pytest.mark.parametrize("name", ["html", "tree"])
-async def test_who_reads_the_shop_sees_the_same_without_its_pictures(
-    browsers: BrowserPool, name: Any
-) -> None:
+async def test_who_reads_the_shop_sees_the_same_without_its_pictures(browsers, name: Any) -> None:
     async with shop() as url, run_browsers(pictures=False) as blind:
         for seed in range(size(1, 30)):
             shown, loaded = await walk(browsers, url, VIEWS[name], seed)
@@ -179,7 +142,6 @@ async def test_who_reads_the_shop_sees_the_same_without_its_pictures(
             assert await walk(blind, url, VIEWS[name], seed) == (shown, 0)
 
 
-@in_browser
 async def test_each_modality_shows_the_page_in_its_way_alone(browsers: BrowserPool) -> None:
     async with pages({"/": CANVAS}) as url:
         for name, view in VIEWS.items():
@@ -193,7 +155,6 @@ async def test_each_modality_shows_the_page_in_its_way_alone(browsers: BrowserPo
             assert observation.marks == (name != "screenshot")
 
 
-@in_browser
 async def test_marks_are_drawn_on_what_can_be_acted_on(context: BrowserContext) -> None:
     async with pages({"/": CANVAS}) as url:
         episode = await opened(context, url, VIEWS["marks"])
@@ -210,7 +171,6 @@ async def test_marks_are_drawn_on_what_can_be_acted_on(context: BrowserContext) 
         assert await episode.act(parse_action("mouse_click(110, 60)", EVERY)) == ""
 
 
-@in_browser
 async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None:
     async with pages({"/": CANVAS, "/next": "<title>Next</title>"}) as url:
         episode = await opened(context, url, VIEWS["screenshot"], site=SITE, wanted=Wanted(rectangles=()))
@@ -263,7 +223,6 @@ async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None
         assert [(each.x, each.y) for each in episode.hits] == [(110, 505)]
 
 
-@in_browser
 async def test_what_cannot_be_done_is_told_and_not_done(context: BrowserContext) -> None:
     async with pages({"/": CANVAS}) as url:
         episode = await opened(context, url, VIEWS["screenshot"])
@@ -290,7 +249,6 @@ async def test_what_cannot_be_done_is_told_and_not_done(context: BrowserContext)
         assert "no picture is shown" in await other.act(parse_action("mouse_click(5, 5)", EVERY))
 
 
-@in_browser
 async def test_what_only_providers_tools_have(context: BrowserContext) -> None:
     page = """<!doctype html><title>Keys</title><script>
     const held = new Set(); let most = "", count = 0;
@@ -318,7 +276,6 @@ async def test_what_only_providers_tools_have(context: BrowserContext) -> None:
         assert [each.title for each in (await seen(episode)).tabs] == ["Keys"]
 
 
-@in_browser
 async def test_what_is_drawn_is_what_can_be_seen(context: BrowserContext) -> None:
     page = """<!doctype html><p style="font-size:30px">large</p><p style="color:#999">pale</p>
     <p style="opacity:0">gone</p><p style="position:absolute;left:-500px">aside</p>
@@ -339,44 +296,3 @@ async def test_what_is_drawn_is_what_can_be_seen(context: BrowserContext) -> Non
         assert (found[""].kind, found["Red"].kind, found["Add to Cart"].kind) == ("radio", "text", "button")
         await episode.act(Action("scroll", (0.0, 2000.0)))
         assert "below" in {each.text for each in (await seen(episode)).drawn}
-
-
-numbers = st.floats(-2000, 2000, allow_nan=False).map(lambda number: round(number, 2))
-VALUES = {float: numbers, int: st.integers(-5, 5), str: st.text(max_size=20)}
-
-
-@given(st.data())
-def test_actions_of_the_pointer_are_read_back(data: Any) -> None:
-    name = data.draw(st.sampled_from(sorted(POINTER)))
-    kind = POINTER[name]
-    least = len(kind.parameters) - len(kind.defaults)
-    count = data.draw(st.integers(least, len(kind.parameters)))
-    action = Action(name, tuple(data.draw(VALUES[each]) for _, each in kind.parameters[:count]))
-    assert parse_action(str(action), EVERY) == action
-    named = ", ".join(
-        f"{key}={value!r}" for (key, _), value in zip(kind.parameters, action.args, strict=False)
-    )
-    whole = kind.complete(action.args)
-    assert kind.complete(parse_action(f"{name}({named})", EVERY).args) == whole
-    with pytest.raises(ActionError, match="unknown action"):
-        parse_action(str(action))
-
-
-@given(st.lists(st.tuples(numbers, numbers), max_size=5), st.text("0123456789.,- ", max_size=30))
-def test_points(points: list[tuple[float, float]], text: str) -> None:
-    written = " ".join(f"{x},{y}" for x, y in points)
-    if len(points) > 1:
-        assert points_of(written) == tuple(points)
-    else:
-        with pytest.raises(ActionError, match="two or more"):
-            points_of(written)
-    try:
-        assert re.fullmatch(r"[-\d. ,]+", " ".join(f"{x},{y}" for x, y in points_of(text)))
-    except ActionError:
-        assert len(re.findall(r"-?\d+,-?\d+", text)) < 2 or text
-
-
-def test_an_agent_is_offered_what_it_can_do() -> None:
-    assert "click" not in offered(marks=False, pointer=True)
-    assert "mouse_click" not in offered(marks=True, pointer=False)
-    assert {"scroll", "goto", "tab_focus"} <= set(offered(marks=False, pointer=True))

@@ -15,31 +15,19 @@ from tests.support import size
 
 KIND = CardSpots("item", "li", Spot("a", "href"), (Spot("b"),))
 WANTED = Wanted(spots=(Spot("h1"), Spot("p")), own=True, pictures=True, cards=(KIND,))
-INSERTED = {
-    "where": "after",
-    "text": "Only 2 left",
-    "given": "Only 2 left",
-    "box": [0, 20, 90, 20],
-    "why": "",
-}
+BOX = [0, 0, 90, 20]
+INSERTED = {"where": "after", "text": "Only 2 left", "given": "Only 2 left", "box": BOX, "why": ""}
 ELEMENT = {
     "text": "Oats",
     "given": "Oats",
     "bid": "12",
     "list": 0,
-    "box": [0, 0, 90, 20],
+    "box": BOX,
     "why": "",
     "beside": [INSERTED],
 }
-CARD = {
-    "kind": 0,
-    "link": "/oats.html",
-    "box": [0, 40, 90, 60],
-    "why": "",
-    "own": "Oats\n$3",
-    "pictures": [],
-    "found": [[ELEMENT]],
-}
+CARD = {"kind": 0, "link": "/oats.html", "box": BOX, "why": "", "own": "Oats\n$3", "pictures": []}
+CARD |= {"found": [[ELEMENT]]}
 REPORT = {
     "replaced": "",
     "at": "/oats.html?a=1",

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from random import Random
 
 import pytest
+from playwright.async_api import BrowserContext
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from environments.browser.pool import BrowserPool, run_browsers
 from environments.episode import Episode, title_of
 from environments.observation import settling
 from environments.observation.views import View
@@ -149,49 +149,37 @@ async def shop() -> AsyncIterator[LateShop]:
         yield shop
 
 
-@pytest.fixture(scope="module")
-async def browsers() -> AsyncIterator[BrowserPool]:
-    async with run_browsers() as pool:
-        yield pool
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(size(5, 200)))
 async def test_what_is_seen_does_not_depend_on_when_its_parts_come(
-    seed: int, shop: LateShop, browsers: BrowserPool
+    seed: int, shop: LateShop, context
 ) -> None:
     shop.make(seed)
-    async with browsers.context(None) as context:
-        episode = Episode(context, "Look", view=View(tree=True, screenshot=True))
-        await episode.open([shop.url])
-        seen = (await episode.look()).observation
-        await context.pages[0].evaluate(ALL_HAS_COME)
-        after = (await episode.look()).observation
-        assert after.html == seen.html, shop.page
-        assert after.tree == seen.tree, shop.page
-        assert after.screenshot == seen.screenshot, shop.page
+    episode = Episode(context, "Look", view=View(tree=True, screenshot=True))
+    await episode.open([shop.url])
+    seen = (await episode.look()).observation
+    await context.pages[0].evaluate(ALL_HAS_COME)
+    after = (await episode.look()).observation
+    assert after.html == seen.html, shop.page
+    assert after.tree == seen.tree, shop.page
+    assert after.screenshot == seen.screenshot, shop.page
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(size(2, 40)))
-async def test_what_an_action_sets_moving_has_come_to_rest(
-    seed: int, shop: LateShop, browsers: BrowserPool
-) -> None:
+async def test_what_an_action_sets_moving_has_come_to_rest(seed: int, shop: LateShop, context) -> None:
     parts, scripts = zip(*Random(seed).sample([*MOVES.values()], 3), strict=True)
     shop.page = f'<button onclick="{"; ".join(scripts)}">Go</button>{"".join(parts)}'
-    async with browsers.context(None) as context:
-        episode = Episode(context, "Look")
-        await episode.open([shop.url])
-        await episode.look()
-        assert await episode.act(Action("click", ("1",))) == ""
-        seen = (await episode.look()).observation.html
-        await context.pages[0].evaluate(FRAMES, 90)
-        assert (await episode.look()).observation.html == seen, shop.page
+    episode = Episode(context, "Look")
+    await episode.open([shop.url])
+    await episode.look()
+    assert await episode.act(Action("click", ("1",))) == ""
+    seen = (await episode.look()).observation.html
+    await context.pages[0].evaluate(FRAMES, 90)
+    assert (await episode.look()).observation.html == seen, shop.page
 
 
-async def test_a_part_that_never_comes_is_waited_for_once(
-    browsers: BrowserPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_part_that_never_comes_is_waited_for_once(context: BrowserContext, monkeypatch) -> None:
     asked = asyncio.Event()
 
     async def answer(request: Request) -> Response:
@@ -201,10 +189,7 @@ async def test_a_part_that_never_comes_is_waited_for_once(
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with (
-        serve(Starlette(routes=[Route("/{path:path}", answer)])) as url,
-        browsers.context(None) as context,
-    ):
+    async with serve(Starlette(routes=[Route("/{path:path}", answer)])) as url:
         episode = Episode(context, "Look")
         monkeypatch.setattr(settling, "SETTLE_SECONDS", 0.1)
         await episode.open([url])
@@ -214,7 +199,7 @@ async def test_a_part_that_never_comes_is_waited_for_once(
         assert await episode.act(Action("scroll", (0.0, 1.0))) == ""
 
 
-async def test_a_tab_on_its_way_has_no_title_of_playwrights(browsers: BrowserPool) -> None:
+async def test_a_tab_on_its_way_has_no_title_of_playwrights(context: BrowserContext) -> None:
     asked, go_on = asyncio.Event(), asyncio.Event()
 
     async def answer(request: Request) -> Response:
@@ -223,10 +208,7 @@ async def test_a_tab_on_its_way_has_no_title_of_playwrights(browsers: BrowserPoo
             await go_on.wait()
         return HTMLResponse(f"<title>Page {request.url.path}</title>")
 
-    async with (
-        serve(Starlette(routes=[Route("/{path:path}", answer)])) as url,
-        browsers.context(None) as context,
-    ):
+    async with serve(Starlette(routes=[Route("/{path:path}", answer)])) as url:
         page = await context.new_page()
         await page.goto(url)
         await page.evaluate("setTimeout(() => { location.href = '/next' })")
@@ -250,13 +232,12 @@ async def test_a_tab_on_its_way_has_no_title_of_playwrights(browsers: BrowserPoo
     ],
 )
 async def test_what_a_browser_cannot_look_for_is_not_waited_for(
-    known: list[str], product: str, parts: list[str], is_drawn: bool, browsers: BrowserPool
+    known: list[str], product: str, parts: list[str], is_drawn: bool, context: BrowserContext
 ) -> None:
-    async with browsers.context(None) as context:
-        page = await context.new_page()
-        await page.set_content("<main><h1>Lamp</h1></main><script></script>")
-        wanted = {"known": known, "product": product, "parts": parts}
-        assert await page.evaluate(settling.DRAWN, wanted) is is_drawn
+    page = await context.new_page()
+    await page.set_content("<main><h1>Lamp</h1></main><script></script>")
+    wanted = {"known": known, "product": product, "parts": parts}
+    assert await page.evaluate(settling.DRAWN, wanted) is is_drawn
 
 
 # Asks for the rest of the page only after a time in which a page that is not waited for would have settled.
@@ -276,7 +257,7 @@ HELD = """async () => {
         ("addEventListener('load', () => { document.open(); document.write('<p>Anew'); })", "loading"),
     ],
 )
-async def test_a_page_is_awaited_until_it_is_whole(script: str, state: str, browsers: BrowserPool) -> None:
+async def test_a_page_is_awaited_until_it_is_whole(script: str, state: str, context) -> None:
     go_on = asyncio.Event()
 
     async def parts() -> AsyncIterator[str]:
@@ -290,10 +271,7 @@ async def test_a_page_is_awaited_until_it_is_whole(script: str, state: str, brow
             return HTMLResponse("")
         return StreamingResponse(parts(), media_type="text/html")
 
-    async with (
-        serve(Starlette(routes=[Route("/{path:path}", answer)])) as url,
-        browsers.context(None) as context,
-    ):
+    async with serve(Starlette(routes=[Route("/{path:path}", answer)])) as url:
         page = await context.new_page()
         if script:
             go_on.set()

@@ -3,13 +3,12 @@
 # ruff: noqa: E501 - markup stands as it runs
 
 import io
-from collections.abc import AsyncIterator
 
 import pytest
 from PIL import Image, ImageChops, ImageStat
 from playwright.async_api import BrowserContext, Page
 
-from environments.browser.pool import VIEWPORT, run_browsers
+from environments.browser.pool import VIEWPORT
 from environments.episode import Episode
 from environments.observation.views import VIEWS
 from environments.protocol.actions import POINTER, parse_action
@@ -47,12 +46,6 @@ PARTS = ((0, 0, 1280, 720), (10, 480, 330, 560), (15.5, 490.25, 260, 530), (20, 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-async def context() -> AsyncIterator[BrowserContext]:
-    async with run_browsers() as browsers, browsers.context(None) as context:
-        yield context
-
-
 async def act(episode: Episode, text: str) -> Observation:
     assert await episode.act(parse_action(text, POINTER)) == ""
     return (await episode.look()).observation
@@ -76,8 +69,8 @@ def greys(picture: Image.Image) -> int:
     return sum(picture.convert("L").histogram()[50:206])
 
 
-async def opened(context: BrowserContext, url: str, name: str = "screenshot") -> tuple[Episode, Page]:
-    episode = Episode(context, "Buy a lamp.", view=VIEWS[name])  # type: ignore[index]
+async def opened(context: BrowserContext, url: str) -> tuple[Episode, Page]:
+    episode = Episode(context, "Buy a lamp.", view=VIEWS["screenshot"])
     await episode.open([url])
     (page,) = context.pages
     await page.evaluate("scrollTo(0, 120)")
@@ -130,13 +123,3 @@ async def test_points_stay_those_of_the_whole_picture(context: BrowserContext) -
         assert [hit.text for hit in episode.hits] == ["Buy"]
         assert "click 640" in await page.evaluate("told")
         assert not after.zoomed
-
-
-@pytest.mark.thorough
-async def test_marks_stand_where_they_do_in_the_picture(context: BrowserContext) -> None:
-    async with pages({"/": PAGE}) as url:
-        episode, _ = await opened(context, url, "marks")
-        enlarged = image((await act(episode, "zoom(560, 560, 720, 650)")).screenshot)
-        x, y = 8 * (640 - 560), 8 * (580 - 560)
-        assert enlarged.getpixel((x, y)) == (198, 40, 40)
-        assert enlarged.getpixel((x, y + 2)) != (198, 40, 40)

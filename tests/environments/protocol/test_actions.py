@@ -1,10 +1,23 @@
+import re
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from environments.protocol.actions import ACTIONS, MAX_LENGTH, MAX_NUMBER, Action, ActionError, parse_action
+from environments.protocol.actions import (
+    ACTIONS,
+    EVERY,
+    MAX_LENGTH,
+    MAX_NUMBER,
+    POINTER,
+    Action,
+    ActionError,
+    offered,
+    parse_action,
+    points_of,
+)
 
 VALUES = {
     str: st.text(max_size=60),
@@ -63,6 +76,7 @@ def test_any_arguments_give_an_action_or_an_action_error(name: str, arguments: s
         ('click(bid="a51")', Action("click", ("a51",))),
         ("fill('3', text='desk lamp')", Action("fill", ("3", "desk lamp"))),
         ("fill(text='x', bid=3)", Action("fill", ("3", "x"))),
+        (r"fill('1', '\d')", Action("fill", ("1", r"\d"))),  # an odd escape warns nobody
         ("scroll(0, -300)", Action("scroll", (0.0, -300.0))),
         ("tab_focus(1)", Action("tab_focus", (1,))),
         ("go_back()", Action("go_back")),
@@ -70,7 +84,9 @@ def test_any_arguments_give_an_action_or_an_action_error(name: str, arguments: s
     ],
 )
 def test_what_models_write(text: str, action: Action) -> None:
-    assert parse_action(text) == action
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert parse_action(text) == action
 
 
 @pytest.mark.parametrize(
@@ -119,14 +135,42 @@ def test_everything_else_is_refused_with_a_reason(text: str, reason: str) -> Non
     assert reason in str(caught.value)
 
 
-def test_odd_escapes_warn_nobody() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert parse_action(r"fill('1', '\d')") == Action("fill", ("1", r"\d"))
+numbers = st.floats(-2000, 2000, allow_nan=False).map(lambda number: round(number, 2))
+OF_POINTER = {float: numbers, int: st.integers(-5, 5), str: st.text(max_size=20)}
 
 
-def test_every_action_describes_itself() -> None:
-    assert (
-        ACTIONS["fill"].describe("fill") == "fill(bid: str, text: str)  Replace the content of a text field."
+@given(st.data())
+def test_actions_of_the_pointer_are_read_back(data: Any) -> None:
+    name = data.draw(st.sampled_from(sorted(POINTER)))
+    kind = POINTER[name]
+    least = len(kind.parameters) - len(kind.defaults)
+    count = data.draw(st.integers(least, len(kind.parameters)))
+    action = Action(name, tuple(data.draw(OF_POINTER[each]) for _, each in kind.parameters[:count]))
+    assert parse_action(str(action), EVERY) == action
+    named = ", ".join(
+        f"{key}={value!r}" for (key, _), value in zip(kind.parameters, action.args, strict=False)
     )
-    assert len(ACTIONS) == 9
+    whole = kind.complete(action.args)
+    assert kind.complete(parse_action(f"{name}({named})", EVERY).args) == whole
+    with pytest.raises(ActionError, match="unknown action"):
+        parse_action(str(action))
+
+
+@given(st.lists(st.tuples(numbers, numbers), max_size=5), st.text("0123456789.,- ", max_size=30))
+def test_points(points: list[tuple[float, float]], text: str) -> None:
+    written = " ".join(f"{x},{y}" for x, y in points)
+    if len(points) > 1:
+        assert points_of(written) == tuple(points)
+    else:
+        with pytest.raises(ActionError, match="two or more"):
+            points_of(written)
+    try:
+        assert re.fullmatch(r"[-\d. ,]+", " ".join(f"{x},{y}" for x, y in points_of(text)))
+    except ActionError:
+        assert len(re.findall(r"-?\d+,-?\d+", text)) < 2 or text
+
+
+def test_an_agent_is_offered_what_it_can_do() -> None:
+    assert "click" not in offered(marks=False, pointer=True)
+    assert "mouse_click" not in offered(marks=True, pointer=False)
+    assert {"scroll", "goto", "tab_focus"} <= set(offered(marks=False, pointer=True))

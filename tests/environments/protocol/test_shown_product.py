@@ -1,11 +1,8 @@
 """What an agent is told of a product by roles is what it is shown of it."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from playwright.async_api import BrowserContext
 
-from environments.browser.pool import run_browsers
 from environments.episode import Episode
 from environments.protocol.shown_product import ShownProduct
 from interventions.yaml.sitemap import SiteMap
@@ -29,12 +26,6 @@ PAGE = """<html lang=de><title>Lampe</title><nav>Warenkorb 0,00 € <button>Such
 <h1>Neu: <b>Lampe</b></h1><p class=preis style="{style}">1.299,00 €</p><p class=sterne>4,3 von 5 Sternen</p>
 <p class=meinungen>In 2 Tagen 12 Meinungen</p>
 <div class=kauf><span role=button tabindex=0>Mitnehmen</span></div>"""
-
-
-@pytest.fixture(scope="module")
-async def context() -> AsyncIterator[BrowserContext]:
-    async with run_browsers() as browsers, browsers.context(None) as opened:
-        yield opened
 
 
 async def shown(
@@ -62,9 +53,7 @@ async def test_nothing_that_is_not_shown(context: BrowserContext, style: str) ->
 
 
 @pytest.mark.parametrize(("style", "price"), [("", 1299.5), ("display: none", None)])
-async def test_a_price_whose_cents_stand_elsewhere(
-    context: BrowserContext, style: str, price: float | None
-) -> None:
+async def test_a_price_whose_cents_stand_elsewhere(context, style: str, price: float | None) -> None:
     roles = SITE.model_dump(by_alias=True)["roles"] | {
         "product.price": [{"css": "i", "part": "whole"}, {"css": "sup", "part": "fraction"}]
     }

@@ -5,7 +5,6 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.async_api import Page, expect
 
-from environments.shop.catalogue import Catalogue
 from interventions.apply.engine import page_hash
 from tests.environments.shop.examples import Examples
 
@@ -38,7 +37,8 @@ async def test_first_visit_sets_the_cookies(client: httpx.AsyncClient) -> None:
     first = await client.get("")
     cookies = {cookie.split("=")[0]: cookie for cookie in first.headers.get_list("set-cookie")}
     assert set(cookies) == {"PHPSESSID", "form_key"}
-    assert "HttpOnly" in cookies["PHPSESSID"]
+    assert "HttpOnly" in cookies["PHPSESSID"]  # scripts cannot read it
+    assert client.cookies["PHPSESSID"] not in first.text
     assert "HttpOnly" not in cookies["form_key"]
     assert all("samesite=lax" in cookie.lower() for cookie in cookies.values())
     # A date that jumps by years amid a trial would end them.
@@ -48,16 +48,6 @@ async def test_first_visit_sets_the_cookies(client: httpx.AsyncClient) -> None:
     assert "set-cookie" not in second.headers
     keys = re.findall(r'name="form_key" type="hidden" value="([^"]*)"', second.text)
     assert set(keys) == {client.cookies["form_key"]}
-
-
-async def test_scripts_cannot_read_the_session(client: httpx.AsyncClient, examples: Examples) -> None:
-    await client.get("")
-    data = {"form_key": client.cookies["form_key"]}
-    await client.post(f"checkout/cart/add/uenc/x/product/{examples.rated.id}/", data=data)
-    session_id = client.cookies["PHPSESSID"]
-    assert set(client.cookies) == {"PHPSESSID", "form_key", "private_content_version"}
-    assert [name for name, value in client.cookies.items() if value == session_id] == ["PHPSESSID"]
-    assert session_id not in (await client.get("checkout/cart/")).text
 
 
 async def test_what_may_be_kept_by_caches(client: httpx.AsyncClient, base: str, examples: Examples) -> None:
@@ -72,21 +62,10 @@ async def test_what_may_be_kept_by_caches(client: httpx.AsyncClient, base: str, 
         assert len(response.content) < 40_000
 
 
-async def test_pages_are_of_a_plausible_size(client: httpx.AsyncClient, examples: Examples) -> None:
-    size = len((await client.get(f"{examples.rated.key}.html")).content)
-    assert 15_000 < size < 60_000
+PICTURE = "media/catalog/product/cache/x/B/0/B0.0.svg"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "nope.html",
-        "nope",
-        "a/b/c.html",
-        "media/catalog/product/cache/x/B/0/B0.0.svg",
-        "static/version1/x.css",
-    ],
-)
+@pytest.mark.parametrize("path", ["nope.html", "nope", "a/b/c.html", PICTURE, "static/version1/x.css"])
 async def test_unknown_pages(client: httpx.AsyncClient, path: str) -> None:
     response = await client.get(path)
     assert response.status_code == 404
@@ -141,15 +120,3 @@ async def test_forms_that_keep_nothing_say_so(page: Page, base: str, examples: E
     await page.goto(f"{base}{examples.rated.key}.html")
     await page.click("a.towishlist")
     await expect(message).to_have_text("You must login or register to add items to your wishlist.")
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-async def test_every_product_has_a_page_and_a_picture(
-    client: httpx.AsyncClient, catalogue: Catalogue
-) -> None:
-    for product in catalogue.products[::90]:
-        html = BeautifulSoup((await client.get(f"{product.key}.html")).text, "lxml")
-        assert html.select("h1 .base")[0].get_text() == product.name
-        picture = await client.get(str(html.select(".gallery-placeholder__image")[0]["src"]))
-        assert picture.headers["content-type"].startswith("image/svg+xml")

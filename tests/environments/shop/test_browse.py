@@ -41,20 +41,10 @@ async def test_order_direction_limit_and_price_filter(client: httpx.AsyncClient)
     assert all(price >= 30 for price in await prices(client, f"{COOKIES}?price=30-"))
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "p=999999",
-        "p=0",
-        "p=-1",
-        "p=x",
-        "product_list_limit=7",
-        "product_list_order=stars",
-        "price=--",
-        "cat=x",
-        "price=9-1",
-    ],
-)
+STRANGE = ("p=999999", "p=0", "p=-1", "p=x", "product_list_limit=7", "price=--", "cat=x", "price=9-1")
+
+
+@pytest.mark.parametrize("query", [*STRANGE, "product_list_order=stars"])
 async def test_strange_parameters_give_a_page(client: httpx.AsyncClient, query: str) -> None:
     assert (await client.get(f"{COOKIES}?{query}")).status_code == 200
 
@@ -79,12 +69,8 @@ async def test_search_says_what_it_looked_for_and_escapes_it(client: httpx.Async
     assert html.select("h1 .base")[0].get_text() == f"Search results for: '{hostile}'"
     assert html.select("#search")[0]["value"] == hostile
     assert html.select("li.product-item")
-
-
-async def test_search_without_a_hit(client: httpx.AsyncClient) -> None:
-    html = BeautifulSoup((await client.get("catalogsearch/result/?q=qwxzv")).text, "lxml")
-    assert html.select("div.message.notice > div")[0].get_text() == "Your search returned no results."
-    assert not html.select("div.block.filter")
+    none = BeautifulSoup((await client.get("catalogsearch/result/?q=qwxzv")).text, "lxml")
+    assert none.select("div.message.notice > div")[0].get_text() == "Your search returned no results."
 
 
 @pytest.mark.slow
@@ -96,16 +82,6 @@ async def test_pages_lead_through_the_whole_category(client: httpx.AsyncClient, 
         following = html.select("a.action.next")
         path = str(following[0]["href"]) if following else ""
     assert names == [product.name for product in catalogue.products if product.category == "Radios"]
-
-
-async def test_home_has_two_pages_of_showcases(client: httpx.AsyncClient) -> None:
-    first = BeautifulSoup((await client.get("")).text, "lxml")
-    second = BeautifulSoup((await client.get("?pbaocw=2")).text, "lxml")
-    assert first.select(".pager .toolbar-amount")[0].get_text() == "Items 1 to 12 of 24 total"
-    assert second.select(".pager .toolbar-amount")[0].get_text() == "Items 13 to 24 of 24 total"
-    assert {str(a["href"]) for a in first.select("a.product-item-link")}.isdisjoint(
-        str(a["href"]) for a in second.select("a.product-item-link")
-    )
 
 
 @pytest.mark.browser

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from playwright.async_api import Page, expect
 
 from environments.shop.catalogue import Catalogue
@@ -18,25 +18,19 @@ from tests.environments.shop.examples import Examples
 CATEGORY = "grocery-gourmet-food/breads-bakery/cookies.html"
 SEARCH = "catalogsearch/result/?q=wireless+headphones"
 
-NOT_SERVED = {
-    ".order-details-items.ordered": "order history needs a customer account; the shop has guests only",
-    "#my-orders-table": "as above",
-    ".item-options of an order": "as above",
-    ".products-grid.wishlist": "wish lists need a customer account",
-    ".box.box-address-billing > .box-content": "address books need a customer account",
-    '[title="General Subscription"]': "newsletter settings need a customer account",
-    "/rest/V1/...": "the REST interface serves evaluators of other benchmarks, with administrator tokens",
-}
-"""Selectors of known programs that no page of this shop has, and why."""
+# Not served, as the shop has guests only: order histories (.order-details-items.ordered, #my-orders-table,
+# .item-options of an order), wish lists (.products-grid.wishlist), address books (.box.box-address-billing >
+# .box-content), newsletter settings ([title="General Subscription"]); and the REST interface /rest/V1/...,
+# which serves evaluators of other benchmarks, with administrator tokens.
 
 
 @dataclass(frozen=True)
 class Row:
-    """On this page this selector finds at least one element, whose text holds `text`."""
+    """On this page this selector finds an element whose text holds `text`; none where that is None."""
 
     page: str
     selector: str
-    text: str = ""
+    text: str | None = ""
 
     def __str__(self) -> str:
         return f"{self.page} {self.selector}"
@@ -44,8 +38,6 @@ class Row:
 
 RAW = [
     Row("product", 'meta[property="og:type"][content="product"]'),
-    Row("category", "div.sidebar-main div.filter"),
-    Row("search", "div.sidebar-main div.filter"),
     Row("product", 'div[class="page-title-wrapper product"]'),
     Row("product", "div.product-info-stock-sku"),
     Row("product", "span.price", "$"),
@@ -73,10 +65,34 @@ RAW = [
     Row("product", "body.catalog-product-view[itemscope]"),
     Row("unrated", "div.product-reviews-summary.empty .action.add", "Be the first to review this product"),
     Row("sold-out", "div.stock.unavailable", "Out of stock"),
+    # The page nests as in the blank theme.
+    Row("product", "main#maincontent > a + div.page-title-wrapper.product + div.page.messages + div.columns"),
+    Row(
+        "product",
+        "div.product-info-price > div.product-info-stock-sku ~ div.product-reviews-summary ~ div.price-box",
+    ),
+    Row("product", "div.column.main > div.product-info-main ~ div.product.media ~ div.product.info.detailed"),
+    Row("product", "div.column.main > input:first-child"),
+    # Without reviews, options or stock.
+    Row("unrated", ".rating-result, .rating-summary, .action.view", None),
+    Row("unrated", "#tab-label-reviews-title .counter, .product-options-wrapper", None),
+    Row("unrated", "#product_addtocart_form > .box-tocart"),
+    Row("optioned", "#product_addtocart_form > .product-options-bottom > .box-tocart"),
+    Row("optioned", ".product-options-wrapper input[checked]", None),
+    Row("sold-out", "#product_addtocart_form, button.tocart", None),
+    Row("single review", ".reviews-actions .view", "1"),
+    # By these the types of pages are told apart.
+    Row("optioned", 'meta[property="og:type"][content="product"]'),
+    *(Row(page, "div.sidebar-main div.filter") for page in ("department", "category", "search")),
+    *(
+        Row(page, 'meta[property="og:type"][content="product"], div.sidebar-main div.filter', None)
+        for page in ("home", "contact", "login", "cart", "no hit")
+    ),
+    Row("home", "title", "One Stop Market"),
+    Row("home", "li.item.product, strong.product.name, .breadcrumbs, .sidebar", None),
 ]
 
 RENDERED = [
-    Row("product", "h1.page-title span"),
     Row("product", "#maincontent > div.page-title-wrapper.product > h1 > span"),
     Row(
         "product",
@@ -85,12 +101,10 @@ RENDERED = [
         "$",
     ),
     Row("product", "#tab-label-reviews-title", "Reviews"),
-    Row("product", ".rating-result[title]"),
     Row("product", "#productDetails_detailBullets_sections1 > tbody > tr > th + td"),
     Row("product", ".fotorama__stage__frame > img.fotorama__img"),
     Row("product", ".fotorama__nav__frame > .fotorama__thumb > img.fotorama__img"),
     Row("product", "header.page-header"),
-    Row("product", ".product-info-price .price", "$"),
     Row("product", ".stock.available", "In stock"),
     Row("product", "button.tocart", "Add to Cart"),
     Row("product", "input#qty"),
@@ -103,9 +117,7 @@ RENDERED = [
     Row("product", ".breadcrumbs li.item.home + li.item.product > strong"),
     Row("optioned", "#product-options-wrapper .field.required .options-list input[type=radio]"),
     Row("category", "ol.products.list li.product-item"),
-    Row("category", ".price-wrapper[data-price-amount]", "$"),
     Row("category", "#toolbar-amount", "Items 1-12 of"),
-    Row("category", ".product-item-link"),
     Row("category", ".product-image-photo"),
     Row("category", "#sorter[data-role=sorter]"),
     Row("category", "#narrow-by-list .filter-options-title", "Price"),
@@ -122,6 +134,7 @@ def address(page: str, examples: Examples) -> str:
         "optioned": examples.optioned,
         "unrated": examples.unrated,
         "sold-out": examples.sold_out,
+        "single review": examples.single_review,
     }
     if page in products:
         return f"{products[page].key}.html"
@@ -131,6 +144,9 @@ def address(page: str, examples: Examples) -> str:
         "search": SEARCH,
         "login": "customer/account/login/",
         "contact": "contact",
+        "cart": "checkout/cart/",
+        "department": "electronics.html",
+        "no hit": "catalogsearch/result/?q=zzzz",
     }[page]
 
 
@@ -146,8 +162,8 @@ async def test_raw(client: httpx.AsyncClient, examples: Examples, page_name: str
     for row in RAW:
         if row.page == page_name:
             found = html.select(row.selector)
-            assert found, row.selector
-            assert row.text in found[0].get_text(), row.selector
+            assert bool(found) == (row.text is not None), row.selector
+            assert (row.text or "") in (found[0].get_text() if found else ""), row.selector
 
 
 @pytest.mark.browser
@@ -159,119 +175,49 @@ async def test_rendered(page: Page, base: str, examples: Examples) -> None:
                 await expect(page.locator(row.selector).first, str(row)).to_contain_text(row.text)
 
 
-@pytest.mark.slow
-async def test_page_types_are_told_apart(client: httpx.AsyncClient, examples: Examples) -> None:
-    async def page_type(path: str) -> str:
-        html = await soup(client, path)
-        if html.select_one('meta[property="og:type"][content="product"]'):
-            return "product"
-        if html.select_one("div.sidebar-main div.filter"):
-            return "category"
-        assert html.title is not None
-        return "home" if html.title.get_text().strip() == "One Stop Market" else "other"
-
-    assert await page_type("") == "home"
-    assert await page_type("?pbaocw=2") == "home"
-    assert await page_type(CATEGORY) == "category"
-    assert await page_type("electronics.html") == "category"
-    assert await page_type(SEARCH) == "category"
-    for product in (examples.rated, examples.optioned, examples.unrated, examples.sold_out):
-        assert await page_type(f"{product.key}.html") == "product"
-    for path in ("checkout/cart/", "contact/", "customer/account/login/", "catalogsearch/result/?q=zzzz"):
-        assert await page_type(path) == "other"
-
-
-async def test_scripts_fill_what_the_raw_page_leaves_empty(
-    client: httpx.AsyncClient, examples: Examples
-) -> None:
+async def test_scripts_fill_what_the_raw_page_leaves_empty(client, examples: Examples) -> None:
     """A rewriting function that takes the first price or the first card must not meet the cart's."""
     await client.get("")
-    key = client.cookies["form_key"]
-    data = {"form_key": key}
+    data = {"form_key": client.cookies["form_key"]}
     await client.post(f"checkout/cart/add/uenc/x/product/{examples.rated.id}/", data=data)
     html = await soup(client, f"{examples.rated.key}.html")
-    price = html.find("span", class_="price")
-    assert isinstance(price, Tag)
-    assert price.find_parent("div", class_="product-info-price")
+    assert html.select("span.price")[0].find_parent("div", class_="product-info-price")
     assert not html.select("header li.product-item, header .price, header .price-wrapper")
-    for shell in (".breadcrumbs", "#minicart-content-wrapper", "#product-review-container"):
-        found = html.select_one(shell)
-        assert found is not None
-        assert not found.get_text(strip=True)
-    messages = html.select_one("""div.page.messages > div[data-bind="scope: 'messages'"]""")
-    assert messages is not None
-    assert not messages.get_text(strip=True)
-    counter = html.find("span", class_="counter")
-    assert isinstance(counter, Tag)
-    assert counter.get_text() == ""
-    assert counter.find_parent("li", class_="compare")
-
-
-async def test_product_page_nests_as_in_the_blank_theme(
-    client: httpx.AsyncClient, examples: Examples
-) -> None:
-    html = await soup(client, f"{examples.rated.key}.html")
-    main = html.select_one("main#maincontent")
-    assert main is not None
-    children = [" ".join(child.get("class") or [child.name]) for child in main.find_all(recursive=False)]
-    assert children == ["a", "page-title-wrapper product", "page messages", "columns"]
-    info = html.select_one("div.product-info-price")
-    assert info is not None
-    assert [" ".join(child["class"]) for child in info.find_all("div", recursive=False)] == [
-        "product-info-stock-sku",
-        "product-reviews-summary",
-        "price-box price-final_price",
-    ]
-    column = html.select_one("div.column.main")
-    assert column is not None
-    blocks = [" ".join(child.get("class") or []) for child in column.find_all("div", recursive=False)]
-    assert blocks[1:] == ["product-info-main", "product media", "product info detailed"]
-    assert column.find("input", recursive=False) is column.find(True)
+    messages = """div.page.messages > div[data-bind="scope: 'messages'"]"""
+    counter = "li.compare span.counter"
+    for shell in (
+        ".breadcrumbs",
+        "#minicart-content-wrapper",
+        "#product-review-container",
+        messages,
+        counter,
+    ):
+        assert not html.select(shell)[0].get_text(strip=True), shell
+    assert html.select("span.counter")[0] is html.select(counter)[0]
 
 
 async def test_facts_of_a_product_page(client: httpx.AsyncClient, base: str, examples: Examples) -> None:
     product = examples.rated
     html = await soup(client, f"{product.key}.html")
-
-    def content(selector: str, attribute: str) -> str:
-        found = html.select_one(selector)
-        assert found is not None, selector
-        return str(found[attribute])
-
-    assert html.title is not None
-    assert html.title.get_text() == product.name
-    assert content('meta[property="og:url"]', "content") == f"{base}{product.key}.html"
-    assert content("span.price-wrapper", "data-price-amount") == f"{product.price:g}"
-    assert content('meta[property="product:price:amount"]', "content") == f"{product.price:g}"
-    assert content("div.rating-result", "title") == f"{product.rating}%"
-    assert content("div.rating-result > span", "style") == f"width:{product.rating}%"
-    assert html.select("span.price")[0].get_text() == f"${product.price:,.2f}"
-    assert html.select("span[itemprop=reviewCount]")[0].get_text() == str(product.reviews)
-    assert html.select("#tab-label-reviews-title .counter")[0].get_text() == str(product.reviews)
-    assert html.select(".product.sku .value")[0].get_text() == product.sku
-    action = content("#product_addtocart_form", "action")
+    for selector, attribute, wanted in (
+        ("title", "", product.name),
+        ('meta[property="og:url"]', "content", f"{base}{product.key}.html"),
+        ("span.price-wrapper", "data-price-amount", f"{product.price:g}"),
+        ('meta[property="product:price:amount"]', "content", f"{product.price:g}"),
+        ("div.rating-result", "title", f"{product.rating}%"),
+        ("div.rating-result > span", "style", f"width:{product.rating}%"),
+        ("span.price", "", f"${product.price:,.2f}"),
+        ("span[itemprop=reviewCount]", "", str(product.reviews)),
+        ("#tab-label-reviews-title .counter", "", str(product.reviews)),
+        (".product.sku .value", "", product.sku),
+    ):
+        found = html.select(selector)[0]
+        assert (found[attribute] if attribute else found.get_text()) == wanted, selector
+    action = str(html.select("#product_addtocart_form")[0]["action"])
     assert re.fullmatch(rf"{base}checkout/cart/add/uenc/[\w~-]+/product/{product.id}/", action)
 
 
-@pytest.mark.slow
-async def test_pages_without_reviews_options_or_stock(client: httpx.AsyncClient, examples: Examples) -> None:
-    unrated = await soup(client, f"{examples.unrated.key}.html")
-    assert not unrated.select(".rating-result, .rating-summary, .action.view")
-    assert not unrated.select("#tab-label-reviews-title .counter")
-    assert not unrated.select(".product-options-wrapper")
-    assert unrated.select("#product_addtocart_form > .box-tocart")
-    optioned = await soup(client, f"{examples.optioned.key}.html")
-    assert optioned.select("#product_addtocart_form > .product-options-bottom > .box-tocart")
-    assert not optioned.select(".product-options-wrapper input[checked]")
-    sold_out = await soup(client, f"{examples.sold_out.key}.html")
-    assert not sold_out.select("#product_addtocart_form, button.tocart")
-    single = await soup(client, f"{examples.single_review.key}.html")
-    assert single.select(".reviews-actions .view")[0].get_text().split() == ["1", "Review"]
-
-
-async def test_cards_link_to_the_address_that_the_browser_requests(
-    client: httpx.AsyncClient, base: str, catalogue: Catalogue
-) -> None:
+async def test_cards_link_to_the_address_that_the_browser_requests(client, base, catalogue) -> None:
     for path in ("", CATEGORY, SEARCH):
         html = await soup(client, path)
         cards = html.select("li.product-item")
@@ -289,16 +235,8 @@ async def test_cards_link_to_the_address_that_the_browser_requests(
             assert bool(card.select(".product-reviews-summary")) == (product.rating is not None)
 
 
-async def test_listings_on_home_lack_the_classes_of_other_cards(client: httpx.AsyncClient) -> None:
-    html = await soup(client, "")
-    assert not html.select("li.item.product, strong.product.name, .breadcrumbs, .sidebar")
-    assert html.select('[id^="old-price-"][id$="-widget-product-grid"][data-price-type=finalPrice]')
-
-
 @pytest.mark.slow
-async def test_the_menu_has_three_levels_and_every_entry_leads_to_products(
-    client: httpx.AsyncClient, catalogue: Catalogue
-) -> None:
+async def test_the_menu_has_three_levels_and_every_entry_leads_to_products(client, catalogue) -> None:
     html = await soup(client, "")
     assert len(html.select("nav.navigation > ul > li.level0.level-top.parent > a.level-top")) == 12
     assert html.select("li.level0 > ul.level0.submenu > li.level1.parent > ul.level1.submenu > li.level2 > a")
@@ -323,17 +261,6 @@ async def test_what_matters_is_above_the_fold(page: Page, base: str, catalogue: 
 
 
 @pytest.mark.browser
-async def test_submenus_are_out_of_sight_until_the_pointer_is_on_them(page: Page, base: str) -> None:
-    await page.goto(base)
-    link = page.locator("nav a", has_text="Cookies").first
-    await expect(link).to_be_hidden()
-    await page.hover("nav a.level-top >> text=Grocery")
-    await page.hover("nav a >> text=Breads & Bakery")
-    await link.click()
-    await expect(page.locator("h1")).to_have_text("Cookies")
-
-
-@pytest.mark.browser
 async def test_reviews_come_when_the_tab_is_opened(page: Page, base: str, examples: Examples) -> None:
     await page.goto(f"{base}{examples.rated.key}.html")
     await expect(page.locator("#reviews")).to_be_hidden()
@@ -348,13 +275,3 @@ async def test_reviews_come_when_the_tab_is_opened(page: Page, base: str, exampl
     await expect(page.locator(text)).to_have_count(examples.rated.reviews - 10)
     await page.select_option("#customer-reviews #limiter", "20")
     await expect(page.locator(text)).to_have_count(examples.rated.reviews)
-
-
-@pytest.mark.browser
-async def test_the_review_link_opens_the_tab(page: Page, base: str, examples: Examples) -> None:
-    await page.goto(f"{base}{CATEGORY}")
-    await page.locator("li.product-item .reviews-actions a").first.click()
-    await expect(page.locator("#customer-reviews li.review-item").first).to_be_visible()
-    await page.goto(f"{base}{examples.rated.key}.html")
-    await page.click(".product-info-main .action.view")
-    await expect(page.locator("#customer-reviews li.review-item").first).to_be_visible()

@@ -46,18 +46,6 @@ async def is_gone(url: str) -> bool:
     return False
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-async def test_shop_runs_for_the_length_of_the_block() -> None:
-    async with shop(seed=0) as one, shop(seed=1) as two, httpx.AsyncClient() as client:
-        assert one.startswith("http://127.0.0.1:")
-        assert one.endswith("/")
-        first, second = (await client.get(one)).text, (await client.get(two)).text
-        assert first.replace(one, "") != second.replace(two, "")
-    assert await is_gone(one)
-    assert await is_gone(two)
-
-
 async def test_a_busy_port_is_one_line() -> None:
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
@@ -72,18 +60,6 @@ async def test_a_busy_port_is_one_line() -> None:
     assert (
         error == f"error: port {port}: Address already in use; choose another port, or 0 for any free one\n"
     )
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-async def test_a_chosen_port_is_used_and_can_be_used_again() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    for _ in range(2):
-        async with shop(port=port) as url, httpx.AsyncClient() as client:
-            assert url == f"http://127.0.0.1:{port}/"
-            await client.get(url)
 
 
 @pytest.mark.thorough

@@ -1,5 +1,3 @@
-import re
-
 import pytest
 
 from environments.shop.catalogue import Catalogue
@@ -20,18 +18,11 @@ class Clock:
         return self.now
 
 
-def test_looking_costs_no_memory() -> None:
-    sessions = Sessions()
-    visitor = sessions.visitor_id(None)
-    assert not sessions.get(visitor).lines
-    assert len(sessions) == 0
-    sessions.open(visitor)
-    assert len(sessions) == 1
-
-
 def test_idle_sessions_are_forgotten() -> None:
     clock = Clock()
     sessions = Sessions(idle=10, clock=clock)
+    assert not sessions.get("a").lines
+    assert len(sessions) == 0, "looking costs no memory"
     sessions.open("a").say("success", "one")
     clock.now = 8
     sessions.open("b")
@@ -63,13 +54,6 @@ def test_visitors_choose_no_ids_of_their_own() -> None:
     assert sessions.visitor_id(mine) == mine
     assert sessions.visitor_id("../../etc") != "../../etc"
     assert sessions.visitor_id(None) != mine
-
-
-def test_form_keys_belong_to_one_visitor_and_one_process() -> None:
-    sessions = Sessions()
-    assert re.fullmatch(r"[0-9A-Za-z]{16}", sessions.form_key("a"))
-    assert sessions.form_key("a") == sessions.form_key("a")
-    assert len({sessions.form_key("a"), sessions.form_key("b"), Sessions().form_key("a")}) == 3
 
 
 def test_equal_lines_join(catalogue: Catalogue) -> None:

@@ -14,33 +14,15 @@ SHOP = Storefront(generate(0), Sessions())
 
 def request(host: str = "shop.test", path: str = "/a.html", query: str = "", referer: str = "") -> Request:
     headers = [(b"host", host.encode("latin-1")), (b"referer", referer.encode())]
-    return Request(
-        {
-            "type": "http",
-            "method": "GET",
-            "scheme": "http",
-            "server": ("127.0.0.1", 80),
-            "path": path,
-            "query_string": query.encode(),
-            "headers": headers,
-        }
-    )
+    scope = {"type": "http", "method": "GET", "scheme": "http", "server": ("127.0.0.1", 80), "path": path}
+    return Request(scope | {"query_string": query.encode(), "headers": headers})
 
 
 @given(st.integers(1, 10**9))
 def test_money_and_amount_agree(cents: int) -> None:
     assert money(cents).replace("$", "").replace(",", "") == f"{float(amount(cents)):.2f}"
     assert not amount(cents).endswith(".")
-
-
-def test_amounts_are_not_padded() -> None:
-    assert [amount(cents) for cents in (1150, 1999, 2000, 7, 2_199_999)] == [
-        "11.5",
-        "19.99",
-        "20",
-        "0.07",
-        "21999.99",
-    ]
+    assert (amount(1150), amount(2000)) == ("11.5", "20")
 
 
 def test_the_way_back_is_the_page_that_was_left() -> None:
@@ -48,16 +30,10 @@ def test_the_way_back_is_the_page_that_was_left() -> None:
     assert visit.origin(visit.uenc) == "http://shop.test/catalogsearch/result/?q=a+b?&p=2"
 
 
-@pytest.mark.parametrize(
-    "elsewhere",
-    [
-        "http://evil.test/",
-        "//evil.test",
-        "http://shop.test.evil.test/",
-        "javascript:alert(1)",
-        "http://shop.test/\r\nX: y",
-    ],
-)
+ELSEWHERE = ("http://evil.test/", "//evil.test", "http://shop.test.evil.test/", "javascript:alert(1)")
+
+
+@pytest.mark.parametrize("elsewhere", [*ELSEWHERE, "http://shop.test/\r\nX: y"])
 def test_the_way_back_never_leaves_the_shop(elsewhere: str) -> None:
     uenc = base64.b64encode(elsewhere.encode()).decode()
     assert SHOP.visit(request()).origin(uenc) == "http://shop.test/"

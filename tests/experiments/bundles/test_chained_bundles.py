@@ -5,7 +5,6 @@ import io
 import json
 import shutil
 import sqlite3
-import zipfile
 from contextlib import chdir, closing
 from pathlib import Path
 
@@ -13,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.bundles.bundle import archive, make_bundle
+from experiments.bundles.bundle import make_bundle
 from experiments.bundles.verify import verify_bundle
 from experiments.records.reading.plans import plan_digest
 from experiments.records.store import Records
 from interventions.errors import UserError
-from tests.experiments.bundles.test_bundle import Members, forge
+from tests.experiments.bundles.test_bundle import Members, complaint, forge, members_of
 from tests.experiments.command_line import forked_souk
 from tests.experiments.running import HOTELS, run_here
 from tests.support import size
@@ -46,30 +45,19 @@ def registered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def members_of(folder: Path) -> Members:
-    with zipfile.ZipFile(folder / "a.zip") as file:
-        return {name: file.read(name) for name in file.namelist()}
-
-
-def complaint(members: Members, folder: Path) -> str:
-    """What is said of an archive of these members; empty: it is what it was."""
-    path = folder / "altered.zip"
-    path.write_bytes(archive(members))
-    try:
-        found = verify_bundle(path, 1e-9)
-    except UserError as error:
-        return str(error).removeprefix(f"{path}: ")
-    return "; ".join(found.differences)
+@pytest.fixture
+def members(registered: Path) -> Members:
+    return members_of(registered / "a.zip")
 
 
 @pytest.mark.slow
-def test_it_is_whole_and_says_so(registered: Path) -> None:
+def test_it_is_whole_and_says_so(registered: Path, members: Members) -> None:
     found = verify_bundle(registered / "a.zip", 1e-9)
     assert found.differences == []
     plan, chain = found.proof
     assert plan.startswith("plan ")
     assert chain.startswith("chain of 16 links is whole")
-    estimates = json.loads(members_of(registered)["estimates.json"])
+    estimates = json.loads(members["estimates.json"])
     assert estimates["registered"]["deviations"] == []
     assert [row["hypothesis"] for row in estimates["registered"]["results"]] == ["first-place"]
 
@@ -80,7 +68,7 @@ def test_it_is_whole_and_says_so(registered: Path) -> None:
     max_examples=size(3, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_cell_that_is_altered_is_named(data: st.DataObject, registered: Path) -> None:
-    members = members_of(registered)
+    members = members_of(registered / "a.zip")
     tables = sorted(name for name in members if name.endswith(".csv") and name != "records/pages.csv")
     name = data.draw(st.sampled_from(tables))
     rows = list(csv.reader(io.StringIO(members[name].decode(), newline="")))
@@ -99,7 +87,7 @@ def test_any_cell_that_is_altered_is_named(data: st.DataObject, registered: Path
     max_examples=size(4, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_link_that_is_altered_is_named(data: st.DataObject, registered: Path) -> None:
-    members = members_of(registered)
+    members = members_of(registered / "a.zip")
     lines = members["records/chain.jsonl"].splitlines()
     place = data.draw(st.integers(0, len(lines) - 2))
     how = data.draw(st.sampled_from(["drop", "swap", "twice", "field", "row", "no rows"]))
@@ -130,42 +118,38 @@ def test_any_link_that_is_altered_is_named(data: st.DataObject, registered: Path
     assert complaint(members, registered)
 
 
-def test_an_altered_plan_is_named(registered: Path) -> None:
-    members = members_of(registered)
+def test_an_altered_plan_is_named(members: Members, tmp_path: Path) -> None:
     told = json.loads(members["plan.json"])
     told["content"]["hypotheses"][0]["alpha"] = 0.4
     forge(members, "plan.json", json.dumps(told).encode())
-    assert "plan.json is not the plan" in complaint(members, registered)
+    assert "plan.json is not the plan" in complaint(members, tmp_path)
     told["hash"] = plan_digest(told["content"])
     forge(members, "plan.json", json.dumps(told).encode())
-    assert "plan.json is not the plan" in complaint(members, registered)
+    assert "plan.json is not the plan" in complaint(members, tmp_path)
     design = json.loads(members["design.json"])
     forge(members, "design.json", json.dumps({**design, "plan": told["hash"]}).encode())
-    assert "link 0" in complaint(members, registered)
+    assert "link 0" in complaint(members, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["plan.json", "records/chain.jsonl"])
-def test_a_proof_that_is_left_out_is_missed(name: str, registered: Path) -> None:
-    members = members_of(registered)
+def test_a_proof_that_is_left_out_is_missed(name: str, members: Members, tmp_path: Path) -> None:
     manifest = json.loads(members["manifest.json"])
     del manifest["members"][name], members[name]
     members["manifest.json"] = json.dumps(manifest).encode()
-    assert f"{name} is missing" in complaint(members, registered)
+    assert f"{name} is missing" in complaint(members, tmp_path)
 
 
 @pytest.mark.slow
-def test_an_altered_verdict_is_named(registered: Path) -> None:
-    members = members_of(registered)
+def test_an_altered_verdict_is_named(members: Members, tmp_path: Path) -> None:
     estimates = json.loads(members["estimates.json"])
     estimates["registered"]["results"][0]["verdict"] = "supported, really"
     forge(members, "estimates.json", json.dumps(estimates).encode())
-    assert "registered.results[0].verdict" in complaint(members, registered)
+    assert "registered.results[0].verdict" in complaint(members, tmp_path)
 
 
-def test_altered_parquet_is_named(registered: Path) -> None:
-    members = members_of(registered)
+def test_altered_parquet_is_named(members: Members, tmp_path: Path) -> None:
     forge(members, "data/choices.parquet", members["data/choices.parquet"][:-1] + b"x")
-    assert "choices.parquet is not what" in complaint(members, registered)
+    assert "choices.parquet is not what" in complaint(members, tmp_path)
 
 
 def test_no_archive_is_made_of_what_was_tampered_with(registered: Path, tmp_path: Path) -> None:

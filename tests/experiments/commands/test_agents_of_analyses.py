@@ -43,21 +43,3 @@ def test_a_report_of_tables_is_of_the_kind_and_the_agents_that_are_named(tmp_pat
     )
     assert ended.status == 0, ended.err
     assert set(pd.read_csv(tmp_path / "made" / "experiments.csv")["group"]) == {one}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("t.csv", "--as", "bias"), '--as bias: did you mean "biases"?'),
-        (("nudges", "--as", "choice"), "--as choice: a run has its own kind of study; leave it out"),
-        (
-            ("nudges", "--agent", "x"),
-            "--agent: the report in the run's folder is about all agents; add --out DIR",
-        ),
-    ],
-)  # fmt: skip
-def test_what_a_report_cannot_be_of_is_one_line(
-    arguments: tuple[str, ...], message: str, tmp_path: Path
-) -> None:
-    ended = forked_souk("report", *arguments, cwd=tmp_path)
-    assert (ended.status, ended.err) == (2, f"error: {message}\n")

@@ -17,7 +17,7 @@ from experiments.executors.workers import Workers
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.outlook import outlook
 from tests.agents.batch_provider import BatchProvider, chat, serving
-from tests.experiments.command_line import forked_souk, start
+from tests.experiments.command_line import start
 
 pytestmark = pytest.mark.slow
 
@@ -107,21 +107,3 @@ def test_a_budget_sends_what_it_can_pay_for(
     assert sum(batches.sizes) == count < 12
     assert complaint.endswith(f"{12 - count} of 12 trials were left out")
     assert (ran(tmp_path, 1), sum(batches.sizes)) == ([], 12)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("run", "nudges", "--agent", MODEL, "--batch"), "only cards as text go in batches"),
-        ((*RUN, "--workers", "2"), "one process collects all requests"),
-        ((*RUN, "--agent", "simulated:balanced"), "simulated:balanced takes no batches"),
-    ],
-)
-def test_what_takes_no_batches_is_one_line(
-    provider: tuple[BatchProvider, dict[str, str]],
-    tmp_path: Path,
-    arguments: tuple[str, ...],
-    said: str,
-) -> None:
-    ended = forked_souk(*arguments, cwd=tmp_path, env=provider[1])
-    assert (ended.status, said in ended.err) == (2, True), ended.err

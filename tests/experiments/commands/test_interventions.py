@@ -1,7 +1,5 @@
 """souk interventions, as its users meet it."""
 
-# ruff: noqa: E501 - messages stand as they are compared
-
 import json
 import os
 import pty
@@ -34,13 +32,6 @@ def run(*arguments: str, cwd: Path, status: int = 0) -> Ended:
     return ended
 
 
-def test_validate_says_whose_categories_were_tried(tmp_path: Path) -> None:
-    (tmp_path / "good.yaml").write_text(NUDGE)
-    (tmp_path / "mine-map.yaml").write_text("name: mine\nextends: onestopmarket\n")
-    ended = run("validate", "good.yaml", "--site", "mine-map.yaml", cwd=tmp_path)
-    assert "for 26 categories of the embedded shop; name yours with --products" in ended.out
-
-
 def test_validate_prints_every_mistake(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(MISTAKES.read_text())
     (tmp_path / "good.yaml").write_text(NUDGE)
@@ -52,14 +43,9 @@ def test_validate_prints_every_mistake(tmp_path: Path) -> None:
     assert last == "error: none.yaml: no such file; check the path"
     assert hint == "hint: good.yaml has no placebo; run it beside the shipped file placebo"
     assert ended.out == "good.yaml: ok: 1 nudge; every variable is known for 26 categories\n"
-
-
-def test_validate_for_scripts(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(MISTAKES.read_text())
     ended = run("validate", "mine.yaml", "--json", cwd=tmp_path, status=2)
     found = json.loads(ended.out)
-    assert ended.err == ""
-    assert len(found) == 26
+    assert (len(found), ended.err) == (26, "")
     assert found[0] == {
         "severity": "error", "file": "mine.yaml", "line": 5, "column": 5, "key": "interventions[0].familly",
         "message": "unknown key", "fix": 'did you mean "family"?',
@@ -67,26 +53,21 @@ def test_validate_for_scripts(tmp_path: Path) -> None:
 
 
 def test_validate_takes_other_categories_products_and_site_maps(tmp_path: Path) -> None:
+    (tmp_path / "map.yaml").write_text("name: own\nextends: onestopmarket\nroles: {product.tag: b}\n")
+    (tmp_path / "mine.yaml").write_text(NUDGE)
+    validate = ("validate", "mine.yaml", "--site", "map.yaml")
+    shown = run(*validate, cwd=tmp_path).out
+    assert "for 26 categories of the embedded shop; name yours with --products" in shown
     text = NUDGE.replace("Only 2 left in stock", "'${sale}: 2 left'").replace(
         "product.price_box", "product.tag"
     )
     (tmp_path / "mine.yaml").write_text(text + "tables: {sale: {Shoes: Shoe week, Hats: Hat week}}\n")
-    (tmp_path / "map.yaml").write_text("name: own\nextends: onestopmarket\nroles: {product.tag: b}\n")
-    site = ("--site", "map.yaml")
-    ended = run("validate", "mine.yaml", *site, "--products", "Shoes, Hats", cwd=tmp_path)
+    ended = run(*validate, "--products", "Shoes, Hats", cwd=tmp_path)
     assert "every variable is known for 2 categories" in ended.out
     (tmp_path / "shop.csv").write_text("key,category,price\na,Shoes,9.5\nb,Socks,\n")
-    ended = run("validate", "mine.yaml", *site, "--products", "shop.csv", cwd=tmp_path, status=2)
-    assert ended.err == (
-        'error: mine.yaml:7:43: interventions[0].edits[0].insert_text.text: the table "sale" has no entry for '
-        'the category "Socks"; add one\n'
-    )
-    (tmp_path / "shop.csv").write_text("key,category,price\na,Shoes,cheap\n")
-    ended = run("validate", "mine.yaml", *site, "--products", "shop.csv", cwd=tmp_path, status=2)
-    assert ended.err == 'error: shop.csv:2: price: expected a number, found "cheap"; mend the cell\n'
-    (tmp_path / "shop.csv").write_text("key,kategory\na,Shoes\n")
-    ended = run("validate", "mine.yaml", "--products", "shop.csv", cwd=tmp_path, status=2)
-    assert ended.err == 'error: shop.csv:1: no column "category"; did you mean "kategory"?\n'
+    ended = run(*validate, "--products", "shop.csv", cwd=tmp_path, status=2)
+    place = "mine.yaml:7:43: interventions[0].edits[0].insert_text.text"
+    assert ended.err == f'error: {place}: the table "sale" has no entry for the category "Socks"; add one\n'
 
 
 def test_a_warning_is_no_error_unless_it_shall_be(tmp_path: Path) -> None:
@@ -126,8 +107,6 @@ def test_list_and_show(tmp_path: Path) -> None:
     ):
         assert part in shown
     assert "best-seller" not in shown
-    ended = run("show", "nudges", "wirecuter", cwd=tmp_path, status=2)
-    assert ended.err == 'error: no intervention "wirecuter"; did you mean "wirecutter"?\n'
     (tmp_path / "mine.yaml").write_text(NUDGE)
     assert "two-left" in run("show", "mine.yaml", cwd=tmp_path).out
     assert "row.price_box" in run("show", "mine.yaml", cwd=tmp_path).out
@@ -139,8 +118,6 @@ def test_a_card_is_shown_as_its_prompt_and_is_no_change_to_a_page(tmp_path: Path
     assert "Option A:\n  Hotel: Larkspur Mews Hotel\n  Star rating: 3 stars" in shown
     assert "Reply with only the letter A or B." in shown
     assert "filled in for a product" not in shown
-    ended = run("preview", "hotels", "hotel-choice", "shop:/", cwd=tmp_path, status=2)
-    assert ended.err.startswith("error: hotel-choice is a card, not a change to a page; look at it with")
 
 
 @pytest.mark.slow
@@ -160,37 +137,16 @@ def test_new_asks_on_a_terminal(tmp_path: Path) -> None:
             pass
         assert process.wait() == 0, said
     os.close(ours)
-    for question in (
-        b"kind [nudge]:",
-        b"text [",
-        b"id [going-fast]:",
-        b"family [going-fast]:",
-        b"direction [1]:",
-    ):
-        assert question in said
+    for question in ("kind [nudge]:", "text [", "id [going-fast]:", "family [going-fast]:", "direction [1]:"):
+        assert question.encode() in said
     (item,) = json.loads(run("show", "mine.yaml", "--json", cwd=tmp_path).out)["files"]["mine.yaml"]
     assert (item["id"], item["family"], item["direction"]) == ("going-fast", "scarcity", -1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--kind", "prize"], "--kind prize: no starter for this kind; did you mean \"price\"?"),
-        (["--after", "product.titel"], 'unknown role "product.titel"; did you mean "product.title"?'),
-        (["--kind", "price", "--text", "cheap"], '"cheap" is not a price; write an amount such as 19.99'),
-    ],
-)  # fmt: skip
-def test_new_writes_nothing_wrong(tmp_path: Path, arguments: list[str], message: str) -> None:
-    ended = run("new", "mine.yaml", *arguments, cwd=tmp_path, status=2)
-    assert ended.err.endswith(f"{message}\n")
-    assert not (tmp_path / "mine.yaml").exists()
 
 
 def test_schema(tmp_path: Path) -> None:
     printed = json.loads(run("validate", "--schema", "interventions", cwd=tmp_path).out)
     assert "interventions" in printed["properties"]
     assert "roles" in json.loads(run("validate", "--schema", "site-map", cwd=tmp_path).out)["properties"]
-    assert "name a file" in run("validate", cwd=tmp_path, status=2).err
 
 
 @pytest.mark.thorough

@@ -36,9 +36,3 @@ def test_a_toy_that_is_there_is_not_made_again(folder: Path) -> None:
     (folder / "tiny-anchor").mkdir(parents=True)
     with pytest.raises(UserError, match=r"m/tiny-anchor: exists already; remove it"):
         said("tiny-anchor")
-
-
-def test_no_such_toy(folder: Path) -> None:
-    with pytest.raises(UserError, match=r'no toy "huge-anchor"; there is tiny-anchor'):
-        said("huge-anchor")
-    assert not folder.exists()

@@ -79,24 +79,6 @@ def test_all_of_a_run_is_written_in_each_format(tmp_path: Path) -> None:
     assert "Our shopper" in (tmp_path / "p/attrition.tex").read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--format", "pdf,gif"), "'gif' is none of docx, md, pdf, png, svg, tex"),
-        (("--width", "85"), "write a number and its unit"),
-        (("--width", "9mm"), "no width from 40 to 500 mm"),
-        (("--rename", "x"), "write the agent, an equals sign"),
-        (("--rename", "x=y"), "no trials of this agent"),
-    ],
-)
-def test_what_cannot_be_written_is_one_line(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
-    stored_runs(tmp_path / "runs.db")
-    ended = forked_souk("paper", "nudges", *options, *DB, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert said in ended.err and ended.err.count("\n") == 1
-
-
 def test_two_agents_never_become_one() -> None:
     assert new_names(["a", "b"], [("a", "b"), ("b", "a")]) == {"a": "b", "b": "a"}
     for pairs in ([("a", "b")], [("a", "x"), ("b", "x")]):

@@ -79,33 +79,6 @@ def test_cards_and_answers(name: str, effect: str, trials: str, tmp_path: Path) 
     assert own["targets"][0]["power"] is not None
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("nudges", "--effect", "nugde=1"), 'the experiment has no effect "nugde"; did you mean "nudge"?'),
-        (("nudges", "--effect", "nudge=x"), "write it as nudge=10, a number of percentage points"),
-        (("wtp", "--effect", "low=x"), "write it as low=10, a number of USD"),
-        (("nudges", "--budget", "5", "-a", MINI), "name the effect that you look for"),
-        (("nudges", "--effect", "nudge=5", "--budget", "5"), "name the model that costs it"),
-        (("nudges", "--effect", "nudge=5", "--budget", "nan", "-a", MINI), "give an amount above 0, in USD"),
-        (("nudges", "--budget", "5", "--trials", "9"), "--trials: the splits of a budget have numbers"),
-        (("nudges", "-a", "simulated:price", "-a", "simulated:first"), "name one simulated agent"),
-        (("nudges", "-a", "opanai:x"), "opanai"),
-        (("nudges", "--alpha", "2"), "give a level between 0 and 1"),
-        (("listing",), "only trials in tabs are simulated"),
-        (("anchoring",), "answers are scored"),
-    ],
-)
-def test_a_mistake_is_told_in_a_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    ended = forked_souk("power", *arguments, cwd=tmp_path, env=NO_KEYS)
-    assert ended.status == 2
-    assert not ended.out
-    (line,) = ended.err.splitlines()
-    assert line.startswith("error: ")
-    assert message in line
-
-
 @pytest.mark.slow
 def test_a_dry_run_tells_the_smallest_effects(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN)
@@ -118,27 +91,3 @@ def test_a_dry_run_tells_the_smallest_effects(tmp_path: Path) -> None:
     found = json.loads(ended.out)["smallest_effects"]
     assert (found["trials"], found["power"], found["alpha"]) == (60, 0.8, 0.05)
     assert {each["feature"] for each in found["effects"]} == {"nudge", "order", "price", "rating"}
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("agent", "temperature", "warned"),
-    [(MINI, 0, True), (MINI, 1, False), ("openai:o3", 0, False), ("simulated:same.yaml", 1, True)],
-)
-def test_repeats_that_tell_nothing_are_warned_of(
-    agent: str, temperature: int, warned: bool, tmp_path: Path
-) -> None:
-    (tmp_path / "same.yaml").write_text("taste: {determinism: 1}\n")
-    (tmp_path / "own.yaml").write_text(
-        "name: own\ntask: card\nmode: text\ncards: willingness-to-pay\n"
-        f"design: {{factorial: {{repeats: 5}}}}\ntemperature: {temperature}\n"
-    )
-    notes = told(tmp_path, "own.yaml", "--agent", agent, "--trials", "18", *FAST)["notes"]
-    assert isinstance(notes, list)
-    said = [note for note in notes if "answers the same question alike" in note]
-    assert bool(said) == warned
-    if warned:
-        assert said == [note for note in said if "5 repeats tell no more than one" in note]
-        dry = forked_souk("run", "own.yaml", "--agent", agent, "--dry-run", cwd=tmp_path, env=NO_KEYS)
-        assert "5 repeats tell no more than one" in dry.out + dry.err

@@ -26,12 +26,6 @@ def test_new_makes_a_folder_that_an_experiment_can_name(tmp_path: Path) -> None:
         run(str(folder), "--new")
 
 
-def test_new_where_nothing_can_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="cannot be written"):
-        run(str(tmp_path / "file" / "terse"), "--new")
-
-
 def test_show_prints_the_whole_prompt_and_its_tokens() -> None:
     shown = run()
     for part in (GOAL, HTML, MEMORY, "<action>fill('23', 'desk lamp')</action>", default_prompt().digest):

@@ -6,7 +6,6 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from environments.shop.catalogue import generate
 from experiments.commands.trials import OF_PROXY
 from experiments.commands.trials import app as trials
 from tests.experiments.command_line import forked_souk
@@ -25,14 +24,3 @@ def test_an_mcp_host_has_no_options_of_a_proxy(name: str, tmp_path: Path) -> Non
     ended = forked_souk("trials", "serve", "nudges", "--mcp", *options, cwd=tmp_path)
     said = f"error: {parameter.opts[0]}: an MCP host meets no proxy; leave it out\n"
     assert (ended.status, ended.out, ended.err) == (2, "", said)
-
-
-@pytest.mark.slow
-def test_a_product_that_the_embedded_shop_does_not_sell_is_refused(tmp_path: Path) -> None:
-    key = generate().products[0].key
-    product = f"http://127.0.0.1:7770/{key[:-1]}.html"
-    options = ("-i", "nudges", "--only", "best-seller", "--reverse", "shop", "--port", "0")
-    ended = forked_souk("proxy", "serve", *options, "--product", product, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    said = f'error: --product {product}: the embedded shop does not sell it; did you mean "{key}"?\n'
-    assert ended.err == said

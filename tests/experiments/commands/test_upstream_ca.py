@@ -27,23 +27,15 @@ async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: 
         file = str(experiment(tmp_path, shop, address, page="${key}"))
         page = f"{address}harbour-desk-lamp"
         commands = {
-            "map": ("interventions", "map", page, "--follow", "0", "--render"),
-            "preview": (
-                "interventions",
-                "preview",
-                str(tmp_path / "nudge.yaml"),
-                "praised",
-                page,
-                "--png",
-                "p.png",
-            ),
-            "run": ("run", file, "--limit", "1"),
-            "import": ("catalogue", "import", address, "--out", "c.csv"),
+            "map": f"interventions map {page} --follow 0 --render",
+            "preview": f"interventions preview {tmp_path}/nudge.yaml praised {page} --png p.png",
+            "run": f"run {file} --limit 1",
+            "import": f"catalogue import {address} --out c.csv",
         }
         for name, command in commands.items():
             folder = tmp_path / name
             folder.mkdir()
-            ended = await souk(*command, cwd=folder, ca=None)
+            ended = await souk(*command.split(), cwd=folder, ca=None)
             assert ended.status == 2, (name, ended.err)
             last = ended.err.strip().splitlines()[-1]
             advice = "name its authority's with --upstream-ca FILE, or in SSL_CERT_FILE"
@@ -53,10 +45,8 @@ async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: 
                 ways = ways[: size(1, 2)]
             for number, (option, variable) in enumerate(ways):
                 more = ("--upstream-ca", str(option)) if option else ()
-                own = {"map": ("--out", f"m{number}.yaml"), "run": ("--db", f"sqlite:///t{number}.db")}.get(
-                    name, ()
-                )
-                ended = await souk(*command, *own, *more, cwd=folder, ca=variable)
+                own = {"map": ("--out", f"m{number}.yaml"), "run": ("--db", f"sqlite:///t{number}.db")}
+                ended = await souk(*command.split(), *own.get(name, ()), *more, cwd=folder, ca=variable)
                 assert "certificate" not in ended.err + ended.out, (name, ended.err)
                 if name != "import":  # the shop has no menu
                     assert ended.status == 0, (name, ended.err)
@@ -66,18 +56,8 @@ async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: 
         assert outcomes == [("choice", 1)]
 
 
-def test_a_mistake_names_the_option(tmp_path: Path) -> None:
-    (tmp_path / "no.pem").write_text("nothing")
-    page = "https://127.0.0.1:9/"
-    for option, env, said in (
-        (
-            ["--upstream-ca", "no.pem"],
-            None,
-            "--upstream-ca no.pem: holds no certificates; give a file in PEM",
-        ),
-        ([], "gone.pem", "SSL_CERT_FILE gone.pem: cannot be read (No such file or directory); give a file"),
-    ):
-        command = ("interventions", "preview", "nudges", "wirecutter", page, *option)
-        ended = forked_souk(*command, cwd=tmp_path, env={"SSL_CERT_FILE": env})
-        assert ended.status == 2
-        assert said in ended.err
+def test_a_file_of_the_environment_that_is_not_there_is_named(tmp_path: Path) -> None:
+    command = ("interventions", "preview", "nudges", "wirecutter", "https://127.0.0.1:9/")
+    ended = forked_souk(*command, cwd=tmp_path, env={"SSL_CERT_FILE": "gone.pem"})
+    said = "SSL_CERT_FILE gone.pem: cannot be read (No such file or directory); give a file"
+    assert (ended.status, said in ended.err) == (2, True), ended.err

@@ -44,36 +44,6 @@ def viewer(folder: Path, *arguments: str) -> Iterator[str]:
     assert (process.exitcode, (folder / "err.txt").read_text()) == (0, "")
 
 
-def pages_of(address: str) -> dict[str, str]:
-    """The pages that the first one leads to, by their addresses."""
-    waiting, found = [address], dict[str, str]()
-    with httpx.Client(trust_env=False, timeout=60) as client:
-        while waiting and len(found) < MOST:
-            url = waiting.pop(0)
-            answer = client.get(url)
-            assert answer.status_code == 200, url
-            found[url] = answer.text
-            links = (
-                re.findall(r'href="([^"#]+)"', answer.text)
-                if "html" in answer.headers["content-type"]
-                else []
-            )
-            inside = (urljoin(url, link.replace("&amp;", "&")) for link in links)
-            waiting += [each for each in inside if each not in found and each not in waiting]
-    assert all(url.startswith("http://127.0.0.1:") for url in found)
-    return found
-
-
-@pytest.mark.thorough
-def test_a_database_is_shown_whole_and_no_key(tmp_path: Path) -> None:
-    stored_runs(tmp_path / "runs.db")
-    with viewer(tmp_path) as address:
-        found = pages_of(address)
-    assert len(found) == MOST
-    assert "nudges" in found[address] and "wtp" in found[address]
-    assert not [url for url, text in found.items() if KEY in text]
-
-
 def test_a_run_that_goes_on_is_shown_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(HOTELS)
     run_here("x.yaml", tmp_path, limit=8)
@@ -118,20 +88,31 @@ def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Pa
     assert forked_souk("analyze", "t.csv", "--as", "choice", cwd=tmp_path).status == 0
 
 
+def pages_of(address: str) -> dict[str, str]:
+    """The pages that the first one leads to, by their addresses."""
+    waiting, found = [address], dict[str, str]()
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        while waiting and len(found) < MOST:
+            url = waiting.pop(0)
+            answer = client.get(url)
+            assert answer.status_code == 200, url
+            found[url] = answer.text
+            links = (
+                re.findall(r'href="([^"#]+)"', answer.text)
+                if "html" in answer.headers["content-type"]
+                else []
+            )
+            inside = (urljoin(url, link.replace("&amp;", "&")) for link in links)
+            waiting += [each for each in inside if each not in found and each not in waiting]
+    assert all(url.startswith("http://127.0.0.1:") for url in found)
+    return found
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--where", "agnet=x"), 'did you mean "agent"'),
-        (("--where", "agent"), "write NAME=VALUE"),
-        (("--static", "site", "--trial", "x"), "one trial is written to one file"),
-        (("--static", "trial.html"), "one trial is written to one file"),
-        (("--static", "trial.html", "--trial", "x"), "has no such trial"),
-        (("--static", "site", "--where", "agent=x"), "no trial is agent=x"),
-    ],
-)
-def test_what_cannot_be_taken_along_is_one_line(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+def test_a_database_is_shown_whole_and_no_key(tmp_path: Path) -> None:
     stored_runs(tmp_path / "runs.db")
-    ended = forked_souk("view", "nudges", "--no-open", *options, *DB, cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    assert said in ended.err and ended.err.count("\n") == 1
+    with viewer(tmp_path) as address:
+        found = pages_of(address)
+    assert len(found) == MOST
+    assert "nudges" in found[address] and "wtp" in found[address]
+    assert not [url for url, text in found.items() if KEY in text]

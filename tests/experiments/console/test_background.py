@@ -51,18 +51,6 @@ def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Pa
     assert again.err.startswith("error: no proxy runs in the background of this folder")
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
-    started = serve(tmp_path, port, "trials", "serve", "nudges", "--as", "Some Body", "--reverse", "shop")
-    assert "trials to give as Some Body" in started.err
-    assert httpx.get(f"http://127.0.0.1:{port}/.souk/").status_code == 200
-    assert httpx.post(f"http://127.0.0.1:{port}/.souk/next").status_code == 303, "a trial begins"
-    assert forked_souk("proxy", "stop", cwd=tmp_path).status == 0
-    assert "nudges-some-body" in forked_souk("status", "nudges-some-body", cwd=tmp_path).out
-    assert not left_after(MARK, str(tmp_path), 60)
-
-
 @pytest.mark.slow
 def test_one_that_was_killed_is_not_taken_for_another_process(tmp_path: Path, port: int) -> None:
     assert serve(tmp_path, port, "proxy", "serve", "-i", "nudges").status == 0
@@ -80,3 +68,15 @@ def test_one_that_was_killed_is_not_taken_for_another_process(tmp_path: Path, po
 def test_a_mistake_is_said_as_without_it(tmp_path: Path, port: int) -> None:
     ended = serve(tmp_path, port, "proxy", "serve", "-i", "none.yaml")
     assert (ended.status, ended.out, ended.err) == (2, "", "error: none.yaml: no such file; check the path\n")
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
+    started = serve(tmp_path, port, "trials", "serve", "nudges", "--as", "Some Body", "--reverse", "shop")
+    assert "trials to give as Some Body" in started.err
+    assert httpx.get(f"http://127.0.0.1:{port}/.souk/").status_code == 200
+    assert httpx.post(f"http://127.0.0.1:{port}/.souk/next").status_code == 303, "a trial begins"
+    assert forked_souk("proxy", "stop", cwd=tmp_path).status == 0
+    assert "nudges-some-body" in forked_souk("status", "nudges-some-body", cwd=tmp_path).out
+    assert not left_after(MARK, str(tmp_path), 60)

@@ -6,39 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.designs.inputs.experiment_file import LIBRARY
 from experiments.designs.loading import load_design
-from interventions.errors import UserError
 
-SHIPPED = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_design_knows_how_many_trials_it_has() -> None:
-    for name in SHIPPED:
-        design = load_design(name)
-        assert design.at_first == sum(1 for _ in design.trials([""])), name
-        assert design.at_first <= design.size
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("name: e\ntask: cards", r'task: unknown value "cards"; did you mean "card"\?'),
-        ("name: e\ntask: browse", "task: .* use one of: card, compare-tabs, listing, score, search"),
-        ("interventions: []", "interventions: this is a file of interventions; name it in an experiment"),
-        (
-            "name: e\ngoal: Buy.\nfactors: {nudge: {interventions: hotels}}",
-            r"factors\.nudge\.interventions: hotel-choice: cards change no page",
-        ),
-    ],
-)
-def test_a_mistake_in_the_kind_of_file_is_one_line(lines: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(lines)
-    with pytest.raises(UserError, match=message) as caught:
-        load_design(str(tmp_path / "e.yaml"))
-    assert "\n" not in str(caught.value)
+MINI = "openai:gpt-4.1-mini"
 
 
 @pytest.mark.parametrize("attempts", [2, 3, 7])
@@ -61,3 +31,20 @@ def test_designs_load_without_a_browser_and_a_database() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("agent", "temperature", "warned"),
+    [(MINI, 0, True), (MINI, 1, False), ("openai:o3", 0, False), ("simulated:same.yaml", 1, True)],
+)
+def test_repeats_that_tell_nothing_are_warned_of(
+    agent: str, temperature: int, warned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("same.yaml").write_text("taste: {determinism: 1}\n")
+    Path("own.yaml").write_text(
+        "name: own\ntask: card\nmode: text\ncards: willingness-to-pay\n"
+        f"design: {{factorial: {{repeats: 5}}}}\ntemperature: {temperature}\n"
+    )
+    notes = "\n".join(load_design("own.yaml").notes([agent]))
+    assert ("answers the same question alike, so that 5 repeats tell no more than one" in notes) is warned

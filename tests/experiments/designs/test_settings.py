@@ -58,5 +58,3 @@ def test_a_grid_is_run_one_after_the_other_and_kept_as_runs_of_their_own(tmp_pat
     assert ended.err.index("seed=1") < ended.err.index("seed=2")
     runs = json.loads(forked_souk("status", "--json", cwd=tmp_path).out)
     assert len({run["run"] for run in runs}) == 2 and {run["name"] for run in runs} == {"hotels"}
-    refused = forked_souk(*command, *values, "--out", "x", cwd=tmp_path)
-    assert refused.err == "error: --out: --set gives 2 runs, one after the other; leave it out\n"

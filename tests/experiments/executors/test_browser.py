@@ -9,13 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
-from starlette.requests import Request
-from starlette.responses import Response
 
 from agents.base import ProviderError, Reply
-from environments.shop.app import create_app
-from environments.shop.catalogue import generate
 from experiments.designs.loading import load_design
 from experiments.executors import text as text_runner
 from experiments.executors.browser import default_slots
@@ -30,6 +25,7 @@ from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator
 from experiments.runs.outages import Outages
 from interventions.errors import UserError
+from tests.experiments.foreign_shop import ForeignShop, design, experiment
 from tests.experiments.running import HOTELS, run_trials
 from tests.support import serve
 
@@ -210,24 +206,14 @@ def test_pictures_are_loaded_where_somebody_looks(
 async def test_the_browser_of_a_run_loads_pictures_as_its_setup_says(
     pictures: bool, tmp_path: Path, records: Records
 ) -> None:
-    design = load_design("nudges")
-    trials = list(islice(design.trials(["simulated:balanced"]), 1))
-    paths: list[str] = []
-
-    class Counted(BaseHTTPMiddleware):
-        async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-            paths.append(request.url.path)
-            return await call_next(request)
-
-    app = create_app(generate(0))
-    app.add_middleware(Counted)
-    async with serve(app) as url:
-        setup = Setup(design, tmp_path, url, 1, pictures=pictures)
-        async with open_executor(setup) as executor:
-            await run_trials(executor, design, records, trials)
-    assert records.outcomes(design.run_id) == {"choice": 1}
-    assert any("/media/" in path for path in paths) == pictures
-    assert any(path.endswith(".css") for path in paths)
+    shop = ForeignShop()
+    async with serve(shop.app()) as url:
+        made = design(experiment(tmp_path, shop, url))
+        trials = list(islice(made.trials(["simulated:balanced"]), 1))
+        async with open_executor(Setup(made, tmp_path, url, 1, pictures=pictures)) as executor:
+            await run_trials(executor, made, records, trials)
+    assert records.outcomes(made.run_id) == {"choice": 1}
+    assert ("/picture.png" in shop.asked) == pictures
 
 
 @pytest.mark.thorough

@@ -4,7 +4,6 @@ import ctypes
 import json
 import os
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,19 +15,11 @@ import pytest
 
 from agents.programs.bubblewrap import left_open
 from tests.experiments.command_line import forked_souk
+from tests.experiments.executors.program_runs import DB, EXPERIMENT, rows
 
 pytestmark = pytest.mark.skipif(bool(left_open()), reason=left_open())
 
-EXPERIMENT = """\
-name: hostile
-goal: Add the best product to the cart.
-options: {sets: 8}
-factors:
-  nudge: {interventions: nudges, only: [best-seller]}
-limits: {seconds: 120}
-"""
 PROGRAM = Path(__file__).with_name("hostile_program.py")
-DB = ("--db", "sqlite:///t.db")
 NOT_EVERYWHERE = {
     "ptrace", "memory", "fast open", "keys", "raw socket", "environments", "attributes", "flags",
     "namespaces", "settings of the machine",
@@ -124,12 +115,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield World(tmp_path, rest)
 
 
-def rows(folder: Path, query: str) -> list[dict[str, Any]]:
-    with sqlite3.connect(folder / "t.db") as connection:
-        connection.row_factory = sqlite3.Row
-        return [dict(row) for row in connection.execute(query)]
-
-
 def run(folder: Path, *arguments: str, **env: str) -> tuple[dict[str, Any], str, str]:
     """Run a trial with a program; return its record, its output, and what the command has said."""
     agent = f"command:{sys.executable} {' '.join(arguments)}"
@@ -193,7 +178,8 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_what_is_named_can_be_reached_and_written(world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("reach", ["127.0.0.1:1024,127.0.0.1:{named}", "any"])
+def test_what_is_named_can_be_reached_and_written(reach: str, world: World, tmp_path: Path) -> None:
     (world.work / "reaching.py").write_text(REACHING)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "file").write_text("read")
@@ -201,24 +187,13 @@ def test_what_is_named_can_be_reached_and_written(world: World, tmp_path: Path) 
         named, unnamed = world.tcp.getsockname()[1], other.getsockname()[1]
         arguments = ("reaching.py", f"{named},{unnamed}", str(tmp_path / "data" / "file"))
         settings = {
-            "SOUK_PROGRAM_REACH": f"127.0.0.1:1024,127.0.0.1:{named}",
+            "SOUK_PROGRAM_REACH": reach.format(named=named),
             "SOUK_PROGRAM_FILES": str(tmp_path / "data"),
         }
         trial, written, _ = run(world.work, *arguments, **settings)
-    assert written.splitlines()[:3] == ["reached 0", "refused 1", "read and written"]
+    other_port = "reached 1" if reach == "any" else "refused 1"
+    assert written.splitlines()[:3] == ["reached 0", other_port, "read and written"]
     assert (tmp_path / "data" / "file").read_text() == "read and written"
-    assert trial["outcome"] == "no_choice"
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_the_whole_network_can_be_named(world: World, tmp_path: Path) -> None:
-    (world.work / "reaching.py").write_text(REACHING)
-    (tmp_path / "file").write_text("read")
-    settings = {"SOUK_PROGRAM_REACH": "any", "SOUK_PROGRAM_FILES": str(tmp_path / "file")}
-    port = str(world.tcp.getsockname()[1])
-    trial, written, _ = run(world.work, "reaching.py", port, str(tmp_path / "file"), **settings)
-    assert written.splitlines()[:2] == ["reached 0", "read and written"]
     assert trial["outcome"] == "no_choice"
 
 

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import signal
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,9 +18,8 @@ from experiments.records import tables
 from experiments.records.record import Start
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
-from tests.experiments.command_line import left_after, processes_with
+from tests.experiments.command_line import left_after
 from tests.experiments.running import HOTELS
-from tests.support import THOROUGH
 
 PLUGIN = """
 import os, signal
@@ -115,40 +113,6 @@ async def test_workers_that_all_die_end_the_run(folder: Path, monkeypatch: pytes
     monkeypatch.setattr(pool, "MAX_DEATHS", 1)
     run = run_of(folder, str(folder / "x.yaml"), "mortal:each")
     with pytest.raises(UserError, match=r"^2 workers died one after the other; look at the memory"):
-        await run.run(Console(quiet=True), Workers(2, slots=1))
-
-
-@pytest.mark.skipif(not THOROUGH, reason="make faults kills workers")
-@pytest.mark.browser
-async def test_a_worker_killed_amid_an_episode_leaves_no_browser_and_loses_no_trial(folder: Path) -> None:
-    run = run_of(folder, "nudges", "simulated:balanced", "simulated:price", limit=4)
-    killed = []
-
-    def kill_one(*_: object) -> None:
-        if not killed:
-            workers = [
-                number
-                for number, command in processes_with("TMPDIR", str(folder)).items()
-                if "executors.worker" in command
-            ]
-            killed.append(workers[0])
-            os.kill(workers[0], signal.SIGKILL)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("experiments.console.progress.RunProgress.note", kill_one)
-        await run.run(Console(quiet=True), Workers(2, slots=1))
-    assert killed
-    assert {outcome for _, outcome, *_ in ended(run)} == {"choice"}
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-async def test_a_mistake_that_a_worker_finds_is_told_as_usual(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SOUK_BROWSER", "no-such-browser")
-    run = run_of(folder, "nudges", "simulated:balanced", limit=2)
-    with pytest.raises(UserError, match=r"^SOUK_BROWSER: no-such-browser is no program"):
         await run.run(Console(quiet=True), Workers(2, slots=1))
 
 

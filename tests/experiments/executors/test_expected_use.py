@@ -30,10 +30,6 @@ WORDS = {
 }
 
 
-def test_every_modality_is_forecast() -> None:
-    assert WORDS.keys() == VIEWS.keys()
-
-
 @pytest.mark.parametrize("modality", VIEWS)
 def test_a_request_takes_what_its_page_does(
     modality: Modality, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

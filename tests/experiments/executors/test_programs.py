@@ -7,13 +7,11 @@ import asyncio
 import json
 import os
 import signal
-import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -25,22 +23,15 @@ from experiments.executors.executor import Attempt
 from experiments.executors.setup import Setup, open_executor
 from experiments.records.record import Start
 from tests.experiments.command_line import Ended, forked_souk, start
+from tests.experiments.executors.program_runs import DB, EXPERIMENT, rows
 from tests.lab.faults.programs import SETTINGS, expected, place, trials_of_programs
 from tests.lab.faults.wild_program import drawn
 
-EXPERIMENT = """\
-name: wild
-goal: Add the best product to the cart.
-options: {sets: 8}
-factors:
-  nudge: {interventions: nudges, only: [best-seller]}
-limits: {seconds: 30}
-"""
-DB = ("--db", "sqlite:///t.db")
+LIMITED = EXPERIMENT.replace("seconds: 120", "seconds: 30")
 
 
 def run(folder: Path, name: str, *options: str, **env: str) -> Ended:
-    (folder / "e.yaml").write_text(EXPERIMENT)
+    (folder / "e.yaml").write_text(LIMITED)
     return forked_souk("run", "e.yaml", "--agent", name, *DB, *options, cwd=folder, env=SETTINGS | env)
 
 
@@ -61,12 +52,6 @@ def programs_at(folder: Path) -> list[psutil.Process]:
     """The programs that run, without their keepers, and name a file of a folder."""
     lines = [(each, each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])]
     return [each for each, line in lines if len(line) <= 3 and str(folder) in " ".join(line)]
-
-
-def rows(folder: Path, query: str) -> list[dict[str, Any]]:
-    with sqlite3.connect(folder / "t.db") as connection:
-        connection.row_factory = sqlite3.Row
-        return [dict(row) for row in connection.execute(query)]
 
 
 @pytest.mark.thorough
@@ -99,7 +84,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["command:{} {}/playwright_script.py", "kept:{} {}/playwright_kept.py"])
 def test_the_scripts_of_the_docs(name: str, tmp_path: Path) -> None:
     docs = Path(__file__).parents[3] / "docs" / "agents"
-    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 30", "seconds: 120"))
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
     agent, slots = name.format(sys.executable, docs), ("--slots", "1")
     forked_souk("run", "e.yaml", "--agent", agent, *DB, "--limit", "2", *slots, cwd=tmp_path)
     assert rows(tmp_path, "SELECT DISTINCT outcome FROM trials") == [{"outcome": "choice"}]
@@ -153,7 +138,7 @@ else:
 @pytest.mark.browser
 @pytest.mark.slow
 def test_no_program_reaches_the_trial_of_another(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 30", "seconds: 60"))
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
     (tmp_path / "intruder.py").write_text(INTRUDER)
     name = f"command:{sys.executable} intruder.py"
     options = ("--limit", "2", "--slots", "2")
@@ -247,12 +232,18 @@ def test_a_program_that_is_kept(tmp_path: Path) -> None:
     assert not programs_at(tmp_path)
 
 
+@pytest.fixture
+async def one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Setup]:
+    """A setup in which one program may run."""
+    monkeypatch.setenv("SOUK_PROGRAM_FILES", str(tmp_path))
+    (tmp_path / "e.yaml").write_text(LIMITED)
+    yield Setup(load_design(str(tmp_path / "e.yaml")), run_folder(tmp_path), None, 4, programs=1)
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
-async def test_kept_programs_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kept_programs_make_room_for_others(one_at_a_time: Setup, tmp_path: Path) -> None:
     """No more are there than run at once, also of two agents that take turns."""
-    monkeypatch.setenv("SOUK_PROGRAM_FILES", str(tmp_path))
-    (tmp_path / "e.yaml").write_text(EXPERIMENT)
     (tmp_path / "p.py").write_text(
         "import json, sys, uuid\n"
         "mine = uuid.uuid4()\n"
@@ -260,10 +251,9 @@ async def test_kept_programs_make_room_for_others(tmp_path: Path, monkeypatch: p
         "    open(sys.argv[1], 'a').write(f'{mine} ')\n"
         "    print(json.dumps({'done': json.loads(line)['trial']}), flush=True)\n"
     )
-    design = load_design(str(tmp_path / "e.yaml"))
     names = [f"kept:{sys.executable} {tmp_path / 'p.py'} {tmp_path / name}" for name in "ab"]
-    trials = [trial for name in names for trial in islice(design.trials([name]), 2)]
-    async with open_executor(Setup(design, run_folder(tmp_path), None, 4, programs=1)) as executor:
+    trials = [trial for name in names for trial in islice(one_at_a_time.design.trials([name]), 2)]
+    async with open_executor(one_at_a_time) as executor:
         for trial in (trials[0], trials[1], trials[2], trials[3], trials[0]):
             record = await executor.run(Attempt(trial, 1, Start.now()))
             assert record.trial.outcome == "no_choice", record.trial.reason
@@ -279,24 +269,20 @@ async def test_kept_programs_make_room_for_others(tmp_path: Path, monkeypatch: p
 def test_a_program_that_reads_sees_pages_and_no_pictures(tmp_path: Path) -> None:
     """It runs no scripts, so that nothing tells what stood in a viewport; and no modality is claimed."""
     (tmp_path / "buyer.py").write_text(BUYER)
-    name = f"command:{sys.executable} buyer.py"
-    more = "observation: [html, screenshot]\n"
-    for number, (observe, outcome) in enumerate({"page": "choice", "viewport": "treatment_failed"}.items()):
-        (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("wild", f"wild{number}") + more)
-        limits = ("--limit", "1", "--observe", observe)
-        ended = forked_souk("run", "e.yaml", "--agent", name, *DB, *limits, cwd=tmp_path, env=SETTINGS)
-        assert "its trials are run once, and in no modality" in ended.err
-        run = f"SELECT outcome, modality, facts FROM trials JOIN runs USING (run) WHERE name = 'wild{number}'"
-        ((found),) = rows(tmp_path, run)
-        assert (found["outcome"], found["modality"]) == (outcome, None)
-        assert json.loads(found["facts"])["observe"] == observe
+    (tmp_path / "e.yaml").write_text(LIMITED + "observation: [html, screenshot]\n")
+    command = ("run", "e.yaml", "--agent", f"command:{sys.executable} buyer.py", *DB, "--limit", "1")
+    ended = forked_souk(*command, "--observe", "viewport", cwd=tmp_path, env=SETTINGS)
+    assert "its trials are run once, and in no modality" in ended.err
+    (found,) = rows(tmp_path, "SELECT outcome, modality, facts FROM trials JOIN runs USING (run)")
+    assert (found["outcome"], found["modality"]) == ("treatment_failed", None)
+    assert json.loads(found["facts"])["observe"] == "viewport"
 
 
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_programs_past_the_proxy_are_told_of_once(tmp_path: Path) -> None:
     (tmp_path / "idle.py").write_text("import signal\nsignal.pause()\n")
-    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 30", "seconds: 5"))
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 120", "seconds: 5"))
     name = f"command:{sys.executable} {tmp_path}/idle.py"
     ended = forked_souk("run", "e.yaml", "--agent", name, *DB, "--limit", "2", cwd=tmp_path, env=SETTINGS)
     assert rows(tmp_path, "SELECT outcome FROM trials") == 2 * [{"outcome": "agent_limit"}]
@@ -337,14 +323,11 @@ with open(sys.argv[1], "a", buffering=1) as notes:
 
 
 @pytest.mark.slow
-async def test_no_more_programs_are_there_than_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUK_PROGRAM_FILES", str(tmp_path))
-    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+async def test_no_more_programs_are_there_than_said(one_at_a_time: Setup, tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(NOTER)
-    design = load_design(str(tmp_path / "e.yaml"))
     name = f"command:{sys.executable} {tmp_path / 'p.py'} {tmp_path / 'notes'}"
-    trials = list(islice(design.trials([name]), 3))
-    async with open_executor(Setup(design, run_folder(tmp_path), None, 4, programs=1)) as executor:
+    trials = list(islice(one_at_a_time.design.trials([name]), 3))
+    async with open_executor(one_at_a_time) as executor:
         await asyncio.gather(*(executor.run(Attempt(trial, 1, Start.now())) for trial in trials))
     assert (tmp_path / "notes").read_text().split() == ["begin", "end"] * 3
 

@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, not_ended, processes_with
 from tests.lab.faults.programs import SETTINGS, place
-from tests.support import THOROUGH, size
+from tests.support import size
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
@@ -73,75 +73,51 @@ def run_of(folder: Path) -> ExperimentRun:
     )
 
 
-@pytest.mark.browser
-async def test_a_node_that_is_lost_costs_no_trial(
-    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nodes = list(cluster.worker_nodes)
+@pytest.fixture
+def disturb(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], object]], list[str]]:
+    """Do something as soon as so many trials have ended; the list of those that have."""
     note = RunProgress.note
-    finished: list[str] = []
 
-    def lose_a_node(progress: RunProgress, record: TrialRecord, failed: int) -> None:
-        note(progress, record, failed)
-        finished.append(record.trial.trial)
-        if len(finished) == 3:
-            cluster.remove_node(nodes.pop(), allow_graceful=False)
+    def disturbed(after: int, do: Callable[[], object]) -> list[str]:
+        finished: list[str] = []
 
-    monkeypatch.setattr(RunProgress, "note", lose_a_node)
+        def noted(progress: RunProgress, record: TrialRecord, failed: int) -> None:
+            note(progress, record, failed)
+            finished.append(record.trial.trial)
+            if len(finished) == after:
+                do()
+
+        monkeypatch.setattr(RunProgress, "note", noted)
+        return finished
+
+    return disturbed
+
+
+@pytest.mark.browser
+async def test_a_node_that_is_lost_costs_no_trial(tmp_path: Path, cluster: Any, disturb: Any) -> None:
+    lost = next(iter(cluster.worker_nodes))
+    finished = disturb(3, lambda: cluster.remove_node(lost, allow_graceful=False))
     run = run_of(tmp_path)
     await run.run(Console(quiet=True), Workers(2, 1, cluster.address))
-    assert len(nodes) == 1
+    assert len(cluster.worker_nodes) == 1
     assert len(finished) == len(set(finished)) == run.total == 2 * LIMIT
     assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
     assert run_of(tmp_path).done == run.total
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not THOROUGH, reason="20 seconds pass until the actor is given up; `make thorough`")
-async def test_an_actor_that_stands_still_is_replaced(
-    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    note = RunProgress.note
-    stopped: list[int] = []
-
-    def stop_an_actor(progress: RunProgress, record: TrialRecord, failed: int) -> None:
-        note(progress, record, failed)
-        if not stopped:
-            stopped.append(next(iter(workers())))
-            os.kill(stopped[0], signal.SIGSTOP)
-
-    monkeypatch.setattr(RunProgress, "note", stop_an_actor)
-    run = run_of(tmp_path)
-    await run.run(Console(quiet=True), Workers(2, 1, cluster.address))
-    assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
-    assert not not_ended({stopped[0]: "the actor"}, seconds=10)
-
-
-@pytest.mark.browser
 async def test_programs_of_an_actor_that_is_killed_run_again(
-    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cluster: Any, disturb: Any
 ) -> None:
-    note = RunProgress.note
-    finished: list[str] = []
-
-    def kill_an_actor(progress: RunProgress, record: TrialRecord, failed: int) -> None:
-        note(progress, record, failed)
-        finished.append(record.trial.trial)
-        if len(finished) == 3:
-            os.kill(next(iter(workers())), signal.SIGKILL)
-
-    monkeypatch.setattr(RunProgress, "note", kill_an_actor)
+    finished = disturb(3, lambda: os.kill(next(iter(workers())), signal.SIGKILL))
     agents = [f"{place(home())} 0 {way}" for way in ("compare", "children", "crash", "leave")]
     run = ExperimentRun(
         "nudges", agents=agents, limit=EACH, db=f"sqlite:///{tmp_path}/t.db", out=tmp_path / "out"
     )
     await run.run(Console(quiet=True), Workers(2, 2, cluster.address))
     assert len(finished) == len(set(finished)) == run.total == 4 * EACH
-    assert run.records.outcomes(run.design.run_id) == {
-        "choice": 2 * EACH,
-        "agent_error": EACH,
-        "no_choice": EACH,
-    }
+    ended = {"choice": 2 * EACH, "agent_error": EACH, "no_choice": EACH}
+    assert run.records.outcomes(run.design.run_id) == ended
     started = Counter((home() / "started").read_text().split())
     assert started.keys() == set(finished)
     assert sum(started.values()) <= 4 * EACH + 2  # those that the actor ran
@@ -149,16 +125,17 @@ async def test_programs_of_an_actor_that_is_killed_run_again(
 
 @pytest.mark.browser
 async def test_a_cluster_without_a_node_ends_the_run(
-    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    cluster: Any,
+    disturb: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    note = RunProgress.note
-
-    def lose_each_node(progress: RunProgress, record: TrialRecord, failed: int) -> None:
-        note(progress, record, failed)
+    def lose_each_node() -> None:
         for node in list(cluster.worker_nodes):
             cluster.remove_node(node, allow_graceful=False)
 
-    monkeypatch.setattr(RunProgress, "note", lose_each_node)
+    disturb(1, lose_each_node)
     monkeypatch.setattr("experiments.executors.ray_cluster.ROOM_SECONDS", 2)
     run = run_of(tmp_path)
     with pytest.raises(UserError, match="no node of the cluster has a CPU"):

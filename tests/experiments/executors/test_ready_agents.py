@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import socket
-import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -23,52 +22,40 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tests.experiments.command_line import Ended, forked_souk
+from tests.experiments.executors.program_runs import DB, EXPERIMENT, rows
 
 DOCS = Path(__file__).parents[3] / "docs" / "agents"
 INSTALLED = Path.home() / ".cache" / "souk" / "agents"
 MODULES = INSTALLED / "node_modules"
 PROGRAMS = f"{MODULES / '.bin'}:{os.environ['PATH']}"
 KEY = "sk-0123456789abcdef0123456789abcdef"
-EXPERIMENT = """\
-name: ready
-goal: Add the best product to the cart.
-options: {sets: 8}
-factors:
-  nudge: {interventions: nudges, only: [best-seller]}
-limits: {seconds: 120, steps: 12}
-"""
-AGENTS = [
-    pytest.param(
+VENVS = INSTALLED / "venv" / "bin", INSTALLED / "agentlab" / "bin"
+AGENTS = {
+    "playwright-mcp": (
         f"{sys.executable} {DOCS / 'playwright_mcp.py'} model",
-        marks=pytest.mark.skipif(
-            shutil.which("playwright-mcp", path=PROGRAMS) is None, reason="run `make agents`"
-        ),
-        id="playwright-mcp",
+        shutil.which("playwright-mcp", path=PROGRAMS),
     ),
-    pytest.param(
-        f"{INSTALLED / 'venv' / 'bin' / 'python'} {DOCS / 'browser_use_agent.py'} model",
-        marks=pytest.mark.skipif(
-            not (INSTALLED / "venv" / "bin" / "browser-use").exists(), reason="run `make agents`"
-        ),
-        id="browser-use",
+    "browser-use": (
+        f"{VENVS[0] / 'python'} {DOCS / 'browser_use_agent.py'} model",
+        (VENVS[0] / "browser-use").exists(),
     ),
-    pytest.param(
+    "stagehand": (
         f"node {DOCS / 'stagehand_agent.mjs'} model",
-        marks=pytest.mark.skipif(
-            shutil.which("node") is None or not (MODULES / "@browserbasehq" / "stagehand").exists(),
-            reason="run `make agents`",
-        ),
-        id="stagehand",
+        shutil.which("node") and (MODULES / "@browserbasehq" / "stagehand").exists(),
     ),
-    pytest.param(
-        f"{INSTALLED / 'agentlab' / 'bin' / 'python'} {DOCS / 'agentlab_agent.py'} model",
-        marks=pytest.mark.skipif(
-            not (INSTALLED / "agentlab" / "bin" / "python").exists(), reason="run `make agents`"
-        ),
-        id="agentlab",
-    ),
-]
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.parametrize("agent", AGENTS)]
+    "agentlab": (f"{VENVS[1] / 'python'} {DOCS / 'agentlab_agent.py'} model", (VENVS[1] / "python").exists()),
+}
+"""The command of each, and whether it is installed."""
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture(params=AGENTS)
+def agent(request: pytest.FixtureRequest) -> str:
+    command, is_installed = AGENTS[request.param]
+    if not is_installed:
+        pytest.skip("run `make agents`")
+    return command
+
 
 Message = dict[str, Any]
 
@@ -129,10 +116,7 @@ def tools_of_stagehand(asked: Message) -> Message:
     else:
         name, given = "act", {"action": "click the button Add to Cart"}
     function = {"name": name, "arguments": json.dumps(given)}
-    return {
-        "content": None,
-        "tool_calls": [{"id": f"call_{turn}", "type": "function", "function": function}],
-    }
+    return {"content": None, "tool_calls": [{"id": f"call_{turn}", "type": "function", "function": function}]}
 
 
 def element_of_stagehand(asked: Message) -> Message | None:
@@ -200,7 +184,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def shop(address: str, tmp_path: Path) -> Iterator[Callable[..., Ended]]:
     """Runs an agent; fails where it asks for anything beyond this machine."""
-    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 120", "seconds: 120, steps: 12"))
     with socket.create_server(("127.0.0.1", 0)) as beyond:
         proxy = f"http://127.0.0.1:{beyond.getsockname()[1]}"
         proxies = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": "127.0.0.1,localhost"}
@@ -210,18 +194,12 @@ def shop(address: str, tmp_path: Path) -> Iterator[Callable[..., Ended]]:
             command = ("run", "e.yaml", "--agent", f"command:{agent}", "--limit", str(limit))
             reach = {"SOUK_PROGRAM_REACH": address.removeprefix("http://").removesuffix("/v1")}
             env = {**proxies, **model, **reach, "PATH": PROGRAMS, "NODE_PATH": str(MODULES), **env}
-            return forked_souk(*command, "--db", "sqlite:///t.db", cwd=tmp_path, env=env)
+            return forked_souk(*command, *DB, cwd=tmp_path, env=env)
 
         yield run
         beyond.setblocking(False)
         with pytest.raises(BlockingIOError):
             beyond.accept()
-
-
-def rows(folder: Path, query: str) -> list[dict[str, Any]]:
-    with sqlite3.connect(folder / "t.db") as connection:
-        connection.row_factory = sqlite3.Row
-        return [dict(row) for row in connection.execute(query)]
 
 
 def test_it_shops(agent: str, shop: Callable[..., Ended], tmp_path: Path) -> None:

@@ -1,9 +1,6 @@
 """Runs that score: every prompt once, batches stored as they end, and the way from the store to the table."""
 
 import asyncio
-import os
-import signal
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +16,7 @@ from experiments.designs.scoring.design import ScoreDesign
 from experiments.executors.scores import BATCH, BatchingScorer
 from experiments.records.reading.tidy_tables import score_table, write_table
 from experiments.runs.experiment_run import ExperimentRun
-from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
-from tests.support import THOROUGH
+from tests.experiments.command_line import forked_souk
 
 STUDY = """\
 name: few-scores
@@ -178,38 +174,6 @@ async def test_who_stops_waiting_does_not_stop_the_others() -> None:
     slow.set()
     assert [score.logprob for score in (await other)[0]] == [pytest.approx(-2.02), pytest.approx(-1.02)]
     await together.close()
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("torch", reason="local models are not installed")
-    from agents.scoring.toy import SMALL, make_toy
-
-    return make_toy("tiny-anchor", tmp_path_factory.mktemp("models"), size=SMALL)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not THOROUGH, reason="make thorough loads a model three times")
-def test_a_real_model_that_is_killed_goes_on(tmp_path: Path, model: Path) -> None:
-    (tmp_path / "x.yaml").write_text(STUDY.replace("exact", "none"))
-    command = ("run", "x.yaml", "--agent", f"hf:{model}", "--db", "sqlite:///t.db", "--out", "o")
-    process = start(*command, cwd=tmp_path)
-    wait_for_trials(process, tmp_path / "t.db", 1)
-    assert process.pid
-    os.killpg(process.pid, signal.SIGKILL)
-    process.join()
-    before = started_at(tmp_path / "t.db")
-    done = forked_souk(*command, cwd=tmp_path)
-    assert done.status == 0, done.err
-    after = started_at(tmp_path / "t.db")
-    assert len(after) == 22
-    assert before.items() <= after.items()
-    with sqlite3.connect(tmp_path / "t.db") as connection:
-        assert connection.execute("SELECT count(*), count(logprob) FROM scores").fetchone() == (462, 462)
-    exported = forked_souk("export", "--db", "sqlite:///t.db", "--out", "s.parquet", cwd=tmp_path)
-    assert "462 rows, 22 trials" in exported.out
-    analysed = forked_souk("analyze", "s.parquet", "--as", "anchoring", cwd=tmp_path)
-    assert (analysed.status, "V5-D" in analysed.out) == (0, True), analysed.err
 
 
 def test_mistakes_of_the_command_are_one_line(tmp_path: Path) -> None:

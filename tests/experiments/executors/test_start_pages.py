@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import sqlite3
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,20 +31,16 @@ from tests.support import serve, usual
 pytestmark = pytest.mark.usefixtures("one_driver")
 
 
-async def run(folder: Path, shop: ForeignShop, prefix: str = "", limit: int = 12, **how: Any) -> Ended:
+def run_in(folder: Path, file: Path, *more: str, limit: int = 12) -> Ended:
+    """The command `souk run` of an experiment's file."""
+    options = ("--limit", str(limit), "--db", "sqlite:///t.db", "--out", "out")
+    return forked_souk("run", str(file), *options, *more, cwd=folder)
+
+
+async def run(folder: Path, shop: ForeignShop, limit: int = 12, **how: Any) -> Ended:
     async with serve(shop.app()) as address:
-        file = experiment(folder, shop, address + prefix, **how)
-        arguments = (
-            "run",
-            str(file),
-            "--limit",
-            str(limit),
-            "--db",
-            "sqlite:///t.db",
-            "--out",
-            str(folder / "out"),
-        )
-        return await run_in_threadpool(forked_souk, *arguments, cwd=folder)
+        file = experiment(folder, shop, address, **how)
+        return await run_in_threadpool(run_in, folder, file, limit=limit)
 
 
 async def ran(folder: Path, shop: ForeignShop, **how: Any) -> ExperimentRun:
@@ -66,44 +63,28 @@ def query(folder: Path, statement: str) -> list[Any]:
         return connection.execute(statement).fetchall()
 
 
-@pytest.mark.thorough
-@pytest.mark.browser
-async def test_the_guides_example_is_treated(tmp_path: Path) -> None:
-    ended = await run(tmp_path, ForeignShop(), page="products/${key}", limit=6)
-    assert ended.status == 0, ended.err
-    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
-    trials = query(tmp_path, "SELECT trial FROM trials WHERE condition = 'nudged'")
-    treated = query(tmp_path, "SELECT DISTINCT trial FROM receipts WHERE intervention = 'praised'")
-    assert len(trials) == 4
-    assert sorted(treated) == sorted(trials)
-    assert query(tmp_path, CARRIED) == [(4,)]
-    assert query(tmp_path, "SELECT count(*) FROM unchecked") == [(0,)]
-    assert "Effect" in ended.err + ended.out
-
-
 CARRIED = (
     "SELECT count(*) FROM receipts JOIN options USING (run, trial) "
     "WHERE intervention = 'praised' AND nudged AND product = option"
 )
-
-
-@pytest.mark.thorough
-@pytest.mark.browser
-async def test_so_it_is_where_pages_name_an_address_of_their_own(tmp_path: Path) -> None:
-    await ran(tmp_path, ForeignShop(canonical="/products/KEY"), page="products/${key}")
-    assert query(tmp_path, CARRIED) == [(2,)]
-    assert query(tmp_path, "SELECT count(*) FROM unchecked") == [(0,)]
-
-
 ELSEWHERE = """<title>Cookies</title><p>One moment</p>
 <script>document.cookie = 'human=1; path=/'; location.replace('PATH?from=wall')</script>"""
+TREATED: dict[str, tuple[ForeignShop, dict[str, Any]]] = {
+    "the guide's example": (ForeignShop(), {"page": "products/${key}"}),
+    "an address of its own": (ForeignShop(canonical="/products/KEY"), {"page": "products/${key}"}),
+    "a wall that leads elsewhere": (ForeignShop(wall=ELSEWHERE), {}),
+    "a wall that comes again": (ForeignShop(wall=WALL), {}),
+}
 
 
 @pytest.mark.thorough
 @pytest.mark.browser
-@pytest.mark.parametrize("wall", usual([ELSEWHERE, WALL], 1))
-async def test_a_wall_that_leads_on_by_itself_is_passed(wall: str, tmp_path: Path) -> None:
-    await ran(tmp_path, ForeignShop(wall=wall))
+@pytest.mark.parametrize("kind", usual(TREATED, 3))
+async def test_a_shop_as_the_guide_wants_it_is_treated(kind: str, tmp_path: Path) -> None:
+    shop, how = TREATED[kind]
+    await ran(tmp_path, shop, **how)
+    assert query(tmp_path, CARRIED) == [(2,)]
+    assert query(tmp_path, "SELECT count(*) FROM unchecked") == [(0,)]
 
 
 @pytest.mark.browser
@@ -135,28 +116,31 @@ async def test_one_path_for_all_products_works_where_the_site_map_says_what_name
     await ran(tmp_path, shop, site="own.yaml")
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "a redirect to one path": ({"moved": "/item?id=KEY"}, "has the path of other products' pages (/item)"),
-    "no such page": ({"page": "none/${key}"}, "is no page (HTTP 404)"),
-    "no product's page": ({"site": "none.yaml"}, "is not a product's page as the site map none knows it"),
-    "one page for both": ({"canonical": f"/{KEYS[0]}.html"}, f"is the page of {KEYS[0]}"),
-    "another host": ({"moved": "http://elsewhere.test/KEY"}, "elsewhere.test, which is not named in"),
-    "a wall that stays": ({"wall": "<title>Are you human?</title>"}, "is not a product's page"),
-    "no such page behind a wall": ({"page": "none/${key}", "wall": WALL}, "is not a product's page"),
+ANYTHING, NOWHERE = ForeignShop(), {"page": "none/${key}"}
+REFUSED: dict[str, tuple[ForeignShop, dict[str, Any], str]] = {
+    "a redirect to one path": (
+        ForeignShop(moved="/item?id=KEY"), {}, "has the path of other products' pages (/item)"
+    ),
+    "no such page": (ANYTHING, NOWHERE, "is no page (HTTP 404)"),
+    "no product's page": (
+        ANYTHING, {"site": "none.yaml"}, "is not a product's page as the site map none knows it"
+    ),
+    "one page for both": (ForeignShop(canonical=f"/{KEYS[0]}.html"), {}, f"is the page of {KEYS[0]}"),
+    "another host": (
+        ForeignShop(moved="http://elsewhere.test/KEY"), {}, "elsewhere.test, which is not named in"
+    ),
+    "a wall that stays": (ForeignShop(wall="<title>Are you human?</title>"), {}, "is not a product's page"),
+    "no such page behind a wall": (ForeignShop(wall=WALL), NOWHERE, "is not a product's page"),
 }  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", usual(REFUSED, 4))
 async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
-    how, message = REFUSED[kind]
-    how = dict(how)
-    shop = ForeignShop(**{name: how.pop(name, "") for name in ("moved", "canonical", "wall")})
-    if "site" in how:
-        (tmp_path / "none.yaml").write_text(
-            "name: none\nextends: onestopmarket\npages: {product: body.no-such-page}\n"
-        )
-        how["site"] = str(tmp_path / "none.yaml")
+    shop, how, message = REFUSED[kind]
+    (tmp_path / "none.yaml").write_text(
+        "name: none\nextends: onestopmarket\npages: {product: body.no-such-page}\n"
+    )
     ended = await run(tmp_path, shop, **how)
     assert ended.status == 2, ended.err
     lines = [line for line in ended.err.splitlines() if line.startswith("error:")]
@@ -167,15 +151,14 @@ async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_p
     assert query(tmp_path, "SELECT count(*) FROM trials") == [(0,)]
 
 
-async def test_a_shop_that_is_down_is_left_to_the_trials(tmp_path: Path) -> None:
-    async with serve(ForeignShop().app()) as address:
-        pass
-    made = design(experiment(tmp_path, ForeignShop(), address))
-    await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
-
-
-async def test_a_shop_that_does_not_answer_programs_is_left_to_the_trials(tmp_path: Path) -> None:
-    async with serve(ForeignShop(status=403).app()) as address:
+@pytest.mark.parametrize("is_down", [True, False])
+async def test_a_shop_that_does_not_answer_programs_is_left_to_the_trials(
+    is_down: bool, tmp_path: Path
+) -> None:
+    async with AsyncExitStack() as stack:
+        address = await stack.enter_async_context(serve(ForeignShop(status=403).app()))
+        if is_down:
+            await stack.aclose()
         made = design(experiment(tmp_path, ForeignShop(), address))
         await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
 
@@ -195,34 +178,10 @@ async def test_each_product_of_each_set_is_looked_for(lost: int, tmp_path: Path)
             await check_start_pages(made, trials, made.base_url, in_browser=False)
 
 
-async def test_each_start_page_is_asked_for_once(tmp_path: Path) -> None:
-    shop = ForeignShop()
-    async with serve(shop.app()) as address:
-        made = design(experiment(tmp_path, shop, address))
-        await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
-    assert sorted(shop.asked) == sorted(f"/{key}.html" for key in KEYS)
-
-
 @pytest.mark.thorough
 @pytest.mark.browser
 async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> None:
-    shop = ForeignShop()
-    async with serve(shop.app()) as address:
-        file = experiment(tmp_path, shop, address)
-        nudge = yaml.safe_load((tmp_path / "nudge.yaml").read_text())
-        nudge["interventions"][0]["pages"] = ["cart"]
-        (tmp_path / "nudge.yaml").write_text(yaml.safe_dump(nudge))
-        arguments = (
-            "run",
-            str(file),
-            "--limit",
-            "3",
-            "--db",
-            "sqlite:///t.db",
-            "--out",
-            str(tmp_path / "out"),
-        )
-        ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
+    ended = await run(tmp_path, ForeignShop(), limit=3, pages=["cart"])
     assert ended.status == 1, ended.err
     told = "praised: planned in 2 trials, but no page has a receipt of it"
     assert told in ended.err
@@ -247,16 +206,6 @@ choice: {message: {css: .message-success, says: "You added ${product} to your"}}
 """A map without stars, ratings and stock."""
 
 
-@pytest.mark.thorough
-@pytest.mark.browser
-async def test_a_map_without_stars_needs_no_rating_as_text(tmp_path: Path) -> None:
-    (tmp_path / "plain.yaml").write_text(PLAIN_MAP)
-    done = await ran(tmp_path, ForeignShop(), page="${key}", site="plain.yaml")
-    assert query(tmp_path, "SELECT DISTINCT intervention FROM receipts") == [("praised",)]
-    said = "ratings are not added as text: the site map plain has no role product.stars and no role"
-    assert said in done.summary()
-
-
 def test_a_dry_run_says_what_the_map_lacks(tmp_path: Path) -> None:
     (tmp_path / "plain.yaml").write_text(PLAIN_MAP)
     edits = [{"set_stock": "Only 2 left"}, {"insert_text": {"after": "product.title", "text": NUDGE}}]
@@ -271,6 +220,7 @@ def test_a_dry_run_says_what_the_map_lacks(tmp_path: Path) -> None:
         f"the site map plain has no role product.stock, which praised {rest}",
         f"the site map plain has no role product.reviews, which match-reviews {rest}",
     ]
+    assert said[2].startswith("ratings are not added as text: the site map plain has no role product.stars")
     assert len(said) == 3
 
 
@@ -287,7 +237,7 @@ def test_a_rating_that_stands_as_text_is_not_written_beside_it_again(tmp_path: P
 
 
 async def test_where_a_start_page_leads_is_known_before_it_is_opened(tmp_path: Path) -> None:
-    """So a card is its product's on whatever page it is seen first."""
+    """So a card is its product's on whatever page it is seen first; each page is asked for once."""
     shop = ForeignShop(moved="/shop/KEY-and-its-name")
     async with serve(shop.app()) as address:
         made = design(experiment(tmp_path, shop, address))
@@ -296,6 +246,8 @@ async def test_where_a_start_page_leads_is_known_before_it_is_opened(tmp_path: P
     for trial in trials:
         places = known(made, trial, f"{address}/")
         assert [places[f"shop/{key}-and-its-name"] for key in KEYS] == list(KEYS)
+    ways = [(f"/{key}.html", f"/shop/{key}-and-its-name") for key in KEYS]
+    assert sorted(shop.asked) == sorted(path for way in ways for path in way)
 
 
 async def test_a_terminal_says_what_is_waited_for(tmp_path: Path) -> None:
@@ -351,19 +303,9 @@ async def test_a_catalogue_that_the_pages_contradict_is_told_and_the_table_has_w
         edits = [{"insert_text": {"after": "product.title", "text": NUDGE}}, {"set_price": 33.33}]
         file = experiment(tmp_path, shop, address, edits)
         (tmp_path / "products.csv").write_text(REVERSED)
-        arguments = (
-            "run",
-            str(file),
-            "--limit",
-            "3",
-            "--db",
-            "sqlite:///t.db",
-            "--out",
-            str(tmp_path / "out"),
-        )
-        refused = await run_in_threadpool(forked_souk, *arguments, "--strict", cwd=tmp_path)
+        refused = await run_in_threadpool(run_in, tmp_path, file, "--strict", limit=3)
         assert query(tmp_path, "SELECT count(*) FROM trials") == [(0,)]
-        ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
+        ended = await run_in_threadpool(run_in, tmp_path, file, limit=3)
     price = "price: 2 of 2 products are otherwise in the catalogue than on the shop's page: "
     example = "cedar-reading-lamp has 22.4 there and 49.9 on its page"
     assert refused.status == 2 and f"--strict: {price}" in refused.err

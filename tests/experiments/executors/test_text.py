@@ -1,29 +1,22 @@
 """Cards as prompts: the same trials, records and tables as on pages, without a browser."""
 
 import asyncio
-import json
-import os
-import re
 import resource
-import signal
-from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
-from agents.base import ProviderError, Reply
+from agents.base import Reply
 from experiments.executors import text as text_runner
 from experiments.executors.workers import Workers
 from experiments.records.reading.tidy_tables import response_table, tidy_table
 from experiments.records.tables import answers, questions, steps, trials
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.cards.reply import ENDED
-from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
+from tests.experiments.command_line import forked_souk
 from tests.held_provider import held_provider, seen
-from tests.support import size, usual
 
 HOTELS = """\
 name: few-hotels
@@ -55,8 +48,6 @@ design:
   battery: {biases: [anchoring, framing], scenarios: [base], temperatures: [0.7], valid: 12, attempts: 20}
 seed: 3
 """
-
-Ended = Callable[[str, str], ExperimentRun]
 
 
 def ended(folder: Path, text: str, agent: str, limit: int | None = None) -> ExperimentRun:
@@ -140,26 +131,6 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert first.equals(second)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("end", usual([signal.SIGKILL, signal.SIGINT], 1))
-def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path, end: int) -> None:
-    many = HOTELS.replace("sets: 6, repeats: 2", f"sets: {size(150, 300)}, repeats: 2")
-    count = size(608, 1208)
-    (tmp_path / "x.yaml").write_text(many)
-    db = tmp_path / "t.db"
-    process = start("run", "x.yaml", "--db", f"sqlite:///{db}", cwd=tmp_path)
-    wait_for_trials(process, db, 1)
-    os.kill(process.pid or 0, end)
-    process.join()
-    stored = started_at(db)
-    assert 0 < len(stored) < count
-    assert process.exitcode == (130 if end == signal.SIGINT else -end)
-    ended(tmp_path, many, "simulated:balanced")
-    now = started_at(db)
-    assert len(now) == count
-    assert stored.items() <= now.items(), "a trial that had ended ran again"
-
-
 def test_the_prompt_and_the_answer_are_kept(tmp_path: Path) -> None:
     run = ended(tmp_path, HOTELS, "simulated:balanced", limit=1)
     with run.records.engine.connect() as connection:
@@ -169,26 +140,6 @@ def test_the_prompt_and_the_answer_are_kept(tmp_path: Path) -> None:
     assert prompt.startswith("You are booking a hotel room in New York City for a one-night stay.")
     assert step["action"] in ("A", "B", "C")
     assert (question["mode"], question["response"]) == ("text", None)
-
-
-def test_a_provider_that_fails_is_tried_again_by_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Failing:
-        async def answer(self, *_: object, **__: object) -> Reply:
-            raise ProviderError("HTTP 500 from the provider: down")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("experiments.runs.outages.PAUSES", (0.0, 0.0))
-        patch.setattr(text_runner, "make_respondent", lambda *_, **__: Failing())
-        run = ended(tmp_path, HOTELS, "simulated:balanced", limit=4)
-    assert run.records.outcomes(run.design.run_id) == {"infra_error": 4}
-    assert list(run.complaints()) == [
-        "4 of 4 trials ended as infra_error: provider: HTTP 500 from the provider: down; "
-        "the same command tries them again"
-    ]
-    healed = ended(tmp_path, HOTELS, "simulated:balanced", limit=4)
-    assert healed.records.outcomes(run.design.run_id) == {"choice": 4}
 
 
 def test_an_answer_that_says_nothing_is_kept_with_its_reason(
@@ -206,40 +157,6 @@ def test_an_answer_that_says_nothing_is_kept_with_its_reason(
     assert trial["outcome"] == "agent_error"
     assert [(answer["text"], answer["value"]) for answer in said] == [("it depends", None)] * 4
     assert all(answer["reason"] == "unclear" for answer in said)
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_the_commands(tmp_path: Path) -> None:
-    (tmp_path / "hotels.yaml").write_text(HOTELS)
-    database = f"sqlite:///{tmp_path}/t.db"
-    ran = forked_souk("run", "hotels.yaml", "--db", database, "--json", cwd=tmp_path)
-    assert ran.status == 0, ran.err
-    assert "32 trials: 0 done, 32 to run" in ran.err
-    assert json.loads(ran.out)["facts"]["mode"] == "text"
-    analysed = forked_souk("analyze", "--db", database, "--out", "report", cwd=tmp_path)
-    assert analysed.status == 0, analysed.err
-    assert (tmp_path / "report" / "report.html").exists()
-    exported = forked_souk("export", "--db", database, "--out", "t.csv", cwd=tmp_path)
-    assert exported.out.startswith("t.csv: 72 rows, 32 trials")
-    again = forked_souk("analyze", "t.csv", "--as", "conjoint", "--json", cwd=tmp_path)
-    assert again.status == 0, again.err
-    wrong = forked_souk("compare", "--db", database, cwd=tmp_path)
-    assert wrong.status == 2
-    assert "no run of the kind choice in this database" in wrong.err
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_the_balance_is_told_before_a_run(tmp_path: Path) -> None:
-    (tmp_path / "hotels.yaml").write_text(HOTELS.replace(", {set_size: 3, sets: 4, repeats: 1}", ""))
-    told = forked_souk("run", "hotels.yaml", "--dry-run", "--out", "plan", cwd=tmp_path)
-    assert told.status == 0, told.err
-    stars = re.search(r"stars +mean +([\d.]+) +([\d.]+) *$", told.err, re.MULTILINE)
-    assert stars
-    assert stars[1] == stars[2], "pairs in both orders show the same at both places"
-    report = pd.read_csv(tmp_path / "plan" / "balance.csv")
-    assert {"trials", "position", "correlation", "shows"} <= set(report["check"])
 
 
 def test_only_cards_can_be_text(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import pickle
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -42,14 +42,6 @@ async def connected() -> AsyncIterator[tuple[Ends, Ends]]:
             writer.close()
 
 
-def after(talk: Callable[[Ends, Ends], Awaitable[object]]) -> object:
-    async def run() -> object:
-        async with connected() as (command, worker):
-            return await talk(command, worker)
-
-    return asyncio.run(run())
-
-
 @pytest.mark.slow
 @given(
     trial=st.fixed_dictionaries({each.name: cells for each in fields(TrialRow)}),
@@ -57,34 +49,29 @@ def after(talk: Callable[[Ends, Ends], Awaitable[object]]) -> object:
     artifacts=st.dictionaries(st.text(), st.text(st.characters(exclude_categories=()))),
     cause=st.none() | st.sampled_from(get_args(Cause)),
 )
-def test_a_record_arrives_as_it_was(trial: dict, rows: list, artifacts: dict, cause: Cause | None) -> None:
+async def test_a_record_arrives_as_it_was(
+    trial: dict, rows: list, artifacts: dict, cause: Cause | None
+) -> None:
     record = TrialRecord(TrialRow(**trial), attributes=rows, artifacts=artifacts, cause=cause)
-
-    async def talk(command: Ends, worker: Ends) -> object:
+    async with connected() as (command, worker):
         await send_answer(worker[1], 7, record)
-        return await receive_answer(command[0])
-
-    assert after(talk) == (7, record)
+        assert await receive_answer(command[0]) == (7, record)
 
 
 @pytest.mark.parametrize(
     ("error", "kind"), [(UserError("agents: no key; set it"), UserError), (OSError("a fault"), RuntimeError)]
 )
-def test_what_went_wrong_arrives(error: Exception, kind: type[Exception]) -> None:
-    async def talk(command: Ends, worker: Ends) -> object:
+async def test_what_went_wrong_arrives(error: Exception, kind: type[Exception]) -> None:
+    async with connected() as (command, worker):
         await send_answer(worker[1], 3, error)
-        return await receive_answer(command[0])
-
-    number, found = after(talk)
+        number, found = await receive_answer(command[0])
     assert (number, type(found), str(found)) == (3, kind, str(error))
 
 
-def test_orders_arrive() -> None:
-    async def talk(command: Ends, worker: Ends) -> object:
+async def test_orders_arrive() -> None:
+    async with connected() as (command, worker):
         await send_order(command[1], (1, Path("x")))
-        return await receive_order(worker[0])
-
-    assert after(talk) == (1, Path("x"))
+        assert await receive_order(worker[0]) == (1, Path("x"))
 
 
 class Touch:
@@ -97,59 +84,49 @@ class Touch:
         return (Path.touch, (self.path,))
 
 
-def taken_for_dead(sent: bytes) -> None:
-    async def talk(command: Ends, worker: Ends) -> object:
-        worker[1].write(HEADER.pack(len(sent)) + sent)
+async def taken_for_dead(sent: bytes, length: int) -> None:
+    async with connected() as (command, worker):
+        worker[1].write(HEADER.pack(length) + sent)
+        worker[1].close()
         with pytest.raises(EOFError):
             await receive_answer(command[0])
-        return None
-
-    after(talk)
 
 
-@pytest.mark.parametrize("nonsense", [b"", b"{}", b"[1]", b'{"number": 1, "record": {"run": 1}}', b"\xff"])
-def test_a_worker_that_talks_nonsense_is_taken_for_dead(nonsense: bytes) -> None:
-    taken_for_dead(nonsense)
+NONSENSE = [b"", b"{}", b"[1]", b'{"number": 1, "record": {"run": 1}}', b"\xff", b"cut"]
 
 
-def test_nothing_that_a_worker_sends_is_unpickled(tmp_path: Path) -> None:
+@pytest.mark.parametrize("nonsense", NONSENSE)
+async def test_a_worker_that_talks_nonsense_is_taken_for_dead(nonsense: bytes) -> None:
+    await taken_for_dead(nonsense, 100 if nonsense == b"cut" else len(nonsense))
+
+
+async def test_nothing_that_a_worker_sends_is_unpickled(tmp_path: Path) -> None:
     bad = pickle.dumps((1, Touch(tmp_path / "ran")))
-    taken_for_dead(bad)
+    await taken_for_dead(bad, len(bad))
     assert not (tmp_path / "ran").exists()
     pickle.loads(bad)
     assert (tmp_path / "ran").exists(), "it would have made a file"
 
 
-async def in_turn(command: Ends, worker: Ends, answer: TrialRecord | None) -> TrialRecord:
+async def in_turn(answer: TrialRecord | None) -> TrialRecord:
     """What an attempt gives whose answer comes after one that nobody asked for."""
-    process = ProcessWorker(1, *command)
-    reading = asyncio.create_task(process.read())
-    running = asyncio.create_task(process.run("attempt"))  # type: ignore[arg-type]
-    number, _ = await receive_order(worker[0])
-    await send_answer(worker[1], number + 1, a_record("t2"))
-    await send_answer(worker[1], number, answer)
-    try:
-        return await asyncio.wait_for(running, 30)
-    finally:
-        reading.cancel()
+    async with connected() as (command, worker):
+        process = ProcessWorker(1, *command)
+        reading = asyncio.create_task(process.read())
+        running = asyncio.create_task(process.run("attempt"))  # type: ignore[arg-type]
+        number, _ = await receive_order(worker[0])
+        await send_answer(worker[1], number + 1, a_record("t2"))
+        await send_answer(worker[1], number, answer)
+        try:
+            return await asyncio.wait_for(running, 30)
+        finally:
+            reading.cancel()
 
 
-def test_an_answer_that_nobody_asked_for_is_passed_over() -> None:
-    record = a_record("t1")
-    assert after(lambda command, worker: in_turn(command, worker, record)) == record
+async def test_an_answer_that_nobody_asked_for_is_passed_over() -> None:
+    assert await in_turn(a_record("t1")) == a_record("t1")
 
 
-def test_a_worker_that_is_only_ready_has_not_answered() -> None:
+async def test_a_worker_that_is_only_ready_has_not_answered() -> None:
     with pytest.raises(WorkerDied):
-        after(lambda command, worker: in_turn(command, worker, None))
-
-
-def test_the_other_side_is_gone() -> None:
-    async def talk(command: Ends, worker: Ends) -> object:
-        worker[1].write(HEADER.pack(100) + b"cut")
-        worker[1].close()
-        with pytest.raises(EOFError):
-            await receive_answer(command[0])
-        return None
-
-    after(talk)
+        await in_turn(None)

@@ -21,13 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_driver")]
 
 NUDGES = {
     "interventions": [
-        {
-            "id": name,
-            "kind": "nudge",
-            "family": "scarcity",
-            "direction": 1,
-            "edits": [{kind: what}],
-        }
+        {"id": name, "kind": "nudge", "family": "scarcity", "direction": 1, "edits": [{kind: what}]}
         for name, kind, what in (
             ("cheap", "set_price", 949),
             ("few", "insert_text", {"after": "product.title", "text": "Only two left"}),

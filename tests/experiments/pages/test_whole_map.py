@@ -60,7 +60,7 @@ class SellingShop(MadeShop):
 <td>{money(self.cost(name) * count)}</td></tr>"""
             for name, count in lines.items()
         )
-        total = money(sum((self.cost(name) * count for name, count in lines.items()), Decimal(0)))
+        total = self.total(lines)
         return self._page(
             "Basket",
             f"""<main id="basket-page"><h1>Basket</h1><table><tbody>{rows}</tbody></table>
@@ -76,12 +76,15 @@ class SellingShop(MadeShop):
 <b class="line-sum">{money(self.cost(name) * count)}</b></li>"""
             for name, count in lines.items()
         )
-        total = money(sum((self.cost(name) * count for name, count in lines.items()), Decimal(0)))
+        total = self.total(lines)
         return self._page(
             "Checkout",
             f"""<main id="checkout-page"><h1>Checkout</h1><ul>{rows}</ul><p>To pay
 <b id="to-pay">{total}</b></p><form method="post" action="/pay"><button>Pay now</button></form></main>""",
         )
+
+    def total(self, lines: dict[str, int]) -> str:
+        return money(sum((self.cost(name) * count for name, count in lines.items()), Decimal(0)))
 
     def cost(self, name: str) -> Decimal:
         return Decimal("1299") if NAMES.index(name) % 2 == 0 else Decimal("18.50")
@@ -150,9 +153,7 @@ async def selling(shop: SellingShop, asked: list[str]) -> AsyncIterator[str]:
         if request.method == "POST":
             body = (await request.body()).decode()
             data: Any = json.loads(body) if body.startswith("{") else dict(await request.form())
-            wanted = str(
-                data.get("variables", data).get({"json": "productId", "graphql": "id"}.get(shop.way, "what"))
-            )
+            wanted = str(data["variables"]["id"] if shop.way == "graphql" else data["what"])
             name = next(name for name in NAMES if str(shop.number(name)) == wanted)
             cart[name] = cart.get(name, 0) + 1
             return (

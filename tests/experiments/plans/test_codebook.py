@@ -48,8 +48,6 @@ def test_each_column_is_described_as_it_is(db: str, tmp_path: Path) -> None:
     sheet = (tmp_path / "book.md").read_text()
     assert f"{len(table):,} rows of {table['trial'].nunique():,} trials" in sheet
     assert sheet.count("\n| ") == len(table.columns) + 2, "the head, and the line below it"
-    refused = CliRunner().invoke(app, ["export", "--out", str(out), "--codebook", "x.txt", "--db", db])
-    assert "the suffix must be .md or .csv" in str(refused.exception)
 
 
 @pytest.mark.slow

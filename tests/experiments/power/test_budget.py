@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agents.providers.tokens import estimate_tokens
@@ -26,19 +26,11 @@ from experiments.power.rehearsals import rehearsal, widest
 from experiments.power.results import ContrastPower, TestedEffect
 from experiments.power.splits import TrialSplit, with_keys
 from interventions.errors import UserError
+from tests.experiments.designs.test_mistakes import FILES
 from tests.support import size
 
 MINI, NANO = "openai:gpt-4.1-mini", "openai:gpt-4.1-nano"
 PRICES = yaml.safe_load((Path(__file__).parents[3] / "agents/providers/prices.yaml").read_text())["models"]
-SMALL = """
-name: small
-task: compare-tabs
-goal: Buy the best product.
-options: {sets: 8}
-factors: {nudge: {interventions: nudges, only: [best-seller, wirecutter, free-shipping]}}
-stopping: {rule: anytime-valid, effect: nudge, margin: 5, most: 120}
-"""
-
 design_of = cache(load_design)
 
 
@@ -69,19 +61,10 @@ def test_a_trial_costs_what_the_table_says(name: str, usd: float) -> None:
     usd=st.floats(0.3, size(8, 200)),
     several=st.booleans(),
 )
+@example(name="hotels", usd=1.0, several=True)
 def test_splits_stay_within_the_budget_and_are_what_the_file_says(
     name: str, usd: float, several: bool
 ) -> None:
-    check_splits(name, usd, several=several)
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_splits_of_a_conjoint_too() -> None:
-    check_splits("hotels", 1.0, several=True)
-
-
-def check_splits(name: str, usd: float, *, several: bool) -> None:
     design = design_of(name)
     prices = prices_of(design, [MINI, NANO] if several else [MINI])
     try:
@@ -127,7 +110,7 @@ def simulated_splits(draw: st.DrawFn) -> list[Split]:
     for number in range(draw(st.integers(1, 6))):
         power, error = draw(st.floats(0, 1)), draw(st.floats(0.1, 30))
         contrast = ContrastPower(
-            "nudge", 1, 10.0, (TestedEffect("these sets", power, 1.0, None),), error=error
+            "nudge", 1, 10.0, (TestedEffect("these sets", power, power, 1.0, None),), error=error
         )
         agents = draw(st.sampled_from([("a",), ("a", "b")]))
         found.append(Split(TrialSplit({"sets": number}, {}, 1), agents, 1.0, (contrast,)))
@@ -148,6 +131,25 @@ def test_no_split_beats_the_first_one(found: list[Split], studies: int) -> None:
             assert largest_error(first, ["nudge"]) <= largest_error(other, ["nudge"])
 
 
+def test_ready_cards_have_no_other_split(tmp_path: Path) -> None:
+    for name in ("wide.csv", "cards.yaml"):
+        (tmp_path / name).write_text(FILES[name])
+    text = "name: own\ntask: card\nmode: text\ncards: cards.yaml\n"
+    (tmp_path / "own.yaml").write_text(text + "design: {conjoint: {pool: wide.csv, blocks: []}}\n")
+    with pytest.raises(UserError, match="the cards of own are ready-made"):
+        splits(load_design(str(tmp_path / "own.yaml")), {MINI: 0.001}, 1.0)
+
+
+SMALL = """
+name: small
+task: compare-tabs
+goal: Buy the best product.
+options: {sets: 8}
+factors: {nudge: {interventions: nudges, only: [best-seller, wirecutter, free-shipping]}}
+stopping: {rule: anytime-valid, effect: nudge, margin: 5, most: 120}
+"""
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_no_split_beats_the_first_one_in_other_studies(tmp_path: Path) -> None:
@@ -164,24 +166,3 @@ def test_no_split_beats_the_first_one_in_other_studies(tmp_path: Path) -> None:
     error = 3.5 * (2 * 0.25 / studies) ** 0.5
     for other in others:
         assert least_power(other, ["nudge"]) - least_power(first, ["nudge"]) <= error
-
-
-READY_CARDS = """\
-interventions:
-  - id: desk
-    kind: card
-    card:
-      fields: {Desk: "${name}", Price: "$${price:,}"}
-      question: Which one?
-      answer: {kind: letter}
-      example: {alternatives: [{name: One, price: 10}, {name: Two, price: 20}]}
-"""
-
-
-def test_ready_cards_have_no_other_split(tmp_path: Path) -> None:
-    (tmp_path / "own.csv").write_text("task,id,name,price\none,a,Ash Desk,100\none,b,Beech Desk,120\n")
-    (tmp_path / "cards.yaml").write_text(READY_CARDS)
-    text = "name: own\ntask: card\nmode: text\ncards: cards.yaml\n"
-    (tmp_path / "own.yaml").write_text(text + "design: {conjoint: {pool: own.csv, blocks: []}}\n")
-    with pytest.raises(UserError, match="the cards of own are ready-made"):
-        splits(load_design(str(tmp_path / "own.yaml")), {MINI: 0.001}, 1.0)

@@ -13,7 +13,7 @@ from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import fit_models, headline
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.loading import load_design
-from experiments.power.cards import TERMS, ConjointRehearsal
+from experiments.power.cards import TERMS, ConjointRehearsal, _rows
 from interventions.errors import UserError
 from tests.support import size
 
@@ -70,27 +70,10 @@ def test_the_power_is_that_of_other_studies() -> None:
     source, found = random.Random(99), []
     for _ in range(studies):
         rows = [
-            {
-                "run": "r",
-                "trial": trial.id,
-                "agent": "a",
-                "set": trial.set,
-                "option": option.option,
-                "position": place,
-                "chosen": int(place == taken),
-                "outcome": "choice",
-                "category": option.category,
-                "price": option.price,
-                "rating": option.rating,
-                "reviews": option.reviews,
-                "repeat": trial.repeat,
-                "ordering": trial.ordering,
-                "attr_name": option.name,
-                **{f"attr_{name}": value for name, value in option.attributes.items()},
-            }
+            {**row, "run": "r", "agent": "a", "chosen": int(row["position"] == taken)}
             for trial, alternatives in zip(own, shown, strict=True)
             for taken in [choose(rehearsed.taste, alternatives, source)]
-            for place, option in enumerate(trial.options)
+            for row in _rows(trial)
         ]
         fits = fit_models(encode(pd.DataFrame(rows)), ["a"], cov="clustered")
         spec = headline(fits, "a", "log")
@@ -108,17 +91,6 @@ def test_the_power_is_that_of_other_studies() -> None:
             half / 2 if name == "price" else 50 * (np.tanh((worth + half) / 2) - np.tanh((worth - half) / 2))
         )
         assert target.half_width == pytest.approx(width, rel=0.15), name
-
-
-@pytest.mark.slow
-def test_the_smallest_effect_is_found_with_a_power_of_four_fifths() -> None:
-    design, studies = hotels(), size(40, 1_000)
-    small = {each.feature: each for each in ConjointRehearsal(design, BALANCED, {}, 0.5).of(480, studies)}
-    least = small["breakfast"].targets[0].detectable
-    assert least
-    larger = ConjointRehearsal(design, BALANCED, {"breakfast": least}, 0.5).of(480, studies, seed=1)
-    (found,) = (each.targets[0].power for each in larger if each.feature == "breakfast")
-    assert found == pytest.approx(0.8, abs=0.15)
 
 
 def test_an_effect_that_no_chooser_has_is_refused() -> None:

@@ -52,19 +52,21 @@ def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
     told = {(c.feature, t.about): t for c in power_of(own, taste, trials, studies) for t in c.targets}
     made = simulated_trials(own, taste, trials)
     chosen = made.drawn(np.random.default_rng(99), studies)
-    found: dict[tuple[str, str], list[tuple[bool, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[bool, bool, float]]] = {}
     for study in range(studies):
         table = with_choices(made, chosen[:, study])
         exact = exact_tests(table)
         for about, frame in (("these sets", exact[exact["part"] == ""]), ("new sets", choice_effects(table))):
             for row in frame.to_dict("records"):
                 half = (row["conf_high"] - row["conf_low"]) / 2
-                found.setdefault((row["term"], about), []).append((row["p_value"] < 0.05, half))
+                below = row["p_value"] < 0.05, row["p_adjusted"] < 0.05
+                found.setdefault((row["term"], about), []).append((*below, half))
     assert {(TERMS[feature], about) for feature, about in told} == found.keys()
     for (feature, about), target in told.items():
-        significant, halves = np.array(found[TERMS[feature], about]).T
+        significant, claimed, halves = np.array(found[TERMS[feature], about]).T
         error = np.sqrt(2 * 0.25 / studies)
         assert target.power == pytest.approx(significant.mean(), abs=3.5 * error), (feature, about)
+        assert target.claimed == pytest.approx(claimed.mean(), abs=3.5 * error), (feature, about)
         assert target.half_width == pytest.approx(halves.mean(), rel=0.15), (feature, about)
 
 

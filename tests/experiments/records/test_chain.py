@@ -168,13 +168,6 @@ def test_a_stored_outcome_that_is_run_again_is_named(records: Records, url: str)
     assert "was run again" in chains(url)
 
 
-def test_trials_without_a_chain_are_told(records: Records, url: str) -> None:
-    fill(records, [[(0, "choice"), (1, "infra_error")]])
-    with records.writing() as connection:
-        connection.execute(links.delete())
-    assert "0 whole, 1 broken: r-1: trial t0 is stored without a link" in chains(url)
-
-
 @pytest.mark.slow
 def test_a_judged_trial_has_another_link(records: Records, url: str) -> None:
     fill(records, [[(0, "choice")]])

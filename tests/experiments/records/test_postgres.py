@@ -1,7 +1,6 @@
 """A PostgreSQL database by its URL: the same study as in SQLite, several runs at once, the commands."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +18,7 @@ from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import run_statuses
 from interventions.errors import UserError
 from tests.experiments.chains import has_whole_chains
-from tests.experiments.postgres_server import PostgresServer, postgres_server
+from tests.experiments.postgres_server import PostgresServer
 from tests.experiments.records.test_store import a_record, some_facts
 from tests.experiments.runs.test_status import HOTELS, app
 
@@ -32,12 +31,6 @@ design: {factorial: {repeats: 4}}
 agents: [simulated:anchored]
 seed: 3
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
 
 
 @pytest.mark.slow

@@ -1,36 +1,19 @@
 """What is recorded, as values: complete, frozen, and stored under the names that it always had."""
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import fields
 
 import pytest
 
 from experiments.designs.loading import load_design
-from experiments.records.record import TrialRecord, TrialRow
+from experiments.records.record import TrialRow
 from experiments.records.tables import trials
-from tests.experiments.records.test_store import a_record, some_facts
+from tests.experiments.records.test_store import some_facts
 
 OF_ALL = {"experiment", "agents", "versions", "inputs", "analysis"}
 
 
 def test_a_row_has_a_field_for_each_column_of_the_table_of_trials() -> None:
     assert {each.name for each in fields(TrialRow)} | {"seal"} == set(trials.columns.keys())
-
-
-@pytest.mark.parametrize("patched", ["record", "row"])
-def test_what_is_recorded_is_never_patched(patched: str) -> None:
-    record = a_record("t1")
-    with pytest.raises(FrozenInstanceError):
-        if patched == "row":
-            record.trial.steps = 2  # type: ignore[misc]
-        else:
-            record.steps = []  # type: ignore[misc]
-
-
-def test_a_row_is_made_complete() -> None:
-    with pytest.raises(TypeError, match="reason"):
-        TrialRow(**{each.name: "" for each in fields(TrialRow) if each.name != "reason"})
-    with pytest.raises(TypeError, match="trial"):
-        TrialRecord()  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

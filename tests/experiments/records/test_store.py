@@ -1,10 +1,7 @@
 """Records, in SQLite and PostgreSQL: whole trials or nothing, each once; artifacts once; clear errors."""
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -193,31 +190,9 @@ def test_a_resumed_run_keeps_its_start(records: Records) -> None:
     )
 
 
-@pytest.mark.slow
-def test_what_a_killed_process_had_saved_is_there(url: str) -> None:
-    program = f"""
-import os, sys
-sys.path.insert(0, {str(Path(__file__).parents[3])!r})
-from tests.experiments.records.test_store import a_record
-from experiments.records.seals import seal_run
-from experiments.records.store import Records
-records = Records({url!r})
-for number in range(20):
-    records.save(a_record(f"t{{number}}"))
-os.kill(os.getpid(), 9)
-"""
-    result = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
-    assert result.returncode == -9, result.stderr
-    assert len(Records(url).finished("r-1")) == 20
-
-
 @pytest.mark.parametrize(
     ("url", "words"),
-    [
-        ("t.db", "not a database URL"),
-        ("nosuchdb://x", "nosuchdb"),
-        ("sqlite:////proc/no/t.db", "/proc/no"),
-    ],
+    [("t.db", "not a database URL"), ("nosuchdb://x", "nosuchdb"), ("sqlite:////proc/no/t.db", "/proc/no")],
 )
 def test_an_unusable_database_is_the_users_mistake(url: str, words: str) -> None:
     with pytest.raises(UserError, match=words) as caught:
@@ -262,25 +237,6 @@ def test_any_text_can_be_stored(records: Records, text: str) -> None:
     with records.engine.connect() as connection:
         stored = connection.scalar(sql.select(tables.trials.c.reason))
     assert stored == text.replace("\0", "\ufffd").replace("\ud83d", "?")
-
-
-def test_saving_again_changes_nothing(records: Records) -> None:
-    both = [a_record("t1"), a_record("t2")]
-    records.save(*both)
-    records.save(*both)
-    assert [count(records, table) for table in (tables.trials, tables.options, tables.steps)] == [2, 4, 2]
-
-
-def test_what_a_replaced_attempt_had_cost_stays_known(records: Records) -> None:
-    records.begin_run("r-1", "nudges", some_facts())
-    for started_at, outcome in (
-        ("2026-01-01", "infra_error"),
-        ("2026-01-02", "choice"),
-        ("2026-01-02", "choice"),
-    ):
-        records.save(a_record("t1", outcome, started_at=started_at, cost=0.25))
-    with records.engine.connect() as connection:
-        assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25
 
 
 def test_runs_are_found_by_how_they_are_analysed(records: Records) -> None:

@@ -14,15 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
-from typer.testing import CliRunner
 
-from analysis.tables.errors import AnalysisError
-from experiments.cli import app
 from experiments.records import tables
-from experiments.records.errors import told
 from experiments.records.seals import seal_run
 from experiments.records.store import Records
 from interventions.errors import UserError
+from tests.experiments.records.integrity.test_strange_databases import souk
 from tests.experiments.records.test_store import a_record, a_row, some_facts
 from tests.experiments.running import HOTELS, run_here
 from tests.mutations import changed
@@ -41,65 +38,26 @@ COLUMNS = sorted(
     (table.name, column.name) for table in tables.metadata.tables.values() for column in table.columns
 )
 VALUES = (
-    *(
-        "NULL",
-        "''",
-        "x''",
-        "x'ff'",
-        "CAST(x'ff' AS TEXT)",
-        "CAST(x'6100' AS TEXT)",
-        "'text'",
-        "'x' || char(27) || '[31m'",
-    ),
-    *("0", "-1", "7", "0.5", "9e999", "-9e999", "1e300", "9223372036854775807", "-9223372036854775808"),
-    *(
-        "'{'",
-        "'{}'",
-        "'[]'",
-        "'[1]'",
-        "'3'",
-        "'null'",
-        "'{\"inputs\": 3}'",
-        "'{\"\": [null]}'",
-        "'NaN'",
-        "'nan'",
-    ),
-    *(
-        "'2026-01-01'",
-        "'2026-13-01T00:00:00+00:00'",
-        "'9999-12-31T23:59:59+00:00'",
-        "'0001-01-01T00:00:00+14:00'",
-    ),
-    *("printf('%.*c', 3000, 'x')", "printf('%.*c', 30000, '[')", "'../../up'", "'/dev/zero'", "char(55357)"),
-)
+    "NULL", "''", "x''", "x'ff'", "CAST(x'ff' AS TEXT)", "CAST(x'6100' AS TEXT)", "'text'",
+    "'x' || char(27) || '[31m'", "0", "-1", "7", "0.5", "9e999", "-9e999", "1e300", "9223372036854775807",
+    "-9223372036854775808", "'{'", "'{}'", "'[]'", "'[1]'", "'3'", "'null'", "'{\"inputs\": 3}'",
+    "'{\"\": [null]}'", "'NaN'", "'nan'", "'2026-01-01'", "'2026-13-01T00:00:00+00:00'",
+    "'9999-12-31T23:59:59+00:00'", "'0001-01-01T00:00:00+14:00'", "printf('%.*c', 3000, 'x')",
+    "printf('%.*c', 30000, '[')", "'../../up'", "'/dev/zero'", "char(55357)",
+)  # fmt: skip
 STUDIES = ("choice", "conjoint", "montecarlo", "anchoring")
 Words = tuple[str, ...]
 RUNS = {"choice": "r-1", "anchoring": "r-1"}
 """The run of each study."""
 COMMANDS = (
-    *(
-        ("status",),
-        ("status", "--json"),
-        ("status", "RUN"),
-        ("db", "check"),
-        ("export", "--out", "t.csv", "RUN"),
-    ),
-    *(("analyze", "RUN", "--json"), ("report", "RUN"), ("bundle", "RUN", "--out", "b.zip")),
-    *(("pause", "RUN"), ("runs", "delete", "RUN", "--yes")),
-)
-
-
+    ("status",), ("status", "--json"), ("status", "RUN"), ("db", "check"),
+    ("export", "--out", "t.csv", "RUN"), ("analyze", "RUN", "--json"), ("report", "RUN"),
+    ("bundle", "RUN", "--out", "b.zip"), ("pause", "RUN"), ("runs", "delete", "RUN", "--yes"),
+)  # fmt: skip
 PROMPTS = [{"anchor": 10.0, "fields": "scene+anchor"}]
 SCORES = [
-    {
-        "number": value,
-        "target": f"{value}%",
-        "value": float(value),
-        "logprob": -1.0 - value / 10,
-        "tokens": 2,
-        "shifted": 0,
-        "note": "",
-    }
+    {"number": value, "target": f"{value}%", "value": float(value), "logprob": -1.0 - value / 10}
+    | {"tokens": 2, "shifted": 0, "note": ""}
     for value in range(6)
 ]
 MORE = ("receipts", "calls", "disagreements", "unchecked", "on_screen", "factors")
@@ -131,21 +89,8 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def souk(*arguments: str) -> None:
-    result = CliRunner().invoke(app, [*arguments, "--db", "sqlite:///t.db"])
-    error = result.exception
-    if error is None or isinstance(error, SystemExit):
-        assert result.exit_code in (0, 1, 2), result.output
-        assert "\x1b" not in result.output
-        return
-    line = str(error) if isinstance(error, UserError | AnalysisError) else told(error)  # type: ignore[arg-type]
-    if not line:
-        raise error
-    assert line
-    assert "\n" not in line, line
-
-
 def run_command(kind: str, words: Words) -> None:
+    """It ends with a result that does not speak to the terminal, or with one line."""
     named = {"RUN": RUNS[kind]}
     souk(*(named.get(word, word) for word in words))
 

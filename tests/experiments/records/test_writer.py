@@ -17,10 +17,6 @@ from interventions.errors import UserError
 from tests.experiments.records.test_store import a_record, count
 
 
-def silent(_: str) -> None:
-    """Says nothing."""
-
-
 @pytest.fixture
 def records(tmp_path: Path) -> Records:
     return Records(f"sqlite:///{tmp_path}/t.db?timeout=0.01")
@@ -61,16 +57,18 @@ async def test_what_is_kept_of_the_steps(records: Records, trace: Trace, steps: 
     assert [(row.action, bool(row.observation)) for row in kept] == [("click('1')", bool(pages))] * steps
 
 
-async def test_a_locked_database_is_waited_for(records: Records, other: sqlite3.Connection) -> None:
-    said: list[str] = []
-    locked = asyncio.Event()
-
-    def say(line: str) -> None:
-        said.append(line)
-        locked.set()
-
-    writer = Writer(records, say=say)
+@pytest.fixture
+def locked(other: sqlite3.Connection) -> asyncio.Event:
+    """Another program holds the database; set as soon as that is said."""
     other.execute("BEGIN IMMEDIATE")
+    return asyncio.Event()
+
+
+async def test_a_locked_database_is_waited_for(
+    records: Records, other: sqlite3.Connection, locked: asyncio.Event
+) -> None:
+    said: list[str] = []
+    writer = Writer(records, say=lambda line: (said.append(line), locked.set())[0])
     storing = asyncio.gather(*(writer.store(a_record(f"t{number}")) for number in range(3)))
     await locked.wait()
     assert not storing.done()
@@ -83,10 +81,9 @@ async def test_a_locked_database_is_waited_for(records: Records, other: sqlite3.
 
 
 async def test_a_database_that_stays_locked_is_the_users_concern(
-    records: Records, other: sqlite3.Connection
+    records: Records, other: sqlite3.Connection, locked: asyncio.Event
 ) -> None:
-    writer = Writer(records, say=silent, patience=0.0)
-    other.execute("BEGIN IMMEDIATE")
+    writer = Writer(records, say=lambda _: None, patience=0.0)
     with pytest.raises(UserError, match="database is locked; 1 finished trials are not stored") as caught:
         await writer.store(a_record("t1"))
     assert "\n" not in str(caught.value)
@@ -96,31 +93,23 @@ async def test_a_database_that_stays_locked_is_the_users_concern(
     await writer.close()
 
 
-async def test_closing_stores_what_waits_and_no_longer_waits_itself(
-    records: Records, other: sqlite3.Connection
+@pytest.mark.parametrize("stays", [False, True])
+async def test_closing_stores_what_waits_or_says_what_could_not_be_stored(
+    stays: bool, records: Records, other: sqlite3.Connection, locked: asyncio.Event
 ) -> None:
-    locked = asyncio.Event()
     writer = Writer(records, say=lambda _: locked.set())
-    other.execute("BEGIN IMMEDIATE")
     storing = asyncio.create_task(writer.store(a_record("t1")))
     await locked.wait()
     storing.cancel()
+    if stays:
+        with pytest.raises(UserError, match="1 finished trials are not stored"):
+            await writer.close()
+        other.execute("COMMIT")
+        return
     other.execute("COMMIT")
     await writer.close()
     assert records.finished("r-1") == {"t1"}
     assert storing.cancelled()
-
-
-async def test_closing_says_what_could_not_be_stored(records: Records, other: sqlite3.Connection) -> None:
-    locked = asyncio.Event()
-    writer = Writer(records, say=lambda _: locked.set())
-    other.execute("BEGIN IMMEDIATE")
-    storing = asyncio.create_task(writer.store(a_record("t1")))
-    await locked.wait()
-    storing.cancel()
-    with pytest.raises(UserError, match="1 finished trials are not stored"):
-        await writer.close()
-    other.execute("COMMIT")
 
 
 class Held(Records):
@@ -178,14 +167,11 @@ async def test_a_full_disk_stops_at_once_and_what_was_stored_is_sound(
 
 
 async def test_a_record_that_no_database_takes_is_not_hidden(records: Records) -> None:
-    def broken() -> TrialRecord:
-        record = a_record("t1")
-        record.options.append(record.options[0])
-        return record
-
+    broken = a_record("t1")
+    broken.options.append(broken.options[0])
     writer = Writer(records)
     with pytest.raises(sql.exc.IntegrityError):
-        await writer.store(broken())
+        await writer.store(broken)
     await writer.close()
 
 
@@ -194,12 +180,11 @@ async def test_a_file_that_is_locked_for_long_is_no_server_that_stands_still(
 ) -> None:
     records = Records(records.engine.url.render_as_string().replace("0.01", "1"))
     monkeypatch.setattr(asking, "SILENT_SECONDS", 0.1)
-    said: list[str] = []
-    told = asyncio.Event()
-    writer = Writer(records, say=lambda line: (said.append(line), told.set())[0])
+    said, locked = list[str](), asyncio.Event()
+    writer = Writer(records, say=lambda line: (said.append(line), locked.set())[0])
     other.execute("BEGIN IMMEDIATE")
     stored = asyncio.create_task(writer.store(a_record("t1")))
-    await told.wait()
+    await locked.wait()
     other.rollback()
     await stored
     assert "database is locked" in said[0]

@@ -194,46 +194,30 @@ async def test_where_start_pages_lead_is_learned_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_a_run_without_pages_or_actions_cannot_be_replayed(here: Path) -> None:
-    ask("UPDATE steps SET action = ''")
+def test_what_cannot_be_replayed_is_said(here: Path) -> None:
     records = Records("sqlite:///t.db")
-    with pytest.raises(UserError, match="no actions were stored"):
-        Replay(records, records.latest_run())
-
-
-@pytest.mark.browser
-def test_only_trials_that_were_stored_with_pages_are_replayed(here: Path) -> None:
-    records = Records("sqlite:///t.db")
-    light, full = (name for (name,) in ask("SELECT trial FROM trials ORDER BY trial LIMIT 2"))
-    ask("UPDATE steps SET observation = NULL WHERE trial = ?", light)
-    again = Replay(records, records.latest_run())
-    assert {row.trial for row, _ in again.trials} == {name for (name,) in ask("SELECT trial FROM trials")} - {
-        light
-    }
-    assert "left out, because they were stored without pages: 1 trials" in again.notes
-    assert len(Replay(records, records.latest_run(), trial=full).trials) == 1
-    with pytest.raises(UserError, match="stored without the pages"):
-        Replay(records, records.latest_run(), trial=light)
-    ask("UPDATE steps SET observation = NULL")
-    with pytest.raises(UserError, match="stored without the pages"):
-        Replay(records, records.latest_run())
-
-
-@pytest.mark.browser
-def test_a_trial_that_is_not_there_is_a_mistake(here: Path) -> None:
-    records = Records("sqlite:///t.db")
+    run = records.latest_run()
     with pytest.raises(UserError, match="--trial x: run praised-"):
-        Replay(records, records.latest_run(), trial="x")
-
-
-@pytest.mark.browser
-def test_a_trial_that_the_experiment_no_longer_has_is_told(here: Path) -> None:
-    records = Records("sqlite:///t.db")
+        Replay(records, run, trial="x")
+    light, full, *rest = (name for (name,) in ask("SELECT trial FROM trials ORDER BY trial"))
+    ask("UPDATE steps SET observation = NULL WHERE trial = ?", light)
+    again = Replay(records, run)
+    assert {row.trial for row, _ in again.trials} == {full, *rest}
+    assert "left out, because they were stored without pages: 1 trials" in again.notes
+    assert len(Replay(records, run, trial=full).trials) == 1
+    with pytest.raises(UserError, match="stored without the pages"):
+        Replay(records, run, trial=light)
     (here / "praised.yaml").write_text(f"{EXPERIMENT}seed: 7\n")
-    again = Replay(records, records.latest_run(), experiment="praised.yaml")
-    assert again.trials == []
-    assert len(again.missing) == TRIALS
+    again = Replay(records, run, experiment="praised.yaml")
+    assert (again.trials, len(again.missing)) == ([], TRIALS - 1)
     assert str(again.missing[0]).endswith("the experiment has it no longer")
+    for change, message in (
+        ("observation = NULL", "stored without the pages"),
+        ("action = ''", "no actions were stored"),
+    ):
+        ask(f"UPDATE steps SET {change}")
+        with pytest.raises(UserError, match=message):
+            Replay(records, run)
 
 
 def test_prompts_are_compared_without_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,23 +33,21 @@ from agents.base import Call
 from environments.browsergym.task import look_of
 from experiments.subjects.browsergym import open_experiment
 from tests.experiments.command_line import forked_souk
-from tests.experiments.foreign_shop import WALL, ForeignShop
-from tests.experiments.foreign_shop import experiment as foreign_experiment
-from tests.support import network_services, serve, size
+from tests.experiments.foreign_shop import ForeignShop
+from tests.experiments.subjects.conftest import InThread
+from tests.support import network_services, serve
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "browsergym.md").read_text(encoding="utf-8")
 AGENT = "simulated:balanced"
-NONE: Mapping[str, Sequence[Nudge]] = {}
 
 EXPERIMENT = """\
 name: gym
-site: {site}
 goal: Add the best product from the open tabs to the shopping cart.
-options: {{sets: 1}}
+options: {sets: 1}
 factors:
-  nudge: {{interventions: nudges, only: [best-seller]}}
-limits: {{steps: 5}}
+  nudge: {interventions: nudges, only: [best-seller]}
+limits: {steps: 5}
 """
 EVERYTHING = """\
 interventions:
@@ -71,12 +69,6 @@ interventions:
 """
 """Edits of every kind that the shop's product pages show before they are scrolled."""
 PLACED = ("trial", "step", "product", "edit", "role", "why")
-BROKEN = """\
-name: broken
-extends: onestopmarket
-roles:
-  product.title: div.no-such-title
-"""
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -102,20 +94,10 @@ async def base_url() -> AsyncIterator[str]:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/t.db"
-
-
-@pytest.fixture
 def experiment(tmp_path: Path) -> str:
     path = tmp_path / "gym.yaml"
-    path.write_text(EXPERIMENT.format(site="onestopmarket"))
+    path.write_text(EXPERIMENT)
     return str(path)
-
-
-def in_thread(browsergym_thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run BrowserGym's part in its thread, while the shop goes on in this one."""
-    return asyncio.get_running_loop().run_in_executor(browsergym_thread, function, *arguments)
 
 
 @pytest.mark.thorough
@@ -133,14 +115,14 @@ def test_the_guides_agent_runs_as_it_stands(tmp_path: Path) -> None:
     assert table.loc[table["chosen"] == 1, "viewed_first"].tolist() == [1, 1], "it buys what it sees first"
 
 
-def shop_with(agent_name: str, tasks: list[str], nudges: Mapping[str, Sequence[Nudge]] = NONE) -> None:
-    """One of Souk's own agents in BrowserGym's loop, told of each trial's nudges where some are given."""
+def shop_with(agent_name: str, tasks: list[str], nudges: Mapping[str, Sequence[Nudge]]) -> None:
+    """One of Souk's own agents in BrowserGym's loop, told of each trial's nudges."""
     with ThreadPoolExecutor(max_workers=1) as own_loop:  # this thread's belongs to Playwright
         for task in tasks:
             env = gymnasium.make(task)
             observation, info = env.reset()
             about = info["task_info"]
-            agent = make_agent(agent_name, seed=about["seed"], nudges=nudges.get(about["trial"], ()))
+            agent = make_agent(agent_name, seed=about["seed"], nudges=nudges[about["trial"]])
             ended, step = False, 0
             while not ended:
                 look = look_of(observation, step, None).observation
@@ -154,9 +136,7 @@ def shop_with(agent_name: str, tasks: list[str], nudges: Mapping[str, Sequence[N
 
 @pytest.mark.thorough
 @pytest.mark.browser
-async def test_the_records_are_those_of_souk_run(
-    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path
-) -> None:
+async def test_the_records_are_those_of_souk_run(in_thread: InThread, base_url: str, tmp_path: Path) -> None:
     def browsergym() -> None:
         with open_experiment(name, agent=AGENT, limit=2, db=dbs[0], base_url=base_url) as tasks:
             assert len(tasks) == 2
@@ -164,12 +144,12 @@ async def test_the_records_are_those_of_souk_run(
 
     (tmp_path / "everything.yaml").write_text(EVERYTHING)
     name = str(tmp_path / "gym.yaml")
-    experiment = EXPERIMENT.format(site="onestopmarket")
+    experiment = EXPERIMENT
     (tmp_path / "gym.yaml").write_text(experiment.replace("nudges, only: [best-seller]", "everything.yaml"))
     design = load_shop_design(name, AGENT)
     nudges = {trial.id: design.declared_nudges(trial) for trial in design.trials([AGENT])}
     dbs = [f"sqlite:///{tmp_path}/{name}.db" for name in ("gym", "souk")]
-    await in_thread(browsergym_thread, browsergym)
+    await in_thread(browsergym)
     done = forked_souk("run", name, "-a", AGENT, "--limit", "2", "--db", dbs[1], cwd=tmp_path)
     assert done.status == 0, done.err
     (gym_run, souk_run) = (Records(db).latest_run()["run"] for db in dbs)
@@ -210,6 +190,7 @@ def end(task: str, action: Callable[[int], str], **options: Any) -> tuple[list[b
     terminated = truncated = False
     step = 0
     while not (terminated or truncated):
+        env.unwrapped.note("I look.", "Nothing yet.", [Call("d", "m", 10, 2, 0.5, 0.1)])
         _, _, terminated, truncated, info = env.step(action(step))
         step += 1
     nothing = env.step("scroll(0, 100)")
@@ -222,9 +203,7 @@ def end(task: str, action: Callable[[int], str], **options: Any) -> tuple[list[b
 
 @pytest.mark.thorough
 @pytest.mark.browser
-async def test_how_episodes_end(
-    browsergym_thread: ThreadPoolExecutor, base_url: str, experiment: str, db: str
-) -> None:
+async def test_how_episodes_end(in_thread: InThread, base_url: str, experiment: str, db: str) -> None:
     def browsergym() -> None:
         with open_experiment(experiment, agent="tester", db=db, base_url=base_url) as tasks:
             assert len(tasks) == 6
@@ -268,9 +247,12 @@ async def test_how_episodes_end(
             env.close()
             assert other.claim(records, [trial]).own == {trial}, "what has not ended is left to others"
 
-    await in_thread(browsergym_thread, browsergym)
-    outcomes = [row["outcome"] for row in rows(db, tables.trials)]
-    assert sorted(outcomes) == ["agent_error", "agent_limit", "infra_error", "no_choice"]
+    await in_thread(browsergym)
+    by_outcome = {row["outcome"]: row for row in rows(db, tables.trials)}
+    assert sorted(by_outcome) == ["agent_error", "agent_limit", "infra_error", "no_choice"]
+    assert (by_outcome["agent_limit"]["tokens_in"], by_outcome["agent_limit"]["cost"]) == (50, 2.5)
+    noted = {(row["thought"], row["memory"]) for row in rows(db, tables.steps) if row["action"]}
+    assert ("I look.", "Nothing yet.") in noted
     actions = [row["action"] for row in rows(db, tables.steps) if row["action"]]
     assert "import os" in actions, "as it was written"
     assert "report_infeasible('too dear')" in actions
@@ -278,32 +260,18 @@ async def test_how_episodes_end(
 
 @pytest.mark.thorough
 @pytest.mark.browser
-async def test_time_runs_out(
-    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
+async def test_time_runs_out_but_not_while_the_shop_stands_still(
+    in_thread: InThread, base_url: str, tmp_path: Path, db: str
 ) -> None:
     path = tmp_path / "short.yaml"
-    path.write_text(EXPERIMENT.format(site="onestopmarket").replace("{steps: 5}", "{seconds: 1}"))
+    path.write_text(EXPERIMENT.replace("{steps: 5}", "{seconds: 1}"))
 
     def browsergym() -> None:
-        with open_experiment(str(path), agent="tester", db=db, base_url=base_url, limit=1) as tasks:
+        with open_experiment(str(path), agent="tester", db=db, base_url=base_url, limit=2) as tasks:
             flags, ended = end(tasks[0], lambda step: f"scroll(0, {100 * step})")
             assert (flags, ended["outcome"]) == ([False, True], "agent_limit")
             assert ended["reason"] == "1 seconds have passed"
-
-    await in_thread(browsergym_thread, browsergym)
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-async def test_a_shop_that_stands_still_takes_no_time(
-    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
-) -> None:
-    path = tmp_path / "short.yaml"
-    path.write_text(EXPERIMENT.format(site="onestopmarket").replace("{steps: 5}", "{seconds: 1}"))
-
-    def browsergym() -> None:
-        with open_experiment(str(path), agent="tester", db=db, base_url=base_url, limit=1) as tasks:
-            env = gymnasium.make(tasks[0])
+            env = gymnasium.make(tasks[1])
             venue, trial = env.unwrapped.venue, env.unwrapped.trial
             session = venue.session(trial)
             session.asked["a page"] = time.monotonic() - 3
@@ -316,40 +284,12 @@ async def test_a_shop_that_stands_still_takes_no_time(
             assert venue.count_time(session).result(timeout=30).cause == "shop"
             env.close()
 
-    await in_thread(browsergym_thread, browsergym)
-
-
-@pytest.mark.thorough
-@pytest.mark.browser
-async def test_what_the_agent_notes_and_what_is_not_treated(
-    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
-) -> None:
-    (tmp_path / "map.yaml").write_text(BROKEN)
-    path = tmp_path / "broken.yaml"
-    path.write_text(EXPERIMENT.format(site=tmp_path / "map.yaml"))
-
-    def browsergym() -> None:
-        with open_experiment(str(path), agent="tester", db=db, base_url=base_url, limit=2) as tasks:
-            for task in tasks:
-                env = gymnasium.make(task)
-                _, info = env.reset()
-                while not info["task_info"]["outcome"]:
-                    env.unwrapped.note("I look.", "Nothing yet.", [Call("d", "m", 10, 2, 0.5, 0.1)])
-                    *_, info = env.step("scroll(0, 100)")
-                env.close()
-
-    await in_thread(browsergym_thread, browsergym)
-    control, nudged = sorted(rows(db, tables.trials), key=lambda row: row["condition"])
-    assert (control["outcome"], nudged["outcome"]) == ("agent_limit", "treatment_failed")
-    assert "product.title" in nudged["reason"]
-    assert (control["tokens_in"], control["cost"]) == (50, 2.5)
-    notes = {(row["thought"], row["memory"]) for row in rows(db, tables.steps) if row["action"]}
-    assert notes == {("I look.", "Nothing yet.")}
+    await in_thread(browsergym)
 
 
 @pytest.mark.slow
 async def test_a_shop_without_the_start_pages_is_refused(
-    db: str, experiment: str, browsergym_thread: ThreadPoolExecutor
+    db: str, experiment: str, in_thread: InThread
 ) -> None:
     def open_there(address: str) -> None:
         with open_experiment(experiment, agent=AGENT, db=db, base_url=address):
@@ -359,53 +299,8 @@ async def test_a_shop_without_the_start_pages_is_refused(
         with pytest.raises(
             UserError, match=rf"environment: \S+ could not be treated at {address}\S+: it is no"
         ):
-            await in_thread(browsergym_thread, open_there, address)
+            await in_thread(open_there, address)
     assert rows(db, tables.trials) == []
-
-
-@pytest.mark.thorough
-@pytest.mark.browser
-async def test_what_a_page_does_by_itself_is_no_choice(
-    db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
-) -> None:
-    site = tmp_path / "hasty.yaml"
-    site.write_text("name: hasty\nextends: onestopmarket\nchoice: {request: {path: /cart/.+}}\n")
-    shop = ForeignShop(script="fetch('/cart/KEY', {method: 'POST'}).then(() => document.title = 'asked')")
-
-    def open_first(name: str) -> dict[str, Any]:
-        with open_experiment(name, agent=AGENT, limit=1, db=db) as tasks:
-            env = gymnasium.make(tasks[0])
-            info = env.reset()[1]["task_info"]
-            for step in range(20):  # the page may ask later than the first look
-                if info["outcome"]:
-                    break
-                info = env.step(f"scroll(0, {step})")[4]["task_info"]
-            env.close()
-            return info
-
-    async with serve(shop.app()) as address:
-        name = str(foreign_experiment(tmp_path, shop, address, site=str(site)))
-        info = await in_thread(browsergym_thread, open_first, name)
-    assert info["outcome"] == "infra_error", info
-    assert "before the agent has acted" in info["reason"]
-
-
-@pytest.mark.thorough
-@pytest.mark.browser
-async def test_a_wall_before_the_start_pages_is_passed(
-    db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
-) -> None:
-    shop = ForeignShop(wall=WALL)
-
-    def shop_there(name: str) -> None:
-        with open_experiment(name, agent=AGENT, limit=size(3, 6), db=db) as tasks:
-            shop_with(AGENT, tasks)
-
-    async with serve(shop.app()) as address:
-        await in_thread(browsergym_thread, shop_there, str(foreign_experiment(tmp_path, shop, address)))
-    nudged = {row["trial"] for row in rows(db, tables.trials) if row["condition"] == "nudged"}
-    treated = {row["trial"] for row in rows(db, tables.receipts) if row["intervention"] == "praised"}
-    assert (len(nudged), treated) == (size(2, 4), nudged)
 
 
 def test_cards_are_refused(db: str) -> None:

@@ -3,8 +3,7 @@
 import json
 import random
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,92 +11,31 @@ import httpx
 import pytest
 from playwright.async_api import BrowserContext, Page
 
-from environments.browser.pool import BrowserPool, run_browsers
-from environments.shop.server import shop as embedded_shop
-from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.guest_trial import GuestTrial, Scripts
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.subjects.guests import TrialDispenser
-from proxy.guests import Guests
 from proxy.keys import new_key
-from proxy.reverse import Origin
-from proxy.server import Slot, run_proxy
+from tests.experiments.subjects.guest_place import BUY, END, JSON, SEEN, Place, first_trial
 from tests.support import size
 
 pytestmark = pytest.mark.browser
 
-NEXT, SEEN = "http://souk.test/.souk/next", "/.souk/seen/here"
-JSON = {"accept": "application/json"}
-EXPERIMENT = """\
-name: acts
-goal: Buy.
-options: {sets: 2}
-factors: {nudge: {interventions: nudges, only: [best-seller]}}
-"""
-BUY = "#product-addtocart-button"
 SECRET = "squid-canary-7731"
 
 Visit = Callable[["Hand", list[str]], Awaitable[None]]
 
 
-@dataclass
-class Place:
-    """The embedded shop behind a proxy, with a browser for guests."""
-
-    slot: Slot
-    browsers: BrowserPool
-    address: str
-    dispenser: list[TrialDispenser] = field(default_factory=list)
-    given: list[GuestTrial] = field(default_factory=list)
-    ended: list[TrialRecord] = field(default_factory=list)
-
-    def welcome(self) -> GuestTrial | None:
-        self.given += filter(None, [self.dispenser[0].welcome()])
-        return self.given[-1]
-
-    async def trial(self, made: ShopDesign, visit: Visit, *, nudged: bool = True) -> TrialRecord:
-        """A trial by a visitor who ends it, with the shop's pages in the order of presentation."""
-        trial = next(
-            t for t in made.trials(["tester"]) if t.carrier == (t.products[0].key if nudged else None)
-        )
-        self.dispenser[:] = [
-            TrialDispenser(
-                made, [trial], self.address, self.ended.append, lambda _: True,
-                reverse=False, scripts=Scripts(reports_to=SEEN),
-            )
-        ]  # fmt: skip
-        async with self.browsers.context(self.slot.url) as context:
-            urls = (await (await context.request.post(NEXT, headers=JSON)).json())["urls"]
-            self.ended.clear()
-            hand = Hand(context)
-            await visit(hand, urls)
-            if not self.ended:
-                await context.request.post("http://souk.test/.souk/end", headers=JSON)
-        (record,) = self.ended
-        return record
-
-
-@pytest.fixture(scope="module")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
-    places: list[Place] = []
-    guests = Guests(lambda: next(iter(places)).welcome(), reports_to=SEEN)
-    async with (
-        embedded_shop() as address,
-        run_proxy(tmp_path_factory.mktemp("ca"), guests=guests) as proxy,
-        run_browsers(proxy.spki) as browsers,
-    ):
-        slot = await proxy.open_slot(named=Origin.of(address.rstrip("/")))
-        places.append(Place(slot, browsers, address))
-        yield places[0]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> ShopDesign:
-    file = tmp_path_factory.mktemp("acts") / "e.yaml"
-    file.write_text(EXPERIMENT)
-    return load_shop_design(str(file), "tester")
+async def carry_out(
+    place: Place, made: ShopDesign, visit: Visit, *, nudged: bool = True
+) -> tuple[TrialRecord, "Hand"]:
+    """A trial by a visitor who ends it, with the shop's pages in the order of presentation."""
+    place.give(made, first_trial(made, nudged=nudged))
+    async with place.browsers.context(place.slot.url) as context:
+        urls, hand = await place.begin(context), Hand(context)
+        await visit(hand, urls)
+        if not place.ended:
+            await context.request.post(END, headers=JSON)
+    return place.record, hand
 
 
 STILL = """() => new Promise((done) => {
@@ -173,14 +111,6 @@ class Hand:
         self.note("tab_focus", tab)
         self.active = tab
 
-    async def look_at(self, tab: int) -> None:
-        """Go to another tab in a browser that tells its page of it, as those with windows do."""
-        self.focus(tab)
-        async with self.page.expect_request(lambda each: '"visible"' in (each.post_data or "")):
-            await self.page.evaluate(
-                "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))"
-            )
-
     async def buy(self) -> None:
         await self.page.locator(BUY).scroll_into_view_if_needed()
         if (down := await self.page.evaluate(STILL)) != self.tops():
@@ -233,23 +163,23 @@ def joined(did: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.thorough
-async def test_clicks_are_steps_that_say_what_they_hit(place: Place, made: ShopDesign) -> None:
+async def test_clicks_are_steps_that_say_what_they_hit(embedded_place: Place, acts: ShopDesign) -> None:
     async def visit(hand: Hand, urls: list[str]) -> None:
         await hand.open(urls[0])
         await hand.click("h1.page-title span.base")
+        await hand.scroll(200)
+        await hand.scroll(-150)
+        await hand.click("[class$=-details]")
         await hand.buy()
-        hands.append(hand)
 
-    hands: list[Hand] = []
-    record = await place.trial(made, visit)
+    record, hand = await carry_out(embedded_place, acts, visit)
     assert record.trial.outcome == "choice", record.trial.reason
-    (hand,) = hands
-    assert done(record) == hand.did
-    assert record.trial.steps == len(hand.did)
-    roles = [(hit["role"], hit["product"]) for hit in record.hits]
-    assert roles == [("product.name", record.trial.choice), ("product.add_to_cart", record.trial.choice)]
+    assert done(record) == joined(hand.did)
     assert [hit["text"] for hit in record.hits] == hand.hits
+    name, _, buy = record.hits
+    assert [hit["role"] for hit in (name, buy)] == ["product.name", "product.add_to_cart"]
+    assert {hit["product"] for hit in (name, buy)} == {record.trial.choice}
+    assert [hit["intervention"] for hit in record.hits] == ["", "best-seller", ""]
     clicks = [row["step"] for row in record.steps if row["action"].startswith("mouse_click")]
     assert [hit["step"] for hit in record.hits] == clicks
     assert all(row["seconds"] >= 0 for row in record.steps)
@@ -257,22 +187,9 @@ async def test_clicks_are_steps_that_say_what_they_hit(place: Place, made: ShopD
     assert all(row["observation"] in record.artifacts for row in record.steps), "the page that was sent"
 
 
-async def test_a_click_on_a_nudge_says_so(place: Place, made: ShopDesign) -> None:
-    async def visit(hand: Hand, urls: list[str]) -> None:
-        await hand.open(urls[0])
-        await hand.scroll(200)
-        await hand.scroll(-150)
-        await hand.click("[class$=-details]")
-        await hand.buy()
-
-    record = await place.trial(made, visit)
-    assert record.trial.outcome == "choice", record.trial.reason
-    assert [hit["intervention"] for hit in record.hits] == ["best-seller", ""]
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(size(3, 60)))
-async def test_random_ways_are_recorded_in_order(seed: int, place: Place, made: ShopDesign) -> None:
+async def test_random_ways_are_recorded_in_order(seed: int, embedded_place: Place, acts: ShopDesign) -> None:
     draw = random.Random(seed)
 
     async def visit(hand: Hand, urls: list[str]) -> None:
@@ -300,56 +217,14 @@ async def test_random_ways_are_recorded_in_order(seed: int, place: Place, made: 
                 case "page":
                     await hand.go_to(draw.choice(urls))
         await hand.buy()
-        hands.append(hand)
 
-    hands: list[Hand] = []
-    record = await place.trial(made, visit, nudged=bool(seed % 2))
+    record, hand = await carry_out(embedded_place, acts, visit, nudged=bool(seed % 2))
     assert record.trial.outcome == "choice", record.trial.reason
-    (hand,) = hands
     assert done(record) == joined(hand.did)
     assert [hit["text"] for hit in record.hits] == hand.hits
 
 
-@pytest.mark.thorough
-async def test_links_lead_on_and_open_tabs(place: Place, made: ShopDesign) -> None:
-    async def visit(hand: Hand, urls: list[str]) -> None:
-        await hand.open(urls[0])
-        logo, home = "a.logo", "/"
-        await hand.click(logo)
-        await hand.page.wait_for_url(f"**shop.souk.test{home}")
-        assert hand.path == home
-        await hand.page.go_back()
-        hand.did.append(("go_back", home))
-        async with hand.context.expect_page() as opened:
-            await hand.click(logo, "middle")
-        tab = await opened.value
-        async with tab.expect_request(f"**{SEEN}"):
-            pass
-        hand.note("tab_focus", 1)
-        hand.tabs.append(tab)
-        hand.active = 1
-        await hand.scroll(200)
-        await hand.look_at(0)
-        await hand.look_at(1)
-        hand.focus(0)
-        await hand.page.evaluate("document.querySelector('a.logo').target = '_blank'")
-        async with hand.context.expect_page() as opened:
-            await hand.click(logo)
-        async with (await opened.value).expect_request(f"**{SEEN}"):
-            pass
-        hand.note("tab_focus", 2)
-        hand.active = 0
-        hand.did.append(("tab_focus", home, 0))
-        await hand.buy()
-        hands.append(hand)
-
-    hands: list[Hand] = []
-    record = await place.trial(made, visit)
-    (hand,) = hands
-    assert done(record) == joined(hand.did)
-
-
-async def test_nothing_that_is_typed_is_kept(place: Place, made: ShopDesign, tmp_path: Path) -> None:
+async def test_nothing_that_is_typed_is_kept(embedded_place: Place, acts: ShopDesign, tmp_path: Path) -> None:
     async def visit(hand: Hand, urls: list[str]) -> None:
         await hand.open(urls[0])
         page = hand.page
@@ -366,7 +241,7 @@ async def test_nothing_that_is_typed_is_kept(place: Place, made: ShopDesign, tmp
         await page.fill("#own", "")
         await hand.buy()
 
-    record = await place.trial(made, visit)
+    record, _ = await carry_out(embedded_place, acts, visit)
     assert record.trial.outcome == "choice", record.trial.reason
     texts = [(hit["element"], hit["text"]) for hit in record.hits]
     assert texts[:2] == [("p", "")] * 2
@@ -376,7 +251,7 @@ async def test_nothing_that_is_typed_is_kept(place: Place, made: ShopDesign, tmp
     assert len(texts) == 11
     url = f"sqlite:///{tmp_path / 't.db'}"
     records = Records(url)
-    records.begin_run(made.run_id, made.name, made.facts(["tester"]))
+    records.begin_run(acts.run_id, acts.name, acts.facts(["tester"]))
     records.save(record)
     stored = [records.artifact(name) for name in record.artifacts]
     records.close()
@@ -389,7 +264,7 @@ async def test_nothing_that_is_typed_is_kept(place: Place, made: ShopDesign, tmp
     assert SECRET not in dump
 
 
-async def test_a_key_that_presses_is_a_click_in_the_middle(place: Place, made: ShopDesign) -> None:
+async def test_a_key_that_presses_is_a_click_in_the_middle(embedded_place: Place, acts: ShopDesign) -> None:
     async def visit(hand: Hand, urls: list[str]) -> None:
         await hand.open(urls[0])
         box = await hand.page.locator(BUY).bounding_box()
@@ -400,7 +275,7 @@ async def test_a_key_that_presses_is_a_click_in_the_middle(place: Place, made: S
         await hand.page.wait_for_selector(".message-success")
 
     middles: list[tuple[float, float]] = []
-    record = await place.trial(made, visit)
+    record, _ = await carry_out(embedded_place, acts, visit)
     assert record.trial.outcome == "choice", record.trial.reason
     (hit,) = record.hits
     assert (hit["role"], hit["x"], hit["y"]) == (
@@ -409,18 +284,18 @@ async def test_a_key_that_presses_is_a_click_in_the_middle(place: Place, made: S
     )
 
 
-async def test_what_scripts_click_nobody_has_clicked(place: Place, made: ShopDesign) -> None:
+async def test_what_scripts_click_nobody_has_clicked(embedded_place: Place, acts: ShopDesign) -> None:
     async def visit(hand: Hand, urls: list[str]) -> None:
         await hand.open(urls[0])
         await hand.page.evaluate(f"document.querySelector('{BUY}').click()")
         await hand.page.wait_for_selector(".message-success")
 
-    record = await place.trial(made, visit)
+    record, _ = await carry_out(embedded_place, acts, visit)
     assert record.trial.outcome == "choice", record.trial.reason
     assert record.hits == []
 
 
-async def test_a_report_that_no_observer_sends_adds_nothing(place: Place, made: ShopDesign) -> None:
+async def test_a_report_that_no_observer_sends_adds_nothing(embedded_place: Place, acts: ShopDesign) -> None:
     """Where somebody has the key: what is no report, is too large, or is of another session, is left out."""
     click = {
         "kind": "click", "when": 1, "at": "/", "x": 1, "y": 1, "button": 0, "keys": [],
@@ -432,19 +307,14 @@ async def test_a_report_that_no_observer_sends_adds_nothing(place: Place, made: 
 
     async def visit(hand: Hand, urls: list[str]) -> None:
         await hand.open(urls[0])
-        key = place.given[-1].session.key
-        async with httpx.AsyncClient(proxy=place.slot.url, trust_env=False) as client:
-            for body in (
-                many,
-                report[:-1],
-                report.replace("0.5", '"x"'),
-                report.replace('"button":0', '"button":9'),
-            ):
-                sent = await client.post(f"http://shop.souk.test{SEEN}", content=key + body)
+        key = embedded_place.given[-1].session.key
+        none = [report[:-1], report.replace("0.5", '"x"'), report.replace('"button":0', '"button":9')]
+        async with httpx.AsyncClient(proxy=embedded_place.slot.url, trust_env=False) as client:
+            for body in [*(key + each for each in (many, *none)), new_key() + report]:
+                sent = await client.post(f"http://shop.souk.test{SEEN}", content=body)
                 assert sent.status_code == 204
-            await client.post(f"http://shop.souk.test{SEEN}", content=new_key() + report)
         await hand.buy()
 
-    record = await place.trial(made, visit)
+    record, _ = await carry_out(embedded_place, acts, visit)
     assert record.trial.outcome == "choice", record.trial.reason
     assert [hit["text"] for hit in record.hits] == ["Add to Cart"]

@@ -16,26 +16,15 @@ from playwright.async_api import BrowserContext, Error, Page
 from experiments.episodes.guest_trial import Observe
 from experiments.records.record import TrialRecord
 from proxy.error_page import NOT_TREATED
-from tests.experiments.foreign_shop import KEYS, NAMES, design, experiment
+from tests.experiments.foreign_shop import KEYS, NAMES
 from tests.experiments.hostile_moves import PRESS, RESTS, Case, case
-from tests.experiments.subjects.test_observed_guests import (
-    JSON,
-    NEXT,
-    SEEN,
-    Place,
-    PolicyShop,
-    place,
-    site_in,
-)
+from tests.experiments.subjects.guest_place import BUY, END, JSON, SEEN, Place, give_foreign
 from tests.journeys.screen import is_on_screen, is_read
-from tests.journeys.test_hostile_pages import ATTACKS, KINDS, PAGE, SITE, Kind, attack, happen
+from tests.journeys.test_hostile_pages import ATTACKS, KINDS, PAGE, Kind, attack, happen
+from tests.journeys.test_hostile_pages import SITE as BOUTIQUE
 from tests.support import size
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(size(300, 1_800))]
-__all__ = ["place"]
-
-BUY = "#product-addtocart-button"
-
 
 RESTED = f"""() => ({RESTS})() && (location.protocol !== "http:" || document.title === {NOT_TREATED!r} ||
   performance.getEntriesByType("resource").some(({{ name, startTime }}) => name.endsWith({SEEN!r}) &&
@@ -61,15 +50,10 @@ async def act(page: Page, deed: str, urls: list[str]) -> None:
 
 
 @asynccontextmanager
-async def begun(
-    place: Place, file: Path, observe: Observe
-) -> AsyncIterator[tuple[BrowserContext, Page, list[str]]]:
+async def begun(place: Place) -> AsyncIterator[tuple[BrowserContext, Page, list[str]]]:
     """A trial whose guest has opened both products' pages in one tab, the first one last."""
-    place.give(design(file), observe, nudged=True)
     async with place.browsers.context(place.slot.url) as context:
-        urls = (await (await context.request.post(NEXT, headers=JSON)).json())["urls"]
-        place.ended.clear()
-        page = await context.new_page()
+        urls, page = await place.begin(context), await context.new_page()
         for url in reversed(urls):
             await page.goto(url)
             await page.wait_for_function(RESTED)
@@ -81,9 +65,8 @@ async def trial(place: Place, folder: Path, made: Case, observe: Observe) -> tup
 
     The edit is one of the first product.
     """
-    vars(place.shop).update(vars(PolicyShop(press=PRESS)) | made.shop)
-    file = experiment(folder, place.shop, place.address, made.edits, site=site_in(folder))
-    async with begun(place, file, observe) as (context, page, urls):
+    give_foreign(place, folder, observe, edits=made.edits, **{"press": PRESS, **made.shop})
+    async with begun(place) as (context, page, urls):
         for deed in made.reader:
             await act(page, deed, urls)
             await page.wait_for_function(RESTED)
@@ -94,9 +77,8 @@ async def trial(place: Place, folder: Path, made: Case, observe: Observe) -> tup
             # Now, as the oracle blanks texts: reports of a trial that has ended are not read.
             shown = await is_on_screen(page, made.new) and not await is_on_screen(page, made.old)
         else:
-            await context.request.post("http://souk.test/.souk/end", headers=JSON)
-        (record,) = place.ended
-        return record, shown
+            await context.request.post(END, headers=JSON)
+        return place.record, shown
 
 
 @pytest.mark.parametrize("observe", ["page", "viewport"])
@@ -123,7 +105,7 @@ ONLY_PAINTED = re.compile(
 )
 """Ways to hide a text that pixels tell alone, of which a guest's browser sends none."""
 COVERS = re.compile("cover")
-MAP = SITE.model_dump(mode="json", exclude_defaults=True, exclude={"query"})
+MAP = BOUTIQUE.model_dump(mode="json", exclude_defaults=True, exclude={"query"})
 MAP |= {"choice": {"request": {"path": "/cart/(.+)"}}}
 BUTTON = f"<button id={BUY[1:]} onclick=\"fetch('/cart/KEY', {{{{method: 'POST'}}}})\">Buy</button>"
 SHOP = PAGE.replace(NAMES[KEYS[0]], "NAME").replace("<aside", f"{BUTTON}<aside")
@@ -149,10 +131,8 @@ async def attacked(
     Returns its record, and whether the edit was shown before that or after it, and nothing old was.
     """
     markup = SHOP.format(script=f"if ('KEY' === '{KEYS[0]}') {{ {script} }}")
-    vars(place.shop).update(vars(PolicyShop(markup=markup)))
-    (folder / "boutique.yaml").write_text(yaml.safe_dump(MAP))
-    file = experiment(folder, place.shop, place.address, [kind.edit], site=str(folder / "boutique.yaml"))
-    async with begun(place, file, observe) as (_, page, _):
+    give_foreign(place, folder, observe, edits=[kind.edit], site=yaml.safe_dump(MAP), markup=markup)
+    async with begun(place) as (_, page, _):
         new, old = [], []
         for last in (False, True):
             if last:
@@ -161,8 +141,7 @@ async def attacked(
                 found.append(bool(text) and await shows(page, kind, text, observe))
         async with page.expect_response("**/cart/*"):
             await page.evaluate(f"document.querySelector('{BUY}').click()")
-        (record,) = place.ended
-        return record, (any(new) or not kind.new) and not any(old)
+        return place.record, (any(new) or not kind.new) and not any(old)
 
 
 @pytest.mark.thorough

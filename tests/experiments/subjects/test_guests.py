@@ -17,31 +17,30 @@ from typing import IO, Any
 
 import httpx
 import pytest
-import yaml
 from playwright.sync_api import sync_playwright
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from environments.browser.pool import find_browser, run_browsers
-from environments.shop.server import shop as embedded_shop
 from tests.experiments.command_line import forked_souk, program
 from tests.experiments.foreign_shop import ForeignShop, experiment
+from tests.experiments.subjects.guest_place import JSON
 from tests.support import serve, size, usual
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "any-agent.md").read_text()
 OWN = "http://souk.test/.souk/"
-JSON = {"accept": "application/json"}
 
 EXPERIMENT = """\
 name: guests
 goal: Add the best product to the cart.
 options: {sets: 2}
 factors:
-  nudge: {interventions: INTERVENTIONS, only: [ONLY]}
+  nudge: {interventions: NUDGE}
 limits: {seconds: SECONDS}
 """
+SERVED = ("--db", "sqlite:///t.db", "--port", "0", "--as", "tester")
 
 
 def block(language: str) -> str:
@@ -94,20 +93,25 @@ class Served:
             return connection.execute(query).fetchall()
 
 
+def serve_in(
+    folder: Path, *options: str, nudge: str = "nudges, only: [best-seller]", seconds: int = 300
+) -> tuple[str, ...]:
+    """The command that gives the trials of an experiment, which is written into the folder."""
+    text = EXPERIMENT.replace("NUDGE", nudge).replace("SECONDS", str(seconds))
+    (folder / "e.yaml").write_text(text)
+    return ("trials", "serve", "e.yaml", *SERVED, *options)
+
+
 @contextmanager
-def served(
-    folder: Path,
-    *options: str,
-    interventions: str = "nudges",
-    only: str = "best-seller",
-    seconds: int = 300,
-    experiment: str = "e.yaml",
-) -> Iterator[Served]:
-    text = EXPERIMENT.replace("INTERVENTIONS", interventions).replace("ONLY", only)
-    (folder / "e.yaml").write_text(text.replace("SECONDS", str(seconds)))
-    command = (program(), "trials", "serve", experiment)
+def served(folder: Path, *options: str, **experiment: Any) -> Iterator[Served]:
+    with started(folder, *serve_in(folder, *options, **experiment)) as running:
+        yield running
+
+
+@contextmanager
+def started(folder: Path, *command: str) -> Iterator[Served]:
     process = subprocess.Popen(
-        [*command, "--db", "sqlite:///t.db", "--port", "0", "--as", "tester", *options],
+        [program(), *command],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT), "SERVED_FROM": str(folder)},
         stdout=subprocess.PIPE,
@@ -153,12 +157,6 @@ def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> No
     assert trial["urls"][0].endswith(f"/{told['choice']}.html")
     ((agent, choice),) = shop.rows(f"select agent, choice from trials where trial = '{told['trial']}'")
     assert (agent, choice) == ("tester", told["choice"])
-    # Each trial begins anew.
-    with httpx.Client(proxy=shop.url, headers=JSON) as guest:
-        again = guest.post("http://souk.test/.souk/next").json()
-        assert (again["outcome"], again["trial"] != trial["trial"]) == ("", True)
-        guest.post("http://souk.test/.souk/end")
-    assert shop.ended()["trial"] == again["trial"]
 
 
 @pytest.mark.browser
@@ -247,14 +245,9 @@ def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> N
         assert one.rows("select count(*) from claims where trial not in (select trial from trials)") >= [(1,)]
     assert one.rows("select count(*) from claims") == [(0,)], "what was not ended is free"
     ended = one.rows("select trial from trials")[0][0]
-    command = (program(), "trials", "serve", "e.yaml")
-    options = ("--db", "sqlite:///t.db", "--port", "0", "--as", "tester", "--trial", ended)
-    done = subprocess.run(
-        [*command, *options], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"error: --trial {ended}: it has ended and is stored")
+    refused = forked_souk(*serve_in(tmp_path, "--trial", ended), cwd=tmp_path)
+    assert refused.status == 2
+    assert refused.err.startswith(f"error: --trial {ended}: it has ended and is stored")
 
 
 @pytest.mark.thorough
@@ -281,7 +274,7 @@ interventions:
 @pytest.mark.slow
 def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text(BROKEN)
-    with served(tmp_path, interventions="./broken.yaml", only="nowhere") as shop:
+    with served(tmp_path, nudge="./broken.yaml") as shop:
         with httpx.Client(proxy=shop.url, headers=JSON) as guest:
             outcomes = set()
             for _ in range(6):
@@ -296,10 +289,12 @@ def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_path: Path) -> None:
+    """Each is led on by the name that it typed."""
     with served(tmp_path, "--reverse", "shop") as shop:
         assert httpx.get(shop.url).status_code == 403
+        typed = shop.url.replace("127.0.0.1", "localhost")
         with (
-            httpx.Client(base_url=shop.url, follow_redirects=True) as one,
+            httpx.Client(base_url=typed, follow_redirects=True) as one,
             httpx.Client(base_url=shop.url) as two,
         ):
             assert "Begin" in one.get("/.souk/").text
@@ -307,13 +302,13 @@ def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_pat
             trials = [one.get("/.souk/trial").json(), two.post("/.souk/next", headers=JSON).json()]
             assert trials[0]["trial"] != trials[1]["trial"]
             url = trials[0]["urls"][0]
-            assert url.startswith(shop.url)
+            assert url.startswith(typed)
             page = one.get(url)
             assert "Rating: " in page.text
             form = dict(re.findall(r'<input[^>]*name="(form_key|product)"[^>]*value="([^"]*)"', page.text))
             action = re.search(r'action="([^"]*checkout/cart/add[^"]*)"', page.text)
             assert action
-            assert action[1].startswith(shop.url)
+            assert action[1].startswith(typed)
             one.post(action[1], data=form | {"qty": "1"})
             assert one.get("/.souk/trial").json()["outcome"] == "choice"
             assert two.get("/.souk/trial").json()["outcome"] == ""
@@ -324,57 +319,17 @@ def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_pat
             assert one.cookies.get("PHPSESSID") is None
 
 
-@pytest.mark.thorough
-@pytest.mark.browser
-async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Path) -> None:
-    with served(tmp_path, "--reverse", "shop") as shop:
-        start = shop.url.replace("127.0.0.1", "localhost")
-        async with run_browsers() as browsers, browsers.context(None) as context:
-            page = await context.new_page()
-            await page.goto(f"{start}/.souk/")
-            await page.click("text=Begin")
-            async with context.expect_page() as opened:
-                await page.click("text=Product 2")
-            product = await opened.value
-            await product.click("#product-addtocart-button")
-            await product.wait_for_selector(".message-success")
-            await page.reload()
-            await page.wait_for_selector("text=Next trial")
-        choice = shop.ended()["choice"]
-        assert product.url.startswith(f"{start}/{choice}.html")
-        steps = shop.rows("select action, url from steps order by step")
-        acts = [action.partition("(")[0] for action, _ in steps if not action.startswith("scroll")]
-        assert acts == ["mouse_click", ""], "the page that the person's link opened, and a click on it"
-        assert {url.rpartition("/")[2] for _, url in steps} == {f"{choice}.html"}
-        assert shop.rows("select role, product from hits") == [("product.add_to_cart", choice)]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["--shop", "--reverse"])
 async def test_a_shop_without_the_start_pages_is_refused_in_one_line(how: str, tmp_path: Path) -> None:
-    text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
-    (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
     async with serve(ForeignShop().app()) as address:
-        served = ("trials", "serve", "e.yaml", "--db", "sqlite:///t.db", "--port", "0")
-        ended = await run_in_threadpool(forked_souk, *served, how, address.rstrip("/"), cwd=tmp_path)
+        command = serve_in(tmp_path, how, address.rstrip("/"))
+        ended = await run_in_threadpool(forked_souk, *command, cwd=tmp_path)
     assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1), ended.err
     assert re.match(
         rf"error: e\.yaml:\d+:\d+: environment: \S+ could not be treated at {address}\S+: it is no page",
         ended.err,
     )
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
-    def begin(address: str) -> None:
-        with served(tmp_path, "--shop", address) as running, httpx.Client(proxy=running.url) as client:
-            trial = client.post(f"{OWN}next", headers=JSON).json()
-            assert all(url.startswith("http://shop.souk.test/") for url in trial["urls"])
-            assert client.get(trial["urls"][0]).status_code == 200
-
-    async with embedded_shop() as address:
-        await run_in_threadpool(begin, address)
 
 
 @pytest.mark.slow
@@ -386,19 +341,9 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, options: list[str], message: str) -> None:
-    text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
-    (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
-    command = (program(), "trials", "serve", "e.yaml")
-    done = subprocess.run(
-        [*command, "--port", "0", "--db", "sqlite:///t.db", *options],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"error: {message}")
+    ended = forked_souk(*serve_in(tmp_path, *options), cwd=tmp_path)
+    assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith(f"error: {message}")
 
 
 @pytest.mark.thorough
@@ -460,6 +405,7 @@ async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
                 async with context.expect_page() as opened:
                     await page.click("text=Product 2")
                 product = await opened.value
+                assert ("visitor", "7") in {(each["name"], each["value"]) for each in await context.cookies()}
                 await product.click("text=Place order", no_wait_after=True)
                 await product.wait_for_selector("text=This trial has ended")
                 assert shop.orders == 0
@@ -471,12 +417,10 @@ async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
                 await context.close()
 
     async with serve(shop.app()) as address:
-        file = experiment(tmp_path, shop, address)
-        told = yaml.safe_load(file.read_text())
-        told |= {"page": "start/${key}"}
-        file.write_text(yaml.safe_dump(told))
+        experiment(tmp_path, shop, address, page="start/${key}")
         options = [*way, address.rstrip("/")] if way else []
-        async with beside(served(tmp_path, *options, experiment="foreign.yaml")) as running:
+        command = ("trials", "serve", "foreign.yaml", *SERVED, *options)
+        async with beside(started(tmp_path, *command)) as running:
             start = running.url if way else "http://souk.test"
             await visit(running, None if way else running.url, start)
         conditions = running.rows("SELECT condition, count(*) FROM trials GROUP BY 1 ORDER BY 1")
@@ -485,6 +429,33 @@ async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
     host = address.split("/")[2]
     assert {heard[0] for heard in shop.heard} == {host}
     assert not [heard for heard in shop.heard if "souk" in "".join(heard[1:])]
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_a_job_in_the_background_ends_without_a_word_while_guests_are_connected(tmp_path: Path) -> None:
+    """Shells start such jobs with Ctrl-C ignored, which an interpreter of its own finds."""
+    background = 'trap "" INT; exec "$0" "$@"'
+    command = (sys.executable, "-m", "experiments.cli", "trials", "serve", "nudges")
+    process = subprocess.Popen(
+        ["sh", "-c", background, *command, "--db", "sqlite:///t.db", "--port", "0"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    shop = Served(process, tmp_path)
+    with ExitStack() as open_connections:
+        for _ in range(5):
+            guest = open_connections.enter_context(httpx.Client(proxy=shop.url, headers=JSON))
+            url = guest.post(f"{OWN}next").json()["urls"][0]
+            assert guest.get(url).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 130
+    with pytest.raises(AssertionError, match=r"no Traceback in \["):
+        shop.said.next("Traceback")
 
 
 @pytest.mark.thorough
@@ -513,9 +484,8 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
             assert guest.cookies.get("visitor") == "7"
 
     async with serve(shop.app()) as address:
-        file = experiment(tmp_path, shop, address)
-        file.write_text(file.read_text() + "page: start/${key}\n")
-        async with beside(served(tmp_path, experiment="foreign.yaml")) as running:
+        experiment(tmp_path, shop, address, page="start/${key}")
+        async with beside(started(tmp_path, "trials", "serve", "foreign.yaml", *SERVED)) as running:
             await run_in_threadpool(visit, running)
     host = address.split("/")[2]
     pages = [heard for heard in shop.heard if heard[1]]
@@ -524,30 +494,3 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
         assert heard[0] == host
         assert heard[1].startswith(f"{address}products/")
         assert heard[2] == address.rstrip("/")
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_job_in_the_background_ends_without_a_word_while_guests_are_connected(tmp_path: Path) -> None:
-    """Shells start such jobs with Ctrl-C ignored, which an interpreter of its own finds."""
-    background = 'trap "" INT; exec "$0" "$@"'
-    command = (sys.executable, "-m", "experiments.cli", "trials", "serve", "nudges")
-    process = subprocess.Popen(
-        ["sh", "-c", background, *command, "--db", "sqlite:///t.db", "--port", "0"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-    )
-    shop = Served(process, tmp_path)
-    with ExitStack() as open_connections:
-        for _ in range(5):
-            guest = open_connections.enter_context(httpx.Client(proxy=shop.url, headers=JSON))
-            url = guest.post(f"{OWN}next").json()["urls"][0]
-            assert guest.get(url).status_code == 200
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 130
-    with pytest.raises(AssertionError, match=r"no Traceback in \["):
-        shop.said.next("Traceback")

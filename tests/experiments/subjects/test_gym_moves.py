@@ -3,10 +3,8 @@
 An agent there may read the HTML and look at the picture: the edit stands in both, the old value in none.
 """
 
-import asyncio
 import random
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from experiments.records import tables
 from experiments.subjects.browsergym import open_experiment
 from tests.experiments.foreign_shop import ForeignShop, experiment
 from tests.experiments.hostile_moves import RESTS, Case, case
+from tests.experiments.subjects.conftest import InThread
 from tests.experiments.subjects.test_browsergym import rows
 from tests.journeys.screen import is_on_screen, is_read
 from tests.support import serve, size
@@ -103,9 +102,9 @@ def trial(task: str, made: Case) -> bool:
 
 def carry_out(
     file: Path, db: str, shop: ForeignShop, cases: list[Case]
-) -> Iterator[tuple[Case, bool, dict[str, Any], bool]]:
+) -> list[tuple[Case, bool, dict[str, Any], bool]]:
     """A trial of each case: the case, the oracle, its row, whether the edited product was chosen."""
-    trials = list(load_shop_design(str(file), "tester").trials(["tester"]))
+    trials, found = list(load_shop_design(str(file), "tester").trials(["tester"])), []
     with open_experiment(str(file), agent="tester", db=db) as tasks:
         edited = [
             (task, each)
@@ -116,16 +115,15 @@ def carry_out(
             vars(shop).update(vars(ForeignShop()) | made.shop)
             shown = trial(task, made)
             row = next(row for row in rows(db, tables.trials) if row["trial"] == each.id)
-            yield made, shown, row, row["choice"] == each.carrier
+            found.append((made, shown, row, row["choice"] == each.carrier))
+    return found
 
 
 @pytest.mark.thorough
-async def test_no_choice_counts_that_html_or_picture_belies(
-    browsergym_thread: ThreadPoolExecutor, tmp_path: Path
-) -> None:
+async def test_no_choice_counts_that_html_or_picture_belies(in_thread: InThread, tmp_path: Path) -> None:
     rng, honest, wrong = random.Random("gym"), 0, []
     cases = [case(rng, honest=number % 2 == 1) for number in range(size(3, 100))]
-    shop, loop = ForeignShop(), asyncio.get_running_loop()
+    shop = ForeignShop()
     async with serve(shop.app()) as address:
         for number, edits in enumerate({str(made.edits): made.edits for made in cases}.values()):
             folder = tmp_path / str(number)
@@ -134,9 +132,7 @@ async def test_no_choice_counts_that_html_or_picture_belies(
             file = experiment(folder, shop, address, edits, repeats=len(cases), limits=limits)
             same = [made for made in cases if made.edits == edits]
             db = f"sqlite:///{folder}/t.db"
-            for made, shown, row, edited in await loop.run_in_executor(
-                browsergym_thread, lambda *given: list(carry_out(*given)), file, db, shop, same
-            ):
+            for made, shown, row, edited in await in_thread(carry_out, file, db, shop, same):
                 counts = row["outcome"] == "choice"
                 if (counts and edited and not shown) or (made.honest and shown and not counts):
                     wrong.append((made.name, shown, row["outcome"], row["reason"]))

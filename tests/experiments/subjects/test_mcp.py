@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -81,9 +82,23 @@ def arguments(*more: str) -> list[str]:
     return ["trials", "serve", "e.yaml", "--mcp", "--as", "tester", "--db", "sqlite:///t.db", *more]
 
 
-def host_server(folder: Path) -> StdioServerParameters:
-    """`souk trials serve --mcp`, for a host that starts its servers itself."""
-    return StdioServerParameters(command=program(), args=arguments(), cwd=folder, env=environment({}))
+@asynccontextmanager
+async def started_server(folder: Path) -> AsyncIterator[ClientSession]:
+    """A host that starts `souk trials serve --mcp` itself."""
+    server = StdioServerParameters(command=program(), args=arguments(), cwd=folder, env=environment({}))
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        yield session
+
+
+@asynccontextmanager
+async def over_http(url: str) -> AsyncIterator[ClientSession]:
+    async with (
+        streamablehttp_client(url) as (reading, writing, _),
+        ClientSession(reading, writing) as session,
+    ):
+        await session.initialize()
+        yield session
 
 
 async def test_standard_input_and_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,16 +108,14 @@ async def test_standard_input_and_output(tmp_path: Path, monkeypatch: pytest.Mon
     )  # its end is not killed under load
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     claimed, stored = "SELECT trial FROM claims", "SELECT trial FROM trials"
-    async with stdio_client(host_server(tmp_path)) as streams, ClientSession(*streams) as session:
-        await session.initialize()
+    async with started_server(tmp_path) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         assert set(tools) == {"next_trial", "observe", "act", "give_up"}
         assert "click(bid: str)" in str(tools["act"].description)
         await call(session, "next_trial")
         left = rows(tmp_path, claimed)
     assert (len(left), rows(tmp_path, claimed), rows(tmp_path, stored)) == (1, [], [])
-    async with stdio_client(host_server(tmp_path)) as streams, ClientSession(*streams) as session:
-        await session.initialize()
+    async with started_server(tmp_path) as session:
         assert "This trial has ended: choice." in await buy(session)
         assert rows(tmp_path, stored) == left
         assert "This trial has ended: choice." in await buy(session)
@@ -111,9 +124,13 @@ async def test_standard_input_and_output(tmp_path: Path, monkeypatch: pytest.Mon
     assert rows(tmp_path, "SELECT DISTINCT thought FROM steps WHERE step = 0") == [("this one",)]
 
 
+def offer_in(folder: Path, experiment: str = EXPERIMENT) -> Offer:
+    (folder / "e.yaml").write_text(experiment)
+    return Offer(experiment=str(folder / "e.yaml"), label="tester", db=f"sqlite:///{folder}/t.db")
+
+
 async def test_a_server_that_nobody_used_leaves_no_run(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(EXPERIMENT)
-    offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")
+    offer = offer_in(tmp_path)
     async with open_reception(offer):
         pass
     assert rows(tmp_path, "SELECT run FROM runs") == []
@@ -124,17 +141,12 @@ async def test_a_server_that_nobody_used_leaves_no_run(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 async def test_the_trial_of_a_session_that_is_dropped_ends_with_its_time(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 120", "seconds: 5"))
-    offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")
-    async with open_reception(offer) as reception:
+    short = EXPERIMENT.replace("seconds: 120", "seconds: 5")
+    async with open_reception(offer_in(tmp_path, short)) as reception:
         server = make_server(reception)
         app = server.streamable_http_app()
         async with server.session_manager.run(), serve(app) as url:
-            async with (
-                streamablehttp_client(f"{url}mcp") as (reading, writing, _),
-                ClientSession(reading, writing) as session,
-            ):
-                await session.initialize()
+            async with over_http(f"{url}mcp") as session:
                 await call(session, "next_trial")
             (trial,) = reception._running
             record = await trial
@@ -158,15 +170,10 @@ def served(folder: Path) -> Iterator[str]:
         process.wait(30)
 
 
+WHO = {"capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
 HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "page", "version": "1"},
-    },
+    **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
+    "params": {"protocolVersion": "2025-06-18", **WHO},
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 STRANGE = [
@@ -185,11 +192,7 @@ async def test_streamable_http(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
 
     async def host(url: str) -> str:
-        async with (
-            streamablehttp_client(url) as (reading, writing, _),
-            ClientSession(reading, writing) as session,
-        ):
-            await session.initialize()
+        async with over_http(url) as session:
             return await buy(session)
 
     with served(tmp_path) as url:
@@ -204,10 +207,8 @@ async def test_streamable_http(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def in_process(folder: Path, experiment: str = EXPERIMENT) -> AsyncIterator[ClientSession]:
-    (folder / "e.yaml").write_text(experiment)
-    offer = Offer(experiment=str(folder / "e.yaml"), label="tester", db=f"sqlite:///{folder}/t.db")
     async with (
-        open_reception(offer) as reception,
+        open_reception(offer_in(folder, experiment)) as reception,
         create_connected_server_and_client_session(make_server(reception)._mcp_server) as session,
     ):
         yield session
@@ -318,42 +319,64 @@ async def test_a_host_acts_on_pictures(tmp_path: Path) -> None:
     assert ("product.add_to_cart",) in rows(tmp_path, hit)
 
 
-@pytest.mark.thorough
-async def test_a_host_reaches_no_trial_of_another(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(EXPERIMENT)
-    offer = Offer(experiment=str(tmp_path / "e.yaml"), label="tester", db=f"sqlite:///{tmp_path}/t.db")
-    async with open_reception(offer) as reception:
-        server = make_server(reception)._mcp_server
-        async with (
-            create_connected_server_and_client_session(server) as one,
-            create_connected_server_and_client_session(server) as other,
-        ):
-            await call(one, "next_trial")
-            ((trial,),) = rows(tmp_path, "SELECT trial FROM claims")
-            for tool in ("observe", "give_up", "act"):
-                more = {"action": "scroll(0, 1)"} if tool == "act" else {}
-                assert "no trial has begun" in await refused(other, tool, **more)
-                assert "has no argument 'trial'" in await refused(other, tool, **more, trial=trial)
-            await call(other, "next_trial")
-            assert "no_choice" in await call(other, "give_up")
-            assert (trial,) not in rows(tmp_path, "SELECT trial FROM trials")
-            assert "no_choice" in await call(one, "give_up")
+PAGE = Observation("Buy.", "<html>", (Tab("", "http://shop/", active=True),))
+
+
+async def yes(trial: str) -> bool:
+    return True
+
+
+def reception(run: Any, *trials: str, claim: Any = yes) -> Reception:
+    """One whose trials are carried out by a function, without a browser."""
+    given: list[Any] = [SimpleNamespace(id=each) for each in trials]
+    return Reception(given, claim, run, "how")
+
+
+NO_CHOICE = SimpleNamespace(trial=SimpleNamespace(outcome="no_choice", reason=""))
+
+
+async def test_a_host_reaches_no_trial_of_another() -> None:
+    """A call with an argument that its tool has not begins no trial, and looks at none."""
+    begun, ended = list[str](), list[str]()
+
+    async def run(trial: Any, agent: HostAgent) -> Any:
+        begun.append(trial.id)
+        with suppress(GaveUp):
+            await agent.act(PAGE)
+        ended.append(trial.id)
+        return NO_CHOICE
+
+    server = make_server(reception(run, "a", "b"))._mcp_server
+    async with (
+        create_connected_server_and_client_session(server) as one,
+        create_connected_server_and_client_session(server) as other,
+    ):
+        for unknown in ({"trial": "b"}, {"": 1}, {"context": {}}, {"ctx": None}):
+            assert "has no argument" in await refused(one, "next_trial", **unknown)
+        assert begun == []
+        assert "Goal: Buy." in await call(one, "next_trial")
+        for tool in ("observe", "give_up", "act"):
+            more = {"action": "scroll(0, 1)"} if tool == "act" else {}
+            said = await refused(other, tool, **more)
+            assert "no trial has begun" in said
+            assert "keep one" in said
+            assert "has no argument 'trial'" in await refused(other, tool, **more, trial="a")
+        await call(other, "next_trial")
+        assert "no_choice" in await call(other, "give_up")
+        assert (begun, ended) == (["a", "b"], ["b"])
+        assert "no_choice" in await call(one, "give_up")
 
 
 async def test_what_was_not_sent_was_not_looked_at() -> None:
     """A host that cancels its call has not seen what the call would have shown."""
-    page = Observation("Buy.", "", (Tab("", "http://shop/", active=True),), screenshot=b"png", pointer=True)
     decisions: list[Decision] = []
 
     async def run(trial: Any, agent: HostAgent) -> Any:
         for _ in range(3):
             await asyncio.sleep(0)
-            decisions.append(await agent.act(page))
+            decisions.append(await agent.act(replace(PAGE, screenshot=b"png", pointer=True)))
 
-    async def claim(trial: str) -> bool:
-        return True
-
-    subject = Subject(Reception([SimpleNamespace(id="t")], claim, run, ""))  # type: ignore[list-item]
+    subject = Subject(reception(run, "t"))
     cancelled = asyncio.create_task(subject.next_trial())
     while not subject._agent.turn.is_set():
         await asyncio.sleep(0)
@@ -366,41 +389,17 @@ async def test_what_was_not_sent_was_not_looked_at() -> None:
     assert [each.looked for each in decisions] == [False, True]
 
 
-async def test_a_call_with_unknown_arguments_begins_no_trial() -> None:
-    """Nor does one in a session of its own look at the trial of another session; the cause is named."""
-    page, begun = Observation("Buy.", "<html>", (Tab("", "http://shop/", active=True),)), list[str]()
-
-    async def run(trial: Any, agent: HostAgent) -> Any:
-        begun.append(trial.id)
-        await agent.act(page)
-
-    async def claim(trial: str) -> bool:
-        return True
-
-    trials: list[Any] = [SimpleNamespace(id=each) for each in "ab"]
-    server = make_server(Reception(trials, claim, run, "how"))._mcp_server
-    async with create_connected_server_and_client_session(server) as one:
-        for unknown in ({"trial": "b"}, {"": 1}, {"context": {}}, {"ctx": None}):
-            assert "has no argument" in await refused(one, "next_trial", **unknown)
-        assert begun == []
-        assert "Goal: Buy." in await call(one, "next_trial")
-        assert begun == ["a"]
-        async with create_connected_server_and_client_session(server) as other:
-            assert "keep one" in await refused(other, "observe")
-
-
 async def test_a_cancelled_call_loses_no_trial_and_no_end() -> None:
-    page = Observation("Buy.", "<html>", (Tab("", "http://shop/", active=True),))
     claiming, looking, ended = asyncio.Event(), asyncio.Event(), list[str]()
 
     async def run(trial: Any, agent: HostAgent) -> Any:
         try:
             while True:
-                await agent.act(page)
+                await agent.act(PAGE)
                 await looking.wait()
         except GaveUp as gave_up:
             ended.append(str(gave_up))
-            return SimpleNamespace(trial=SimpleNamespace(outcome="no_choice", reason=""))
+            return NO_CHOICE
 
     async def claim(trial: str) -> bool:
         await claiming.wait()
@@ -414,10 +413,10 @@ async def test_a_cancelled_call_loses_no_trial_and_no_end() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    subject = Subject(Reception([SimpleNamespace(id="t")], claim, run, ""))  # type: ignore[list-item]
+    subject = Subject(reception(run, "t", claim=claim))
     await cancel(subject.next_trial())
     claiming.set()
-    assert await subject.next_trial() == page
+    assert await subject.next_trial() == PAGE
     await cancel(subject.act("scroll(0, 1)", ""))
     giving_up = asyncio.create_task(subject.give_up("enough"))
     await asyncio.sleep(0)

@@ -16,22 +16,13 @@ from interventions.yaml.sitemap import load_site_map
 from proxy.allow_list import AllowList
 from proxy.session import Session
 from tests.experiments.drawn_shop import SITE, DrawnShop
-from tests.experiments.subjects.test_observed_guests import (
-    CHEAPER,
-    HIDING,
-    REMOVES,
-    REPORTED,
-    SEEN,
-    Place,
-    at_leisure,
-    carry_out,
-    place,
-)
+from tests.experiments.subjects.guest_place import SEEN, Place, at_leisure
+from tests.experiments.subjects.test_observed_guests import CASES, REPORTED, carry_out
 from tests.experiments.treatment.test_drawn_pages import Stage, stage
 from tests.support import pages, serve, usual
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_driver")]
-__all__ = ["place", "stage"]
+__all__ = ["stage"]
 
 WANTED = Wanted(
     (Spot("h1.name"), Spot("p.price"), Spot("img", "src")),
@@ -133,6 +124,7 @@ async def test_no_global_name_is_forgotten(sees: Sees) -> None:
         assert set(await page.evaluate("[...asked]")) - UNFORGEABLE == set()
 
 
+HONEST = ("honest", "hidden", "taken away", "the old price beside")
 LIES = {
     "nothing": "() => undefined",
     "yes": "() => true",
@@ -140,25 +132,6 @@ LIES = {
     "a text": "() => 'none'",
     "an exception": "() => { throw new Error() }",
 }
-OLD_PRICE = "document.querySelector('#more').textContent = 'Was $19.99'"
-HONEST: dict[str, tuple[dict[str, Any], str]] = {
-    "honest": ({}, ""),
-    "hidden": ({"head": HIDING}, "the agent was not shown"),
-    "gone": ({"script": REMOVES}, "insert_text is gone"),
-    "old price": ({"edits": CHEAPER, "script": OLD_PRICE}, "the agent was shown the old price too"),
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("case", "lie"), usual(product(HONEST, LIES), 9))
-async def test_what_is_replaced_changes_nothing(case: str, lie: str, place: Place, tmp_path: Path) -> None:
-    shop, reason = HONEST[case]
-    script = f"{shop.get('script', '')}; {REPLACE} addEventListener('load', () => replace({LIES[lie]}))"
-    record = await carry_out(place, tmp_path, "viewport", at_leisure, **shop | {"script": script})
-    assert reason in record.trial.reason
-    assert record.trial.outcome == ("treatment_failed" if reason else "choice"), record.trial.reason
-
-
 # What libraries of other days do, and what nobody does.
 ADDED = {
     "texts of lists for JSON": "Array.prototype.toJSON = String.prototype.toJSON = () => 'none'",
@@ -170,13 +143,15 @@ ADDED = {
     "the size of the window": "var innerHeight = 0, innerWidth = 0, scrollY = 9999",
     "global names": "let Map = Array, Set = Array, getComputedStyle = () => ({}), Math = {}, NodeFilter = {}",
 }
+SCRIPTS = {name: f"{REPLACE} addEventListener('load', () => replace({lie}))" for name, lie in LIES.items()}
+SCRIPTS |= {name: f"</script><script>{added}" for name, added in ADDED.items()}
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("case", "added"), usual(product(HONEST, ADDED), 9))
-async def test_what_is_added_changes_nothing(case: str, added: str, place: Place, tmp_path: Path) -> None:
-    shop, reason = HONEST[case]
-    script = f"{shop.get('script', '')}</script><script>{ADDED[added]}"
+@pytest.mark.parametrize(("case", "name"), usual(product(HONEST, SCRIPTS), 18))
+async def test_what_is_replaced_changes_nothing(case: str, name: str, place: Place, tmp_path: Path) -> None:
+    shop, reason = CASES[case]
+    script = f"{shop.get('script', '')}; {SCRIPTS[name]}"
     record = await carry_out(place, tmp_path, "viewport", at_leisure, **shop | {"script": script})
     assert reason in record.trial.reason
     assert record.trial.outcome == ("treatment_failed" if reason else "choice"), record.trial.reason

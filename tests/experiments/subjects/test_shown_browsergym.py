@@ -1,8 +1,6 @@
 """A trial in BrowserGym counts only where its agent was shown each edit, and the old value nowhere."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +16,10 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.records import tables
 from experiments.subjects.browsergym import open_experiment
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, experiment
+from tests.experiments.subjects.conftest import InThread
 from tests.experiments.subjects.test_browsergym import rows
 from tests.experiments.treatment.test_layers import LAYER
-from tests.experiments.treatment.test_treatment_check import MOVED, PRICE, TAKEN, put
+from tests.experiments.treatment.test_treatment_check import MOVED, put
 from tests.support import serve
 
 pytestmark = pytest.mark.browser
@@ -40,35 +39,24 @@ CARD = (
     '<span class="price-wrapper" data-price-type="finalPrice"><span class="price">$19.99</span></span>'
     "</li></ol>"
 )
-COVER = '<div style="position:fixed;inset:0;background:white;pointer-events:none"></div>'
 ATTACKS: dict[str, tuple[dict[str, str], str]] = {
-    "the old price beside": ({"extra": "<p>Buy now for $19.99</p>"}, "the old price too"),
     "the old price below the fold": (
         {"script": "document.querySelector('#more').innerHTML = "
          "'<p style=\"margin-top:3000px\">Buy now for $19.99</p>'"}, "the old price too",
-    ),
-    "the price put back": (
-        {"script": put(PRICE, "$19.99"), "extra": "<p>Free shipping over $9.99</p>"}, "set_price is gone",
     ),
     "the reviews put back": ({"script": put("a.action.view", "12 Reviews")}, "set_reviews is gone"),
     "the banner removed": (
         {"script": "document.querySelector('.page-banner-details').remove()"}, "banner is gone",
     ),
-    "the nudge elsewhere": ({"script": TAKEN, "extra": f"<p>{NUDGE}</p>"}, "insert_text is gone"),
     "another address": (MOVED["another address"], "insert_text is gone"),
-    "another page": (MOVED["a location"], "insert_text is gone"),
     "the old price in a card": (
         {"extra": CARD, "script": "document.querySelector('li').append('now $19.99')"},
         "the old price too",
     ),
     "below the fold": (BELOW, "was not shown"),
-    "transparent": ({"head": "<style>[class$=title-details]{opacity:0}</style>"}, "was not shown"),
     "white on white": (
         {"head": "<style>[class$=title-details]{color:white!important;background:white!important}</style>"},
         "was not shown",
-    ),
-    "covered": (
-        {"script": f"document.body.insertAdjacentHTML('beforeend', '{COVER}')"}, "was not shown",
     ),
 }  # fmt: skip
 
@@ -80,12 +68,12 @@ class Gym:
     shop: ForeignShop
     tasks: Iterator[tuple[str, ShopTrial]]
     db: str
-    thread: ThreadPoolExecutor
+    in_thread: InThread
 
     async def buy(self, **options: Any) -> dict[str, Any]:
         """Buy what the tab shows that is active at the start, which is nudged; return the trial's row."""
         task, trial = next(self.tasks)
-        await asyncio.get_running_loop().run_in_executor(self.thread, self._buy, task, options)
+        await self.in_thread(self._buy, task, options)
         return next(row for row in rows(self.db, tables.trials) if row["trial"] == trial.id)
 
     def _buy(self, task: str, options: dict[str, Any]) -> None:
@@ -103,15 +91,9 @@ class Gym:
 
 
 @pytest.fixture(scope="module")
-async def gym(
-    tmp_path_factory: pytest.TempPathFactory, browsergym_thread: ThreadPoolExecutor
-) -> AsyncIterator[Gym]:
+async def gym(tmp_path_factory: pytest.TempPathFactory, in_thread: InThread) -> AsyncIterator[Gym]:
     shop, folder, stack = ForeignShop(), tmp_path_factory.mktemp("gym"), ExitStack()
-    db, loop = f"sqlite:///{folder}/t.db", asyncio.get_running_loop()
-
-    def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-        return loop.run_in_executor(browsergym_thread, function, *arguments)
-
+    db = f"sqlite:///{folder}/t.db"
     site = folder / "map.yaml"
     site.write_text("name: m\nextends: onestopmarket\ndismiss: {text: accept all}\n")
     async with serve(shop.app()) as address:
@@ -124,7 +106,7 @@ async def gym(
             for task, trial in zip(tasks, trials, strict=True)
             if trial.carrier == trial.products[-1].key
         )
-        yield Gym(shop, nudged, db, browsergym_thread)
+        yield Gym(shop, nudged, db, in_thread)
         await in_thread(stack.close)
 
 
@@ -133,23 +115,6 @@ def shop(gym: Gym) -> ForeignShop:
     """The shop without anything that another test has made it do."""
     vars(gym.shop).update(vars(ForeignShop()))
     return gym.shop
-
-
-@pytest.mark.thorough
-async def test_what_is_shown_counts_and_where_it_stood_is_kept(gym: Gym, shop: ForeignShop) -> None:
-    row = await gym.buy()
-    assert row["outcome"] == "choice", row["reason"]
-    places, unchecked = (
-        [
-            each
-            for each in rows(gym.db, table)
-            if (each["trial"], each["intervention"]) == (row["trial"], "praised")
-        ]
-        for table in (tables.on_screen, tables.unchecked)
-    )
-    assert {each["edit"] for each in places} == {name for edit in EDITS for name in edit}
-    assert all(each["width"] > 0 and each["height"] > 0 and not each["why"] for each in places)
-    assert unchecked == []
 
 
 @pytest.mark.thorough

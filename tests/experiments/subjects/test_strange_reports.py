@@ -8,6 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from environments.action.acts import BEGIN
+from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.guest_trial import GuestTrial
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.subjects.guests import TrialDispenser
@@ -26,29 +28,37 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield experiment(tmp_path_factory.mktemp("shop"), ForeignShop(), "http://shop.test/")
 
 
+def welcomed(made: ShopDesign, ended: list[TrialRecord]) -> GuestTrial:
+    """A guest of the first trial."""
+    trials = made.trials(["tester"])
+    dispenser = TrialDispenser(made, trials, "http://shop.test/", ended.append, lambda _: True, reverse=True)
+    guest = dispenser.welcome()
+    assert guest is not None
+    return guest
+
+
+def store(made: ShopDesign, record: TrialRecord) -> None:
+    records = Records("sqlite://")
+    records.begin_run(made.run_id, made.name, made.facts(["tester"]))
+    records.save(record)
+    records.close()
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
 @settings(max_examples=size(15, 2_000))
 @given(changed(WHOLE).map(as_json) | damaged(as_json(WHOLE)), st.booleans())
 @example(as_json({**WHOLE, "at": "//["}), True)
 async def test_any_report_is_taken_or_fails_the_trial(file: Path, body: bytes, fits: bool) -> None:
-    made = design(file)
-    ended: list[TrialRecord] = []
-    dispenser = TrialDispenser(
-        made, made.trials(["tester"]), "http://shop.test/", ended.append, lambda _: True, reverse=True
-    )
-    guest = dispenser.welcome()
-    assert guest is not None
+    made, ended = design(file), list[TrialRecord]()
+    guest = welcomed(made, ended)
     number = len(guest.wanted.spots)
     if fits:
         body = body.replace(as_json(WHOLE["found"]), as_json((WHOLE["found"] * number)[:number]))
     guest.reported(URL, guest.session.key.encode() + body)
     guest.gave_up()
     (record,) = ended
-    records = Records("sqlite://")
-    records.begin_run(made.run_id, made.name, made.facts(["tester"]))
-    records.save(record)
-    records.close()
+    store(made, record)
 
 
 ACTS = as_json(TOLD).replace(b'{"acts": ', BEGIN, 1)
@@ -63,13 +73,8 @@ ACTS = as_json(TOLD).replace(b'{"acts": ', BEGIN, 1)
 )
 @example([ACTS.replace(b'"href": ""', b'"href": "http://["'), ACTS.replace(b'"at": "/', b'"at": "//[')])
 async def test_whatever_pages_tell_of_acts_the_steps_can_be_stored(file: Path, bodies: list[bytes]) -> None:
-    made = design(file)
-    ended: list[TrialRecord] = []
-    dispenser = TrialDispenser(
-        made, made.trials(["tester"]), "http://shop.test/", ended.append, lambda _: True, reverse=True
-    )
-    guest = dispenser.welcome()
-    assert guest is not None
+    made, ended = design(file), list[TrialRecord]()
+    guest = welcomed(made, ended)
     guest.opened(URL, shown=True)
     for body in (ACTS, *bodies):
         guest.reported(URL, guest.session.key.encode() + body)
@@ -79,7 +84,4 @@ async def test_whatever_pages_tell_of_acts_the_steps_can_be_stored(file: Path, b
     assert all(row["seconds"] >= 0 for row in record.steps)
     assert {hit["step"] for hit in record.hits} <= {row["step"] for row in record.steps if row["action"]}
     assert len(record.hits) >= 1, "that of the report that is right"
-    records = Records("sqlite://")
-    records.begin_run(made.run_id, made.name, made.facts(["tester"]))
-    records.save(record)
-    records.close()
+    store(made, record)

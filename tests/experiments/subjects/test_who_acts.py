@@ -4,17 +4,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from playwright.async_api import Page
 
 from experiments.episodes.guest_trial import Observe
-from experiments.records.record import TrialRecord
-from tests.experiments.foreign_shop import design, experiment
-from tests.experiments.subjects.test_observed_guests import JSON, NEXT, PRESS, SEEN, Place, PolicyShop, place
+from tests.experiments.subjects.guest_place import BUY, PRESS, SEEN, Place, give_foreign
 
 pytestmark = pytest.mark.browser
-__all__ = ["place"]
 
 REQUEST = "request: {path: /cart/(.+)}"
 READS = "request: {path: /cart/(.+), method: GET}"
@@ -29,52 +25,41 @@ LATER = f"setTimeout(() => {PRESS}, 1500)"
 Act = Callable[[Page], Awaitable[Any]]
 
 
-def map_in(folder: Path, rule: str) -> str:
-    file = folder / "acts.yaml"
+def site(rule: str) -> str:
     choice = f"choice: {{{rule}, message: [], refused: []}}"
-    file.write_text(f"name: acts\nextends: onestopmarket\n{ROLES}{choice}\n")
-    return str(file)
+    return f"name: acts\nextends: onestopmarket\n{ROLES}{choice}\n"
 
 
-def give(place: Place, folder: Path, rule: str, observe: Observe, **shop: Any) -> None:
-    vars(place.shop).update(vars(PolicyShop(press=PRESS)) | shop)
-    made = design(experiment(folder, place.shop, place.address, site=map_in(folder, rule)))
-    place.give(made, observe, nudged=True)
-    place.ended.clear()
-
-
-async def in_browser(place: Place, act: Act | None) -> TrialRecord:
+async def in_browser(place: Place, act: Act | None) -> None:
     """A trial of a guest that opens a page and acts; without `act` it only waits."""
     async with place.browsers.context(place.slot.url) as context:
-        told = await (await context.request.post(NEXT, headers=JSON)).json()
-        place.ended.clear()  # the trial before, if its guest has left it
-        page = await context.new_page()
+        urls, page = await place.begin(context), await context.new_page()
         async with page.expect_request(f"**{SEEN}"):
-            await page.goto(told["urls"][0])
+            await page.goto(urls[0])
         if act:
             await act(page)
         while not place.ended:
             await page.wait_for_timeout(50)
-    (record,) = place.ended
-    return record
 
 
 async def presses(page: Page) -> None:
-    await page.click("#product-addtocart-button")
+    await page.click(BUY)
 
 
 async def presses_by_script(page: Page) -> None:
-    await page.evaluate("document.querySelector('#product-addtocart-button').click()")
+    await page.evaluate(f"document.querySelector('{BUY}').click()")
+
+
+def cart(page: Page) -> str:
+    return f"http://shop.souk.test/cart/{page.url.split('/')[-1].removesuffix('.html')}"
 
 
 async def sends_itself(page: Page) -> None:
-    key = page.url.split("/")[-1].removesuffix(".html")
-    await page.context.request.post(f"http://shop.souk.test/cart/{key}")
+    await page.context.request.post(cart(page))
 
 
 async def follows_an_address(page: Page) -> None:
-    key = page.url.split("/")[-1].removesuffix(".html")
-    await page.goto(f"http://shop.souk.test/cart/{key}")
+    await page.goto(cart(page))
 
 
 OWN: dict[str, tuple[str, dict[str, Any]]] = {
@@ -88,8 +73,9 @@ OWN: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", OWN)
 async def test_what_a_page_does_by_itself_is_no_choice(case: str, place: Place, tmp_path: Path) -> None:
     rule, shop = OWN[case]
-    give(place, tmp_path, rule, "page", **shop)
-    record = await in_browser(place, None)
+    give_foreign(place, tmp_path, site=site(rule), **shop)
+    await in_browser(place, None)
+    record = place.record
     assert (record.trial.outcome, record.cause) == ("infra_error", "shop"), record.trial.reason
     assert "before the agent has acted" in record.trial.reason
     assert "narrow choice in the map acts" in record.trial.reason
@@ -106,24 +92,21 @@ ACTS: dict[str, tuple[str, Act]] = {
 @pytest.mark.parametrize("case", ACTS)
 async def test_what_a_guest_does_is_a_choice(case: str, place: Place, tmp_path: Path) -> None:
     rule, act = ACTS[case]
-    give(place, tmp_path, rule, "page")
-    record = await in_browser(place, act)
-    assert record.trial.outcome == "choice", record.trial.reason
+    give_foreign(place, tmp_path, site=site(rule))
+    await in_browser(place, act)
+    assert place.record.trial.outcome == "choice", place.record.trial.reason
 
 
 @pytest.mark.parametrize("observe", ["page", "off"])
 async def test_a_program_acts_by_what_it_sends(observe: Observe, place: Place, tmp_path: Path) -> None:
     """A page that shows the product in the cart at once is no choice; one that does after a request is."""
     for sends, outcome in ((False, "infra_error"), (True, "choice")):
-        give(place, tmp_path, CART, observe, extra="" if sends else LINE)
-        async with httpx.AsyncClient(proxy=place.slot.url, trust_env=False, timeout=60) as client:
-            first, *_ = (await client.post(NEXT, headers=JSON)).json()["urls"]
-            place.ended.clear()
-            await client.get(first)
+        give_foreign(place, tmp_path, observe, site=site(CART), extra="" if sends else LINE)
+        async with place.program() as (client, urls):
+            await client.get(urls[0])
             if sends:
                 assert place.ended == []
                 await client.post("http://shop.souk.test/elsewhere")
                 place.shop.extra = LINE
-                await client.get(first)
-        (record,) = place.ended
-        assert record.trial.outcome == outcome, record.trial.reason
+                await client.get(urls[0])
+        assert place.record.trial.outcome == outcome, place.record.trial.reason

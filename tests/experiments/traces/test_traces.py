@@ -38,30 +38,17 @@ def shopper() -> TrialRecord:
     """A trial of a language model: it logs in, is told of an error, and then chooses."""
     made = record(trial(1, agent="openai:small", seconds=4.0))
     first = made.steps[0] | {
-        "url": "https://me:secret@shop.example/login?session_id=abc123&page=2",
-        "observation": artifact_hash(LOGIN),
-        "thought": "My password is hunter22.",
-        "action": "fill('3', 'hunter22')",
-        "error": "the field is gone",
-        "seconds": 1.5,
-    }
+        "url": "https://me:secret@shop.example/login?session_id=abc123&page=2", "seconds": 1.5,
+        "observation": artifact_hash(LOGIN), "thought": "My password is hunter22.",
+        "action": "fill('3', 'hunter22')", "error": "the field is gone",
+    }  # fmt: skip
     made.artifacts[artifact_hash(LOGIN)] = LOGIN
     made.steps[:] = [first, made.steps[0] | {"step": 1, "seconds": 2.0}]
-    for number, step in enumerate((0, 0, 1)):
-        made.calls.append(
-            {
-                "number": number,
-                "step": step,
-                "model": "small",
-                "request_digest": "ab",
-                "tokens_in": 100 + number,
-                "tokens_out": 7,
-                "cost": 0.5,
-                "seconds": 0.25,
-                "retries": 0,
-                "error": "429" if number == 0 else "",
-            }
-        )
+    same = {"model": "small", "request_digest": "ab", "cost": 0.5, "seconds": 0.25, "retries": 0}
+    made.calls.extend(
+        {**same, "number": number, "step": step, "tokens_in": 100 + number, "tokens_out": 7, "error": error}
+        for number, (step, error) in enumerate(((0, "429"), (0, ""), (1, "")))
+    )
     return made
 
 
@@ -122,11 +109,7 @@ def test_no_secret_is_in_any_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     records = stored(sqlite(tmp_path), [made])
     traced = read_trial(records, RUN, ID)
     write_playwright_trace(traced, tmp_path / "t.zip")
-    texts = [
-        trial_line(traced),
-        har_text(traced),
-        ZipFile(tmp_path / "t.zip").read("trace.trace").decode(),
-    ]
+    texts = [trial_line(traced), har_text(traced), ZipFile(tmp_path / "t.zip").read("trace.trace").decode()]
     for text in texts:
         assert "shop.example/login?session_id=[removed]&page=2" in text
         for secret in ("hunter22", "abc123", "me:secret", "lamp-secret-of-lab"):

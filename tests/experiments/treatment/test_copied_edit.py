@@ -1,8 +1,7 @@
-"""An edit that CONTRIBUTING's recipe copies, or a package brings, is as safe as one that comes with Souk."""
+"""An edit that a package brings, copied as CONTRIBUTING says, is as safe as one that comes with Souk."""
 
 import asyncio
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,18 +13,13 @@ from tests.experiments.command_line import ROOT
 from tests.experiments.foreign_shop import ForeignShop, experiment
 from tests.support import serve
 
-ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 ENTRY = "[souk.edits]\nset_availability = availability\n"
 
 
-def copied(folder: Path, how: str) -> Path:
-    """A folder from which Souk is imported together with a copy of `set_stock.py`."""
+def installed(folder: Path) -> Path:
+    """A folder in which a package with a copy of `set_stock.py` is installed."""
+    folder.mkdir()
     text = (ROOT / "interventions/edits/set_stock.py").read_text().replace("SetStock", "SetAvailability")
-    if how == "a file in the room":
-        for room in ROOMS:
-            shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
-        (folder / "interventions/edits/set_availability.py").write_text(text)
-        return folder
     (folder / "availability.py").write_text(text)
     about = folder / "availability-1.0.dist-info"
     about.mkdir()
@@ -35,12 +29,8 @@ def copied(folder: Path, how: str) -> Path:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "how", [pytest.param("a file in the room", marks=pytest.mark.thorough), "a package of its own"]
-)
-async def test_a_trial_whose_page_shows_the_old_text_too_is_not_treated(how: str, tmp_path: Path) -> None:
-    (tmp_path / "souk").mkdir()
-    paths = [copied(tmp_path / "souk", how), ROOT]
+async def test_a_trial_whose_page_shows_the_old_text_too_is_not_treated(tmp_path: Path) -> None:
+    paths = [installed(tmp_path / "souk"), ROOT]
     shop = ForeignShop()
     outcomes = {}
     async with serve(shop.app()) as address:

@@ -43,20 +43,19 @@ pytestmark = pytest.mark.browser
 
 
 class Reader:
-    """An agent that has each look read by the reader; then it presses what it is told, by the text."""
+    """An agent that has each look read by the reader, and then buys."""
 
-    def __init__(self, context: BrowserContext, *presses: str) -> None:
-        self._context, self._presses = context, [*presses, "Buy"]
+    def __init__(self, context: BrowserContext) -> None:
+        self._context = context
         self.glances: list[Glance] = []
 
     async def act(self, observation: Observation) -> Decision:
         path, text = await self._context.pages[observation.active_tab].evaluate(READ)
         self.glances.append(Glance(path.rpartition("/")[2], text))
         if self.glances[1:] or len(observation.tabs) == 1:
-            before, found, _ = observation.html.partition(f">{self._presses[0]}</")
+            before, found, _ = observation.html.partition(">Buy</")
             if not found:
                 return Decision("", "", Action("scroll", (0.0, 0.0)))
-            self._presses.pop(0)
             return Decision("", "", Action("click", (before.rpartition('bid="')[2].partition('"')[0],)))
         return Decision("", "", Action("tab_focus", (0,)))
 
@@ -76,7 +75,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
 async def run(
     stage: Stage,
     shop: DrawnShop,
-    *presses: str,
+    *,
     site: dict[str, Any] = SITE,
     edits: list[dict[str, Any]] = EDITS,
     carrier: str | None = "harbour-lamp",
@@ -85,7 +84,7 @@ async def run(
     agents = list[Reader]()
 
     def agent(context: BrowserContext) -> Reader:
-        agents.append(Reader(context, *presses))
+        agents.append(Reader(context))
         return agents[0]
 
     trajectory, session = await carry_out(stage, shop, agent, site=site, edits=edits, carrier=carrier)
@@ -180,21 +179,6 @@ async def test_a_shell_whose_data_carry_no_text_is_not_treated(stage: Stage) -> 
     assert "drawn: true" in reason
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("mapped", [True, False], ids=["mapped", "not mapped"])
-async def test_where_data_carry_the_name_the_tab_shows_it_too_or_the_trial_fails(
-    mapped: bool, stage: Stage
-) -> None:
-    names = ["h1.name", "title"] if mapped else ["h1.name"]
-    site = SITE | {"data": DATA, "roles": SITE["roles"] | {"product.name": names}}
-    shop = DrawnShop(script="document.title = {'harbour-lamp': 'Harbour Lamp | Lamps'}[slug()]; draw();")
-    outcome, reason, _, session = await run(stage, shop, site=site, edits=[{"set_title": "Pier Lamp"}])
-    assert ("data.name", "Harbour Lamp", "Pier Lamp") in {
-        (each.role, each.before, each.after) for each in session.receipts
-    }
-    assert outcome == ("choice" if mapped else "treatment_failed"), reason
-
-
 async def test_the_price_that_data_have_lost_can_be_struck(stage: Stage) -> None:
     edits: list[dict[str, Any]] = [{"set_price": 949}, {"strike_price": {}}]
     outcome, reason, glances, session = await run(stage, DrawnShop(), site=SITE | {"data": DATA}, edits=edits)
@@ -202,25 +186,6 @@ async def test_the_price_that_data_have_lost_can_be_struck(stage: Stage) -> None
     assert "data.price" in {each.role for each in session.receipts}
     for glance in glances:
         assert ("$949.00was $1,299.00" in glance.text) == (glance.product == "harbour-lamp"), glance.text
-
-
-@pytest.mark.thorough
-async def test_edits_come_and_go_with_the_product_that_the_page_shows(stage: Stage) -> None:
-    """From the carrier's page to the other's and back, without another page from the shop."""
-    shop = DrawnShop("shell", headers={"content-security-policy": "default-src 'self' 'unsafe-inline'"})
-    presses = ("cedar-lamp", "harbour-lamp")
-    outcome, reason, glances, session = await run(stage, shop, *presses)
-    assert outcome == "choice", reason
-    assert shop.bought == ["harbour-lamp"]
-    assert [glance.product for glance in glances[-3:]] == ["harbour-lamp", "cedar-lamp", "harbour-lamp"]
-    for glance in glances:
-        treated = glance.product == "harbour-lamp"
-        assert glance.is_treated("1,299") == treated, glance
-        assert treated or (NUDGE not in glance.text and "$1,249.00" in glance.text), glance
-    made = [(each.edit, each.product) for each in session.receipts]
-    assert {product for _, product in made} == {"harbour-lamp"}
-    assert {kind for kind, _ in made} == {kind for each in EDITS for kind in each}
-    assert len(made) < 2 * len(EDITS), "a page that is drawn again has no new receipts"
 
 
 async def test_without_edits_a_page_stays_as_its_scripts_draw_it(stage: Stage) -> None:
@@ -231,11 +196,9 @@ async def test_without_edits_a_page_stays_as_its_scripts_draw_it(stage: Stage) -
         assert NUDGE not in glance.text and STORY in glance.text and "In stock" in glance.text
 
 
-@pytest.mark.parametrize("drawn", usual([True, False], 1))
-async def test_souk_run_in_a_shop_that_scripts_draw(drawn: bool, tmp_path: Path) -> None:
-    site = SITE | {"drawn": drawn, "data": DATA}
+async def test_souk_run_in_a_shop_that_scripts_draw(tmp_path: Path) -> None:
     async with serve(DrawnShop("shell").app()) as address:
-        file = experiment(tmp_path, address, site, EDITS if drawn else PRICE)
+        file = experiment(tmp_path, address, SITE | {"data": DATA}, EDITS)
         ended = await run_in_threadpool(
             forked_souk, "run", str(file), "--db", "sqlite:///t.db", "--limit", "3", cwd=tmp_path
         )
@@ -244,7 +207,7 @@ async def test_souk_run_in_a_shop_that_scripts_draw(drawn: bool, tmp_path: Path)
         outcomes = connection.execute("SELECT outcome, count(*) FROM trials GROUP BY outcome").fetchall()
         roles = {role for (role,) in connection.execute("SELECT role FROM receipts")}
     assert outcomes == [("choice", 3)]
-    assert roles >= ({"product.title", "product.stock"} if drawn else {"data.price"})
+    assert roles >= {"product.title", "product.stock"}
 
 
 async def test_what_scripts_draw_in_the_cart_is_a_choice(stage: Stage) -> None:

@@ -36,6 +36,12 @@ def passed_on(plan: Plan, *answers: tuple[str, bytes], treat: bool = True) -> Se
     return session
 
 
+@pytest.fixture
+def session() -> Session:
+    """One that has passed on a product's page with a nudge."""
+    return passed_on(Plan((NUDGED,)), (f"{KEY}.html", product_page()))
+
+
 def test_a_page_is_parsed_once_however_many_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Plan((NUDGED,))
     session = passed_on(plan, ("category.html", category_page(card(KEY, 1))), (f"{KEY}.html", product_page()))
@@ -70,9 +76,7 @@ def test_a_product_page_needs_a_receipt_of_each_edit(planned: Treatment) -> None
     assert "has no receipt" in untreated([], empty, [KEY], chosen=KEY)
 
 
-def test_where_only_the_html_is_known_the_text_is_looked_for_in_it() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
+def test_where_only_the_html_is_known_the_text_is_looked_for_in_it(session: Session) -> None:
     shown = session.pages[0].text
     assert untreated([Sight(KEY, shown)], session, [KEY]) == ""
     for html in (shown.replace(NUDGE, ""), shown.replace(NUDGE, f"Not{NUDGE}")):
@@ -87,17 +91,13 @@ def stood(given: str) -> Standing:
     return Standing({Spot(place.css, place.attribute): (title,)})
 
 
-def test_one_look_that_was_given_the_text_is_enough() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
+def test_one_look_that_was_given_the_text_is_enough(session: Session) -> None:
     for given, shown in (((NUDGE, ""), True), (("", NUDGE), True), (("", ""), False)):
         looks = [Sight(KEY, "", stood(each)) for each in given]
         assert (untreated(looks, session, [KEY]) == "") is shown
 
 
-def test_what_stood_there_before_an_observation_and_after_it_both_count() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
+def test_what_stood_there_before_an_observation_and_after_it_both_count(session: Session) -> None:
     for before, after in ((NUDGE, NUDGE), (NUDGE, ""), ("", NUDGE)):
         looks = [Sight(KEY, "", stood(after), before=stood(before))]
         assert (untreated(looks, session, [KEY]) == "") is bool(before and after)
@@ -106,9 +106,7 @@ def test_what_stood_there_before_an_observation_and_after_it_both_count() -> Non
         assert "is gone" in untreated([Sight(KEY, "", after, before=before)], session, [KEY])
 
 
-def test_what_one_look_could_not_check_is_on_record() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
+def test_what_one_look_could_not_check_is_on_record(session: Session) -> None:
     looked, blind = Sight(KEY, "", stood(NUDGE)), Sight(KEY, NUDGE)
     assert unchecked([looked], session) == []
     for looks in ([looked, blind], [blind, looked]):
@@ -118,9 +116,7 @@ def test_what_one_look_could_not_check_is_on_record() -> None:
     assert unchecked([looked], session) == [], "nobody reads data but the page's scripts"
 
 
-def test_what_nobody_sees_is_left_out_of_html_too() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
+def test_what_nobody_sees_is_left_out_of_html_too(session: Session) -> None:
     shown = session.pages[0].text
     for between in (UNSEEN, "&shy;", "&#8203;", "&ZeroWidthSpace;", "&NoBreak;", "&zwnj;"):
         sprinkled = shown.replace(NUDGE, between.join(NUDGE))

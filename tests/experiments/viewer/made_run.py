@@ -7,11 +7,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import uvicorn
 from mitmproxy import http
+from selectolax.lexbor import LexborHTMLParser
 
 from experiments.console.listener import listen
-from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
+from experiments.records.record import RunFacts, TrialRecord, TrialRow
 from experiments.records.store import Records
 from experiments.treatment.sent_pages import sent_pages
 from experiments.viewer.app import create_app
@@ -21,6 +23,7 @@ from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
 from proxy.addon import treat
 from proxy.session import Session
+from tests.experiments.records.test_store import a_record
 from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
 
 RUN = "made-1"
@@ -30,76 +33,39 @@ PAGE = """<h1>A lamp</h1><h2>Best of all lamps</h2><button bid="7" type="submit"
 def trial(number: int, **changed: Any) -> TrialRow:
     """A row; of each field of `changed` the value is taken."""
     row: dict[str, Any] = {
-        "run": RUN,
-        "trial": f"{number:032x}",
-        "agent": "simulated:balanced",
-        "set": f"lamps-{number // 4}",
-        "condition": "nudged" if number % 2 else "control",
-        "nudge": "best",
-        "nudge_text": "Best of all lamps",
-        "family": "authority",
-        "direction": 1,
-        "match": "none",
-        "profile": "none",
-        "ordering": "reversed" if number % 4 > 1 else "forward",
-        "repeat": 0,
-        "seed": number,
-        "outcome": "choice",
+        "run": RUN, "set": f"lamps-{number // 4}", "condition": "nudged" if number % 2 else "control",
+        "nudge": "best", "nudge_text": "Best of all lamps", "family": "authority", "direction": 1,
+        "ordering": "reversed" if number % 4 > 1 else "forward", "seed": number,
         "choice": "lamp-1" if number % 2 else "lamp-2",
-        "reason": "",
-        "attempts": 1,
         "started_at": f"2026-01-02T03:{number // 60 % 60:02d}:{number % 60:02d}.000+00:00",
-        "seconds": float(number % 7),
-        "steps": number % 5,
-        "tokens_in": number,
-        "tokens_out": 1,
+        "seconds": float(number % 7), "steps": number % 5, "tokens_in": number, "tokens_out": 1,
         "cost": None if number % 3 == 0 else number / 1000,
-    }
-    return TrialRow(**{**row, **changed})
+    }  # fmt: skip
+    return replace(a_record(f"{number:032x}").trial, **{**row, **changed})
 
 
-def record(row: TrialRow, page: str = PAGE, text: str = "", *, mode: str = "") -> TrialRecord:
+def record(row: TrialRow, page: str = PAGE, text: str = "") -> TrialRecord:
     """A record with two options and one step, whose page and texts are given."""
-    name = artifact_hash(page)
+    base = a_record(row.trial, page=page)
     options = [
-        {
-            "position": place,
-            "option": f"lamp-{place + 1}",
-            "name": f"{text}Lamp {place + 1}",
-            "category": f"{text}Lamps",
-            "price": 20.0 + place,
-            "rating": 90.0,
-            "reviews": 5,
-            "viewed_first": 1 - place,
+        option
+        | {
+            "option": f"lamp-{place + 1}", "name": f"{text}Lamp {place + 1}", "category": f"{text}Lamps",
+            "price": 20.0 + place, "rating": 90.0, "reviews": 5, "viewed_first": 1 - place, "opened": None,
             "nudged": int(place == 0 and row.condition == "nudged"),
-            "opened": None,
         }
-        for place in range(2)
-    ]
-    step = {
-        "step": 0,
-        "url": f"http://127.0.0.1:5/{text}",
-        "observation": name,
-        "thought": f"{text}I like lamp {row.seed}.",
-        "memory": text,
-        "action": "click('7')",
-        "error": text,
-        "seconds": 0.1,
-    }
+        for place, option in enumerate(base.options)
+    ]  # fmt: skip
+    step = base.steps[0] | {
+        "url": f"http://127.0.0.1:5/{text}", "thought": f"{text}I like lamp {row.seed}.", "memory": text,
+        "action": "click('7')", "error": text,
+    }  # fmt: skip
     receipt = {
-        "number": 0,
-        "intervention": f"{text}best",
-        "edit": "insert_text",
-        "role": "product.title",
-        "page_type": "product",
-        "product": "lamp-1",
-        "matches": 1,
-        "before": text,
-        "after": "Best of all lamps",
-        "page_hash_before": "0",
-        "page_hash_after": "1",
-    }
-    return TrialRecord(row, options=options, steps=[step], receipts=[receipt], artifacts={name: page})
+        "number": 0, "intervention": f"{text}best", "edit": "insert_text", "role": "product.title",
+        "page_type": "product", "product": "lamp-1", "matches": 1, "before": text,
+        "after": "Best of all lamps", "page_hash_before": "0", "page_hash_after": "1",
+    }  # fmt: skip
+    return replace(base, trial=row, options=options, steps=[step], receipts=[receipt])
 
 
 def with_sent_page(base: TrialRecord, extra: str = "") -> TrialRecord:
@@ -146,6 +112,15 @@ def viewing(records: Records, url: str) -> Iterator[str]:
         server.should_exit = server.force_exit = True
         thread.join()
         listener.close()
+
+
+def screen(folder: Path, shown: TrialRecord, path: str = "") -> LexborHTMLParser:
+    """The screen of a stored trial, or what is below it."""
+    records = stored(url := sqlite(folder), [shown])
+    with viewing(records, url) as address:
+        answer = httpx.get(f"{address}/runs/{RUN}/trials/{shown.trial.trial}{path}", trust_env=False)
+    assert answer.status_code == 200
+    return LexborHTMLParser(answer.text)
 
 
 def sqlite(folder: Path) -> str:

@@ -1,17 +1,15 @@
 """What the viewer changes: tags and notes, archived and deleted runs; and who may ask for it."""
 
 import csv
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from typer.testing import CliRunner
 
-from environments.browser.pool import find_browser
 from experiments.cli import app
 from experiments.records.control import Runner, requested_state
 from experiments.records.integrity.check import check_database
@@ -130,14 +128,6 @@ def test_tags_are_found_exported_and_kept(records: Records, tmp_path: Path) -> N
     moved.close()
 
 
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(playwright))
-        yield browser.new_page()
-        browser.close()
-
-
 @pytest.mark.thorough
 @pytest.mark.browser
 def test_a_person_notes_archives_and_deletes(page: Page, records: Records, tmp_path: Path) -> None:
@@ -149,27 +139,17 @@ def test_a_person_notes_archives_and_deletes(page: Page, records: Records, tmp_p
         page.get_by_role("button", name="Save").click()
         page.wait_for_url("**/0?condition=control")
         assert page.get_by_label("Note").input_value() == "It never looked.\njjk"
-        page.goto(f"{address}/runs/{RUN}/trials?q=never+looked")
-        assert page.locator("h1").inner_text() == "1 trial"
-        assert page.locator("td .tag", has_text="odd").count() == 1
-        with page.expect_download() as download:
-            page.get_by_text("CSV", exact=True).click()
-        [row] = csv.DictReader(download.value.path().open())
-        assert row["tags"] == "odd, =1+1" and row["note"] == "It never looked.\njjk"
-        write_note(records, RUN, trial(1).trial, "odd", "")
-        page.goto(f"{address}/runs/{RUN}/trials?condition=control")
+        page.goto(f"{address}/runs/{RUN}/trials")
         page.get_by_role("navigation", name="Filters").get_by_role("link", name="odd 1", exact=True).click()
-        page.wait_for_url("**/trials?condition=control&tag=odd")
-        assert page.locator("h1").inner_text() == "1 trial"
-        page.get_by_role("link", name="nudged 1").click()
-        page.wait_for_url("**/trials?tag=odd&condition=nudged")
-        with page.expect_download() as download:
-            page.get_by_text("CSV", exact=True).click()
-        assert [row["trial"] for row in csv.DictReader(download.value.path().open())] == [trial(1).trial]
+        page.wait_for_url("**/trials?tag=odd")
         page.goto(f"{address}/runs/{RUN}/trials")
         page.locator("td .tag", has_text="=1+1").click()
         page.wait_for_url("**/trials?tag=%3D1%2B1")
         assert page.locator("h1").inner_text() == "1 trial"
+        with page.expect_download() as download:
+            page.get_by_text("CSV", exact=True).click()
+        [row] = csv.DictReader(download.value.path().open())
+        assert row["tags"] == "odd, =1+1" and row["note"] == "It never looked.\njjk"
         page.goto(f"{address}/runs/{RUN}")
         page.get_by_role("button", name="Archive this run").click()
         page.wait_for_url(f"{address}/")

@@ -1,21 +1,15 @@
 """A run that goes on is paused and resumed from its screen, which says what was spent and decided."""
 
 import asyncio
-import threading
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 from rich.console import Console
 
-from environments.browser.pool import find_browser
-from experiments.records.control import Runner, request_state, requested_state, runners_of
-from experiments.records.store import Records
-from experiments.runs import admission
-from experiments.runs.experiment_run import ExperimentRun
+from experiments.records.control import Runner, request_state, requested_state
 from experiments.runs.stopping import sequence_line
-from tests.experiments.running import HOTELS
 from tests.experiments.runs.test_stopping import drawn_run, status_of
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
 
@@ -23,44 +17,6 @@ pytestmark = pytest.mark.browser
 
 PATIENCE = 60_000
 """Milliseconds within which a screen is renewed, also on a busy machine."""
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(playwright))
-        yield browser.new_page()
-        browser.close()
-
-
-def in_thread(experiment: ExperimentRun) -> threading.Thread:
-    """A thread that will run it: this one has the browser's event loop."""
-    return threading.Thread(target=lambda: asyncio.run(experiment.run(Console(quiet=True))))
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_person_lets_a_paused_run_go_on(
-    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(admission, "LOOK", 0.02)
-    (tmp_path / "x.yaml").write_text(HOTELS)
-    url = sqlite(tmp_path)
-    experiment = ExperimentRun(str(tmp_path / "x.yaml"), agents=None, limit=None, db=url, out=tmp_path)
-    run, running = experiment.design.run_id, in_thread(experiment)
-    experiment.begin()
-    request_state(experiment.records, run, "paused")
-    running.start()
-    while not runners_of(experiment.records, run) and running.is_alive():
-        running.join(0.02)
-    with viewing(Records(url), url) as address:
-        page.goto(f"{address}/runs/{run}")
-        expect(page.locator("#progress")).to_contain_text("0 of 16 trials", timeout=PATIENCE)
-        page.get_by_role("button", name="Resume").click()
-        running.join()
-        expect(page.locator("#progress")).to_contain_text("finished", timeout=PATIENCE)  # by itself
-        expect(page.locator("#control button")).to_have_count(0, timeout=PATIENCE)
-    assert len(experiment.records.finished(run)) == 16
 
 
 def test_a_person_pauses_a_run(page: Page, tmp_path: Path) -> None:
@@ -106,9 +62,8 @@ def test_the_screen_says_what_is_spent_of_the_budget(page: Page, tmp_path: Path)
 @pytest.mark.slow
 def test_the_screen_says_what_the_rule_knows(page: Page, tmp_path: Path) -> None:
     run = drawn_run(tmp_path, "t.db", 60)
-    running = in_thread(run)
-    running.start()
-    running.join()
+    with ThreadPoolExecutor(1) as aside:  # this thread has the browser's event loop
+        aside.submit(asyncio.run, run.run(Console(quiet=True))).result()
     with viewing(run.records, sqlite(tmp_path)) as address:
         page.goto(f"{address}/runs/{run.design.run_id}")
         said = page.locator("#progress li").all_inner_texts()

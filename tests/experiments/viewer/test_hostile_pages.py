@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -171,33 +172,6 @@ def of_eight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [1280, 400])
-def test_screens_fit_their_width_and_everything_has_a_name(page: Page, of_eight: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    root = f"{of_eight}/runs/{RUN}"
-    first = f"{root}/trials/{trial(1).trial}"
-    for place in (
-        f"{of_eight}/",
-        root,
-        f"{root}/trials",
-        first,
-        f"{first}?view=source",
-        f"{first}/twin",
-        f"{root}/none",
-    ):
-        page.goto(place)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
-        nameless = page.evaluate(
-            """() => [...document.querySelectorAll("a, button, input, iframe, summary, img, [role=region]")]
-                .filter((each) => !(each.textContent.trim() || each.title || each.alt || each.ariaLabel
-                    || (each.labels && each.labels.length) || each.type === "hidden" || each.hidden))
-                .map((each) => each.outerHTML)"""
-        )
-        assert nameless == [], place
-        assert page.locator("h1").count() == 1
-
-
-@pytest.mark.browser
 def test_keys_lead_through_a_run(page: Page, of_eight: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{of_eight}/runs/{RUN}/trials?condition=nudged")
@@ -247,12 +221,9 @@ def test_what_was_not_kept_is_said(tmp_path: Path) -> None:
     bare.steps.clear()
     light.steps[0]["observation"] = None
     with viewing(stored(url, [bare, light]), url) as address:
-        port = urlsplit(address).port
 
         def body(path: str) -> str:
-            connection = HTTPConnection("127.0.0.1", port)
-            connection.request("GET", f"/runs/{path}")
-            return connection.getresponse().read().decode()
+            return httpx.get(f"{address}/runs/{path}", trust_env=False).text
 
         assert "No steps of this trial are stored" in body(f"{RUN}/trials/{bare.trial.trial}")
         assert "Pages were not kept" in body(f"{RUN}/trials/{light.trial.trial}")
@@ -262,17 +233,11 @@ def test_what_was_not_kept_is_said(tmp_path: Path) -> None:
 
 
 DANGEROUS = st.sampled_from(
-    [
-        "<script>",
-        "</script>",
-        "<img src=x onerror=1>",
-        "<svg/onload=1>",
-        "<a href='javascript:1'>",
-        "<style>",
-        "-->",
-        "<!--",
-    ]
-)
+    ["<script>", "</script>", "<img src=x onerror=1>", "<svg/onload=1>", "<style>", "-->", "<!--",
+     "<a href='javascript:1'>"]
+)  # fmt: skip
+TAGS = {"script", "style", "link", "meta", "base", "iframe", "object", "embed", "svg", "math"}
+ATTRIBUTES = {"href", "src", "action", "srcset", "style", "background", "ping"}
 
 
 @given(
@@ -282,21 +247,8 @@ DANGEROUS = st.sampled_from(
 def test_no_page_keeps_what_could_run_or_ask(text: str, edited: list[str]) -> None:
     tree = LexborHTMLParser(harmless(text, edited, "7"))
     for node in tree.css("*"):
-        assert node.tag not in (
-            "script",
-            "style",
-            "link",
-            "meta",
-            "base",
-            "iframe",
-            "object",
-            "embed",
-            "svg",
-            "math",
-        ), text
-        for name in node.attributes:
-            assert not name.startswith("on"), text
-            assert name not in ("href", "src", "action", "srcset", "style", "background", "ping"), text
+        assert node.tag not in TAGS, text
+        assert not {name for name in node.attributes if name.startswith("on") or name in ATTRIBUTES}, text
     source = LexborHTMLParser(f"<pre>.{marked_source(text, edited, '7')}</pre>")
     assert {node.tag for node in source.css("pre *")} <= {"mark"}
 

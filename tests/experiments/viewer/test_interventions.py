@@ -1,13 +1,11 @@
 """The screen of interventions: a page with each and the same one without it, counts, links to trials."""
 
 import html
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from environments.browser.pool import find_browser
 from experiments.records.record import TrialRecord
 from experiments.viewer.recorded_page import frame
 from tests.experiments.viewer.made_run import PAGE, RUN, record, sqlite, stored, trial, viewing
@@ -27,14 +25,6 @@ def made() -> list[TrialRecord]:
     price = found[-1].receipts[0] | {"number": 1, "intervention": HOSTILE, "before": "20", "after": HOSTILE}
     found[-1].receipts.append(price)
     return found
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(playwright))
-        yield browser.new_page()
-        browser.close()
 
 
 @pytest.mark.browser

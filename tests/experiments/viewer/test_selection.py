@@ -4,11 +4,13 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
 
@@ -31,34 +33,33 @@ from experiments.records.tables import runs
 from experiments.viewer.csv_text import csv_text
 from tests.experiments.postgres_server import postgres_server
 from tests.experiments.viewer.made_run import RUN, record, stored, trial
+from tests.support import size
 
 REASONS = ("provider: HTTP 500", "provider: HTTP 401", "")
 MADE = [
-    trial(
-        number,
-        **(
-            {"outcome": "infra_error", "choice": None, "reason": REASONS[number % 3]}
-            if number % 9 == 4
-            else {}
-        ),
-    )
+    trial(number, outcome="infra_error", choice=None, reason=REASONS[number % 3])
+    if number % 9 == 4
+    else trial(number)
     for number in range(60)
 ]
+TAGS = {0: "odd, price read", 1: "odd", 2: "Odd", 3: "price read, 50%_", 4: "read", 9: ""}
+"""Tags by trial; that of 9 has only a note."""
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def records(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Records]:
-    made = [record(row) for row in MADE]
-    if request.param == "sqlite":
-        yield stored(f"sqlite:///{tmp_path_factory.mktemp('view')}/t.db", made)
-        return
-    with postgres_server() as server:
-        opened = stored(server.new_database(), made)
+    with ExitStack() as stack:
+        url = f"sqlite:///{tmp_path_factory.mktemp('view')}/t.db"
+        if request.param == "postgresql":
+            url = stack.enter_context(postgres_server()).new_database()
+        opened = stored(url, [record(row) for row in MADE])
+        for number, tags in TAGS.items():
+            write_note(opened, RUN, MADE[number].trial, tags, "seen")
         yield opened
         opened.close()
 
 
-def value(row: TrialRow, sort: str) -> object:
+def value(row: TrialRow, sort: str) -> Any:
     if sort == "tokens":
         return row.tokens_in + row.tokens_out
     if sort == "cost":
@@ -66,102 +67,72 @@ def value(row: TrialRow, sort: str) -> object:
     return getattr(row, sort)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("sort", [sign + name for name in SORTS for sign in ("", "-")])
-def test_pages_hold_every_trial_once_and_in_order(records: Records, sort: str) -> None:
-    selection = Selection.of(RUN, {"sort": sort, "outcome": "choice"})
-    wanted = [row for row in MADE if row.outcome == "choice"]
-    wanted.sort(key=lambda row: (value(row, sort.strip("-")), row.trial), reverse=sort.startswith("-"))
+def values(row: TrialRow, facet: str) -> list[str]:
+    """What the trial has of a facet."""
+    if facet == "tag":
+        return TAGS.get(row.seed, "").split(", ")
+    return [getattr(row, facet)]
+
+
+def says(row: TrialRow, words: str) -> bool:
+    texts = [
+        f"I like lamp {row.seed}.",
+        "click('7')",
+        *(["seen", TAGS[row.seed]] if row.seed in TAGS else []),
+    ]
+    return row.trial == words or any(words.lower() in text.lower() for text in texts)
+
+
+ASKED: dict[str, list[str]] = {
+    "outcome": ["choice", "infra_error"],
+    "condition": ["control", "nudged"],
+    "ordering": ["forward"],
+    "reason": [*REASONS],
+    "tag": ["odd", "Odd", "price read", "price", "read", "50%_", "%", ", ", "odd, price read", ""],
+}
+WORDS = ["LAMP 7.", "lamp 1", "%", "_amp", "Click(", "READ", "seen", MADE[5].trial]
+
+
+@settings(max_examples=size(40, 400))
+@given(
+    facets=st.fixed_dictionaries({}, optional={name: st.sampled_from(each) for name, each in ASKED.items()}),
+    others=st.fixed_dictionaries(
+        {"sort": st.sampled_from([sign + name for name in SORTS for sign in ("", "-")])},
+        optional={"set": st.sampled_from(["lamps-0", "lamps-3"]), "q": st.sampled_from(WORDS)},
+    ),
+    place=st.integers(0, 60),
+)
+def test_trials_are_found_counted_and_paged_as_plain_python_does_it(
+    records: Records, facets: dict[str, str], others: dict[str, str], place: int
+) -> None:
+    def fits(row: TrialRow, but: str = "") -> bool:
+        """Whether a trial is asked for, whatever it has of one facet."""
+        return (
+            others.get("set") in (None, row.set)
+            and ("q" not in others or says(row, others["q"]))
+            and all(wanted in values(row, name) for name, wanted in facets.items() if name != but)
+        )
+
+    sort, falls = others["sort"].strip("-"), others["sort"].startswith("-")
+    wanted = sorted(filter(fits, MADE), key=lambda row: (value(row, sort), row.trial), reverse=falls)
+    selection = Selection.of(RUN, {**facets, **others})
+    cells = with_tags(records, selection, facet_cells(records, selection))
+    assert trial_count(cells, selection) == len(wanted)
+    counted = facet_counts(cells, selection)
+    for name in ASKED:
+        alike = [row for row in MADE if fits(row, but=name)]
+        assert counted[name] == Counter(each for row in alike for each in values(row, name)), name
     found: list[TrialRow] = []
     while page := matching(records, selection, limit=7, after=found[-1].trial if found else ""):
         found += page
     assert found == wanted
-    assert matching(records, selection, limit=7, before=wanted[20].trial) == wanted[13:20]
+    if place < len(wanted):
+        before = matching(records, selection, limit=7, before=wanted[place].trial)
+        assert before == wanted[max(0, place - 7) : place]
     assert matching(records, selection, limit=7, after="not a trial") == []
-
-
-def test_facets_count_as_if_they_were_not_filtered_by(records: Records) -> None:
-    selection = Selection.of(RUN, {"outcome": "infra_error", "condition": "nudged"})
-    cells = facet_cells(records, selection)
-    counted = facet_counts(cells, selection)
-    nudged = [row for row in MADE if row.condition == "nudged"]
-    failed = [row for row in MADE if row.outcome == "infra_error"]
-    both = [row for row in nudged if row in failed]
-    assert counted["outcome"] == Counter(row.outcome for row in nudged)
-    assert counted["condition"] == Counter(row.condition for row in failed)
-    assert counted["ordering"] == Counter(row.ordering for row in both)
-    assert counted["reason"] == Counter(row.reason for row in both)
-    assert counted["category"] == {"Lamps": len(both)}
-    assert trial_count(cells, selection) == len(both) == len(matching(records, selection, limit=99))
-
-
-TAGS = {0: "odd, price read", 1: "odd", 2: "Odd", 3: "price read, 50%_", 4: "read", 9: ""}
-"""Tags by trial; that of 9 has only a note."""
-
-
-@pytest.fixture
-def tagged(records: Records) -> Iterator[Records]:
-    for number, tags in TAGS.items():
-        write_note(records, RUN, MADE[number].trial, tags, "seen")
-    yield records
-    for number in TAGS:
-        write_note(records, RUN, MADE[number].trial, "", "")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "tag", ["odd", "Odd", "price read", "price", "read", "50%_", "%", ", ", "odd, price read", ""]
-)
-@pytest.mark.parametrize("others", [{}, {"condition": "nudged"}, {"set": "lamps-0"}, {"q": "seen"}], ids=str)
-def test_trials_are_found_and_counted_by_each_of_their_tags(
-    tagged: Records, tag: str, others: dict[str, str]
-) -> None:
-    def of(row: TrialRow) -> list[str]:
-        return TAGS.get(row.seed, "").split(", ")
-
-    alike = [
-        row
-        for row in MADE
-        if others.get("condition") in (None, row.condition)
-        and others.get("set") in (None, row.set)
-        and ("q" not in others or row.seed in TAGS)
-    ]
-    wanted = [row for row in alike if tag in of(row)]
-    selection = Selection.of(RUN, {"tag": tag, "sort": "-seconds", **others})
-    cells = with_tags(tagged, selection, facet_cells(tagged, selection))
-    assert trial_count(cells, selection) == len(wanted)
-    counted = facet_counts(cells, selection)
-    of_set = [row for row in MADE if others.get("set") in (None, row.set)]
-    of_set = [row for row in of_set if "q" not in others or row.seed in TAGS]
-    assert counted["tag"] == Counter(each for row in alike for each in of(row))
-    assert counted["condition"] == Counter(row.condition for row in of_set if tag in of(row))
-    found, after = [], ""
-    while page := matching(tagged, selection, limit=3, after=after):
-        found += page
-        after = page[-1].trial
-    wanted.sort(key=lambda row: (row.seconds, row.trial), reverse=True)
-    assert [row.trial for row in found] == [row.trial for row in wanted]
-    table = list(csv.DictReader(io.StringIO("".join(csv_text(every(tagged, selection))))))
+    table = list(csv.DictReader(io.StringIO("".join(csv_text(every(records, selection))))))
     assert [row["trial"] for row in table] == [row.trial for row in wanted]
     assert [row["tags"] for row in table] == [TAGS.get(row.seed, "") for row in wanted]
-
-
-@pytest.mark.parametrize(
-    ("words", "wanted"), [("LAMP 7.", [7]), ("lamp 1", [1, *range(10, 20)]), ("%", []), ("_amp", [])]
-)
-def test_words_are_searched_as_they_are(records: Records, words: str, wanted: list[int]) -> None:
-    found = matching(records, Selection.of(RUN, {"q": words}), limit=99)
-    assert sorted(row.seed for row in found) == wanted
-
-
-def test_a_trial_is_found_by_its_id(records: Records) -> None:
-    assert matching(records, Selection.of(RUN, {"q": MADE[5].trial}), limit=9) == [MADE[5]]
-
-
-def test_all_of_a_selection_is_given_as_a_table(records: Records) -> None:
-    text = "".join(csv_text(every(records, Selection.of(RUN, {"set": "lamps-3"}))))
-    found = list(csv.DictReader(io.StringIO(text)))
-    assert [row["trial"] for row in found] == [row.trial for row in MADE[12:16]]
 
 
 @given(st.lists(st.lists(st.one_of(st.text(st.sampled_from("=+-@\t\r\n',\"a1")), st.floats(), st.none()))))

@@ -4,14 +4,13 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
-import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from experiments.records.reading.trial_search import Selection
 from experiments.records.record import TrialRecord
 from experiments.viewer.site import write_site
-from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
+from tests.experiments.viewer.made_run import RUN, record, screen, sqlite, stored, trial, with_sent_page
 from tests.interventions.shop_pages import HOST
 
 HOSTILE = "<img src=x onerror=top.ran=1><script>top.ran=1</script>"
@@ -21,14 +20,6 @@ TITLES = ["What the shop sent", "What the proxy made of it"]
 def made() -> TrialRecord:
     """A trial with two looks at a page in which the proxy has changed the price."""
     return with_sent_page(record(trial(1)), HOSTILE)
-
-
-def screen(tmp_path: Path, shown: TrialRecord, path: str = "") -> LexborHTMLParser:
-    records = stored(url := sqlite(tmp_path), [shown])
-    with viewing(records, url) as address:
-        answer = httpx.get(f"{address}/runs/{RUN}/trials/{shown.trial.trial}{path}", trust_env=False)
-    assert answer.status_code == 200
-    return LexborHTMLParser(answer.text)
 
 
 def sides(page: LexborHTMLParser) -> dict[str, str]:
@@ -68,15 +59,13 @@ def test_a_page_that_cannot_be_made_again_is_said_to_be_none(tmp_path: Path) -> 
     assert "It cannot be shown: this version of Souk makes another page of it." in found[TITLES[1]]
 
 
-def test_runs_of_before_say_that_pages_were_not_kept(tmp_path: Path) -> None:
-    page = screen(tmp_path, replace(made(), sent_pages=[]))
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_runs_of_before_say_that_pages_of_edits_were_not_kept(is_edited: bool, tmp_path: Path) -> None:
+    shown = replace(made(), sent_pages=[])
+    page = screen(tmp_path, shown if is_edited else replace(shown, receipts=[]))
     assert sides(page) == {}
-    assert "Pages were not kept as the shop sent them." in page.text()
-
-
-def test_where_nothing_was_edited_nothing_is_missed(tmp_path: Path) -> None:
-    page = screen(tmp_path, replace(made(), sent_pages=[], receipts=[]))
-    assert "as the shop sent" not in page.text()
+    assert ("Pages were not kept as the shop sent them." in page.text()) == is_edited
+    assert ("as the shop sent" in page.text()) == is_edited
 
 
 def test_a_page_without_an_edit_is_said_to_have_none(tmp_path: Path) -> None:

@@ -4,27 +4,16 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
-import httpx
 import pytest
-from selectolax.lexbor import LexborHTMLParser
 
-from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
+from tests.experiments.viewer.made_run import record, screen, trial
 
 HOSTILE = "<script>alert(1)</script>"
 
 
 def test_points_confirmations_and_output_are_shown_as_text(tmp_path: Path) -> None:
-    hit = {
-        "number": 0,
-        "step": 0,
-        "x": 12.0,
-        "y": 340.5,
-        "element": "button",
-        "text": f"Add to Cart {HOSTILE}",
-        "role": "product.add_to_cart",
-        "product": "",
-        "intervention": "best",
-    }
+    hit = {"number": 0, "step": 0, "x": 12.0, "y": 340.5, "element": "button", "product": ""}
+    hit |= {"text": f"Add to Cart {HOSTILE}", "role": "product.add_to_cart", "intervention": "best"}
     check = {"number": 0, "step": 0, "code": "payment", "message": HOSTILE, "acknowledged": 0}
     made = replace(
         record(trial(1, modality="screenshot")),
@@ -32,9 +21,7 @@ def test_points_confirmations_and_output_are_shown_as_text(tmp_path: Path) -> No
         safety_checks=[check],
         output=[{"number": 0, "text": f"I looked.\n{HOSTILE}"}],
     )
-    records = stored(url := sqlite(tmp_path), [made])
-    with viewing(records, url) as address:
-        page = httpx.get(f"{address}/runs/{RUN}/trials/{made.trial.trial}", trust_env=False).text
+    page = screen(tmp_path, made).html or ""
     assert HOSTILE not in page
     text = unescape(page)
     assert f"At the point 12, 340.5: <code>button</code> “Add to Cart {HOSTILE}”" in text
@@ -53,14 +40,7 @@ def test_steps_are_counted_once_and_a_control_is_without_its_nudge(
     base = record(trial(number, steps=2))
     last = {**base.steps[0], "step": 2, "action": "", "thought": ""}
     made = replace(base, steps=[base.steps[0], {**base.steps[0], "step": 1}, last])
-    records = stored(url := sqlite(tmp_path), [made])
-    with viewing(records, url) as address:
-        trials = httpx.get(f"{address}/runs/{RUN}/trials", trust_env=False).text
-        pages = [
-            httpx.get(f"{address}/runs/{RUN}/trials/{made.trial.trial}/{step}", trust_env=False).text
-            for step in range(3)
-        ]
-    titles = [LexborHTMLParser(page).css_first("h2[id^=step]").text(deep=False).strip() for page in pages]
+    pages = [screen(tmp_path / str(step), made, f"/{step}") for step in range(3)]
+    titles = [page.css_first("h2[id^=step]").text(deep=False).strip() for page in pages]
     assert titles == ["Step 1 of 2", "Step 2 of 2", "The last page"]
-    assert all("2 steps" in page and treatment in page for page in pages)
-    assert ("without best" in trials) == (number == 2)
+    assert all("2 steps" in page.text() and treatment in page.text() for page in pages)

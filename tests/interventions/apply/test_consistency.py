@@ -2,12 +2,12 @@
 
 import json
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 from interventions.apply.consistency import Sighting, disagreements, sightings
 from interventions.yaml.sitemap import SiteMap, load_site_map
+from tests.interventions.rewriting import site_of
 from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
 
 SHOP = load_site_map("onestopmarket")
@@ -23,14 +23,6 @@ def seen(
     body: bytes, url: str = f"{HOST}{KEY}.html", kind: str = HTML, site: SiteMap = SHOP
 ) -> list[Sighting]:
     return sightings(body, content_type=kind, url=url, site=site)
-
-
-def test_a_page_says_price_rating_and_reviews_in_many_places() -> None:
-    found = seen(product_page())
-    values = {part: {s.value for s in found if s.part == part} for part in ("price", "rating", "reviews")}
-    assert {part: len(values[part]) for part in values} == {"price": 1, "rating": 1, "reviews": 1}
-    assert {s.product for s in found} == {KEY}
-    assert disagreements(found) == []
 
 
 def test_pages_that_disagree_are_named_with_their_values() -> None:
@@ -62,57 +54,35 @@ def test_what_cannot_be_read_says_nothing(body: bytes, kind: str, url: str) -> N
     assert seen(body, url, kind) == []
 
 
-STARS = """\
-name: stars
-pages: {product: h1}
-roles:
-  product.rating: {css: .stars, pattern: '([0-9.]+) out of', scale: 5}
-data:
-  - css: script[type="application/ld+json"]
-    roles: {rating: {path: $.ratingValue, scale: 5}}
-"""
+SCRIPT = {"css": "script", "roles": {"rating": {"path": "$.ratingValue", "scale": 5}}}
 
 
 @pytest.mark.parametrize(
     ("text", "data", "agrees"), [("4.1", 4.14, True), ("4.1", 4.3, False), ("4", 4.0, True)]
 )
-def test_ratings_on_a_scale_agree_up_to_rounding(
-    tmp_path: Path, text: str, data: float, agrees: bool
-) -> None:
-    (tmp_path / "stars.yaml").write_text(STARS)
-    script = f'<script type="application/ld+json">{json.dumps({"ratingValue": data})}</script>'
-    body = f"<h1>x</h1><p class=stars>{text} out of 5 stars</p>{script}"
-    found = seen(body.encode(), site=load_site_map(tmp_path / "stars.yaml"))
+def test_ratings_on_a_scale_agree_up_to_rounding(text: str, data: float, agrees: bool) -> None:
+    place = {"css": ".stars", "pattern": "([0-9.]+) out of", "scale": 5}
+    body = f"""<h1>x</h1><p class=stars>{text} out of 5 stars</p>
+        <script type="application/ld+json">{json.dumps({"ratingValue": data})}</script>"""
+    found = seen(body.encode(), site=site_of({"product.rating": place}, data=[SCRIPT]))
     assert [s.value for s in found] == [Decimal(text) * 20, Decimal(str(data)) * 20]
     assert (disagreements(found) == []) is agrees
 
 
-def test_ratings_in_words_agree_with_figures(tmp_path: Path) -> None:
-    words = STARS.replace(
-        "{css: .stars, pattern: '([0-9.]+) out of', scale: 5}",
-        "{css: .s, attribute: class, words: [One, Two]}",
-    )
-    (tmp_path / "words.yaml").write_text(words)
-    site = load_site_map(tmp_path / "words.yaml")
+def test_ratings_in_words_agree_with_figures() -> None:
+    site = site_of({"product.rating": {"css": ".s", "attribute": "class", "words": ["One", "Two"]}})
     assert [s.value for s in seen(b'<h1>x</h1><p class="s Two">', site=site)] == [100]
 
 
-CENTS = """\
-name: cents
-pages: {product: h1}
-roles: {product.price: .price}
-data:
-  - url: /api/*
-    items: $..lines[*]
-    link: {path: $.slug, page: '/${value}'}
-    roles: {price: {path: $.unit, factor: 100}, quantity: $.quantity, subtotal: $.line}
-    totals: $.total
-"""
-
-
-def test_an_untreated_cart_of_two_pieces_agrees_with_the_page(tmp_path: Path) -> None:
-    (tmp_path / "cents.yaml").write_text(CENTS)
-    site = load_site_map(tmp_path / "cents.yaml")
+def test_an_untreated_cart_of_two_pieces_agrees_with_the_page() -> None:
+    cents = {
+        "url": "/api/*",
+        "items": "$..lines[*]",
+        "link": {"path": "$.slug", "page": "/${value}"},
+        "roles": {"price": {"path": "$.unit", "factor": 100}, "quantity": "$.quantity", "subtotal": "$.line"},
+        "totals": "$.total",
+    }
+    site = site_of({"product.price": ".price"}, data=[cents])
     cart = {"lines": [{"slug": "lamp", "unit": 129900, "quantity": 2, "line": 259800}], "total": 259800}
     page = seen(b"<h1>Lamp</h1><p class=price>1.299,00 &euro;</p>", f"{HOST}lamp", site=site)
     data = seen(json.dumps(cart).encode(), f"{HOST}api/cart", "application/json", site)

@@ -5,84 +5,107 @@ from decimal import Decimal
 import pytest
 
 from interventions.apply.consistency import disagreements, figures_on
-from interventions.apply.engine import EditFailed, rewrite
+from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.following import left_behind
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.registry import edit_from_dict
 from interventions.edits.showing import Earlier
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap
+from tests.interventions.rewriting import HTML, LINK, plan_of, rewritten, site_of
 
-URL, KIND = "http://shop.test/oil", "text/html; charset=utf-8"
-BARE = {"name": "amounts", "pages": {"product": "h1"}}
-NAMES = ("saving", "instalment", "net_price", "cash_price")
-ROLES = {"product.price": ".price", **{f"product.{name}": f".{name}" for name in NAMES}}
-SITE = SiteMap.model_validate({**BARE, "roles": ROLES})
-WITHOUT = SiteMap.model_validate({**BARE, "roles": {"product.price": ".price"}})
-CART = SiteMap.model_validate(
-    {
-        "name": "cart",
-        "pages": {"product": "h1"},
-        "roles": {
-            "product.price": ".price",
-            "row": "tr",
-            "row.link": {"css": "a", "attribute": "href"},
-            "row.price": ".each",
-            "cart.total": ".total",
-        },
-    }
-)
+URL = "http://shop.test/oil"
+NAMES = ("saving", "instalment", "net_price", "cash_price", "unit_price")
+SITE = site_of({"product.price": ".price", **{f"product.{name}": f".{name}" for name in NAMES}})
+WITHOUT = site_of({"product.price": ".price"})
+ROWS = {"row": "tr", "row.link": LINK, "row.price": ".each", "cart.total": ".total"}
 
 
-def plan(price: str) -> Plan:
-    return Plan((Treatment("new", "oil", (edit_from_dict({"set_price": price}),)),))
+def parsed(body: bytes) -> Page:
+    return Page(body, HTML, Marks(frozenset()), URL)
 
 
-def page(body: bytes, url: str = URL) -> Page:
-    return Page(body, KIND, Marks(frozenset()), url)
+def page(text: str) -> bytes:
+    language = "de" if "€" in text or "kr" in text else "en"
+    return f"<html lang={language}><h1>Oil</h1><div><p class=price>{text}</p></div>".encode()
 
 
-def made(body: str, price: str, site: SiteMap = SITE) -> str:
-    whole = f"<html lang=en><h1>Oil</h1><div>{body}</div>".encode()
-    return rewrite(whole, content_type=KIND, url=URL, plan=plan(price), site=site).body.decode()
+def done(text: str, price: str, site: SiteMap = SITE) -> Rewrite:
+    return rewritten(page(text), "oil", {"set_price": price}, site=site)
 
 
 @pytest.mark.parametrize(
-    ("role", "before", "after"),
+    ("price", "role", "sent", "shown"),
     [
-        ("saving", "You save $6.00 (20%)", "You save $18.00 (60%)"),
-        ("saving", "Save 20%", "Save 60%"),
-        ("saving", "-20%", "-60%"),
-        ("instalment", "4 interest-free payments of 6.00", "4 interest-free payments of 3.00"),
-        ("instalment", "0% APR from $2.00 a month", "0% APR from $1.00 a month"),
-        ("net_price", "($20.00 excl. VAT)", "($10.00 excl. VAT)"),
-        ("cash_price", "$22.80 by bank transfer", "$11.40 by bank transfer"),
+        ("12", "saving", "$24.00 | You save $6.00 (20%)", "$12.00 | You save $18.00 (60%)"),
+        ("12", "saving", "$24.00 | Save 20%", "$12.00 | Save 60%"),
+        ("12", "saving", "$24.00 | -20%", "$12.00 | -60%"),
+        (
+            "12",
+            "instalment",
+            "$24.00 | 4 interest-free payments of 6.00",
+            "$12.00 | 4 interest-free payments of 3.00",
+        ),
+        ("12", "instalment", "$24.00 | 0% APR from $2.00 a month", "$12.00 | 0% APR from $1.00 a month"),
+        ("12", "net_price", "$24.00 | ($20.00 excl. VAT)", "$12.00 | ($10.00 excl. VAT)"),
+        ("12", "cash_price", "$24.00 | $22.80 by bank transfer", "$12.00 | $11.40 by bank transfer"),
+        ("9.5", "unit_price", "12,90 € | 2,58 €/100 g", "9,50 € | 1,90 €/100 g"),
+        ("9.5", "unit_price", "12,90 € | (2.580,00 € pro 100 kg)", "9,50 € | (1.900,00 € pro 100 kg)"),
+        ("9.5", "unit_price", "$12.90 | 1 lb = $2.58", "$9.50 | 1 lb = $1.90"),
+        ("9.5", "unit_price", "950 kr | 25 kr/st", "9,50 kr | 0,25 kr/st"),
+        ("9.5", "", "12,90 € (2,58 €/100 g)", "9,50 € (1,90 €/100 g)"),
+        ("9.5", "", "12,90 €, je Liter 25,80 € / l", "9,50 €, je Liter 19,00 € / l"),
+        ("9.5", "", "$12.90 ($2.58 per 100 g)", "$9.50 ($1.90 per 100 g)"),
+        ("9.5", "", "12,90 €/kg", "9,50 €/kg"),
     ],
 )
-def test_amounts_with_a_role_follow_and_others_are_told(role: str, before: str, after: str) -> None:
-    body = f"<p class=price>$24.00</p><p class={role}>{before}</p>"
-    assert after in made(body, "12")
-    sent = page(f"<html lang=en><h1>Oil</h1><div>{body}</div>".encode())
-    assert left_behind(sent, SITE) == ""
-    assert f"this amount near the price will not follow a new one: '{before}'" in left_behind(sent, WITHOUT)
-    left = page(made(body, "12", WITHOUT).encode())
-    lines = disagreements(figures_on(left, sent, WITHOUT, 0))
-    assert lines and all("the text beside product.price" in line for line in lines)
+def test_amounts_with_a_role_follow_and_others_are_told(price: str, role: str, sent: str, shown: str) -> None:
+    own, _, beside = sent.partition(" | ")
+    text, after = (each.replace(" | ", f"</p><p class={role}>") for each in (sent, shown))
+    result = done(text, price)
+    assert result.body == page(after)
+    (receipt,) = result.receipts
+    assert (receipt.before, receipt.after) == (own, shown.partition(" | ")[0])
+    if role:
+        before, left = parsed(page(text)), parsed(done(text, price, WITHOUT).body)
+        assert left_behind(before, SITE) == ""
+        told = f"this amount near the price will not follow a new one: '{beside}'"
+        assert told in left_behind(before, WITHOUT)
+        lines = disagreements(figures_on(left, before, WITHOUT, 0))
+        assert lines and all("the text beside product.price" in line for line in lines)
 
 
-def test_a_price_that_saves_nothing_is_refused() -> None:
-    with pytest.raises(EditFailed, match=r"says that it is cheaper than 30\.00"):
-        made("<p class=price>$24.00</p><p class=saving>Save 20%</p>", "32")
+def test_an_amount_that_kept_its_value_is_told_with_both_values() -> None:
+    text = "12,90 €</p><p class=unit_price>2,58 €/100 g"
+    before, left = parsed(page(text)), parsed(done(text, "9.5", WITHOUT).body)
+    assert disagreements(figures_on(before, before, WITHOUT, 0)) == []
+    assert disagreements(figures_on(left, before, WITHOUT, 0)) == [
+        f"oil: price per unit, 2.58 before, is 1.90 as product.price on {URL}, "
+        f"but 2.58 as the text beside product.price on {URL}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "price", "reason"),
+    [
+        ("$24.00</p><p class=saving>Save 20%", "32", r"says that it is cheaper than 30\.00"),
+        ("12,90 €</p><p class=unit_price>auf Anfrage", "9.5", None),
+        ("0,00 €</p><p class=unit_price>2,58 €/100 g", "9.5", None),
+        ("$10 – 20 pieces", "9.5", None),
+        ("$10 (20 per pack)", "9.5", None),
+    ],
+)
+def test_what_cannot_follow_is_refused(text: str, price: str, reason: str | None) -> None:
+    with pytest.raises(EditFailed, match=reason):
+        done(text, price)
 
 
 def test_what_edits_have_made_one_is_told_as_the_shop_sent_it() -> None:
     data = [{"css": "script", "roles": {"price": "$.price"}}]
-    site = SiteMap.model_validate({**BARE, "roles": {"product.price": [".price", ".net"]}, "data": data})
+    site = site_of({"product.price": [".price", ".net"]}, data=data)
     prices = "<p class=price>$44.90</p><p class=net>$14.90</p>"
     body = f'<html lang=en><h1>Oil</h1>{prices}<script>{{"price": 44.9}}</script>'
-    sent = page(body.encode())
-    shown = page(rewrite(body.encode(), content_type=KIND, url=URL, plan=plan("14.90"), site=site).body)
+    sent = parsed(body.encode())
+    shown = parsed(rewritten(body, "oil", {"set_price": "14.90"}, site=site).body)
     found = figures_on(shown, sent, site, 0)
     assert {each.value for each in found} == {Decimal("14.90")}
     (line,) = disagreements(found)
@@ -94,11 +117,12 @@ def test_what_edits_have_made_one_is_told_as_the_shop_sent_it() -> None:
 
 def test_two_lines_of_a_product_keep_their_difference() -> None:
     lines = "".join(f"<tr><td><a href=/oil>Oil</a><td class=each>{each} €" for each in ("64,90", "84,90"))
-    body = f"<html lang=de><table>{lines}</table><p class=total>149,80 €</p>".encode()
-    done = rewrite(body, content_type=KIND, url="http://shop.test/cart", plan=plan("33.33"), site=CART)
-    text = done.body.decode()
+    body = f"<html lang=de><table>{lines}</table><p class=total>149,80 €</p>"
+    site, url = site_of({"product.price": ".price", **ROWS}), "http://shop.test/cart"
+    result = rewritten(body, "oil", {"set_price": "33.33"}, site=site, url=url)
+    text = result.body.decode()
     assert "33,33 €" in text and "53,33 €" in text and "86,66 €" in text
-    assert done.earlier["oil"] == Earlier(price=Decimal("64.90"), currency="EUR")
+    assert result.earlier["oil"] == Earlier(price=Decimal("64.90"), currency="EUR")
 
 
 @pytest.mark.parametrize(
@@ -110,8 +134,9 @@ def test_variants_keep_their_difference_and_other_currencies_are_refused(shown: 
     earlier = {"oil": Earlier(price=Decimal(119), currency="EUR")}
 
     def again() -> str:
+        plan = plan_of("oil", {"set_price": "33.33"})
         return rewrite(
-            body, content_type=KIND, url=URL, plan=plan("33.33"), site=WITHOUT, earlier=earlier
+            body, content_type=HTML, url=URL, plan=plan, site=WITHOUT, earlier=earlier
         ).body.decode()
 
     if after:

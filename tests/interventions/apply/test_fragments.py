@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_price import SetPrice
-from interventions.yaml.sitemap import SiteMap
+from tests.interventions.rewriting import LINK, rewritten, site_of
 from tests.support import size
 
 KEYS = ["desk-lamp", "oak-shelf", "red-chair", "tea-pot", "wool-rug"]
@@ -101,21 +101,15 @@ def test_cards_of_fetched_parts_are_edited(form: str, sent: str) -> None:
         source = random.Random(f"{form} {sent} {seed}")
         part = fragment(source, form)
         planned = source.sample(KEYS, 2)
-        site = SiteMap.model_validate(
-            {
-                **{"name": "t", "pages": {"product": "h1"}},
-                "roles": {
-                    "product.price": "p.price",
-                    "item": part.css,
-                    "item.link": {"css": "a", "attribute": "href"},
-                    "item.price": ".price",
-                },
-            }
-        )
+        roles = {"item": part.css, "item.link": LINK, "item.price": ".price", "product.price": "p.price"}
         plan = Plan(tuple(Treatment("cheap", f"p/{key}", (SetPrice(Decimal("4.20")),)) for key in planned))
         body = write(part.html).encode()
         done = rewrite(
-            body, content_type=content_type, url="http://shop.test/more?page=2", plan=plan, site=site
+            body,
+            content_type=content_type,
+            url="http://shop.test/more?page=2",
+            plan=plan,
+            site=site_of(roles),
         )
         result = read(done.body.decode())
         shown = [node.text for node in BeautifulSoup(result, "html.parser").select(".price")]
@@ -129,13 +123,8 @@ def test_cards_of_fetched_parts_are_edited(form: str, sent: str) -> None:
 
 
 def test_what_stands_beside_a_part_keeps_its_bytes() -> None:
-    site = SiteMap.model_validate(
-        {
-            "name": "t",
-            "roles": {"item": "li", "item.link": {"css": "a", "attribute": "href"}, "item.price": "b"},
-        }
-    )
-    plan = Plan((Treatment("cheap", "lamp", (SetPrice(Decimal(5)),)),))
+    site = site_of({"item": "li", "item.link": LINK, "item.price": "b"})
     body = b'{ "a" : 1.50, "b":"\\u00e9 <i>x<\\/i>" ,\r\n"html": "<li><a href=/lamp>L</a><b>$7.00</b>" }'
-    done = rewrite(body, content_type="application/json", url="http://shop.test/a", plan=plan, site=site)
+    url, kind = "http://shop.test/a", "application/json"
+    done = rewritten(body, "lamp", {"set_price": 5}, site=site, url=url, kind=kind)
     assert done.body == body.replace(b"$7.00", b"$5.00")

@@ -9,24 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interventions.apply.engine import EditFailed, Rewrite, rewrite
-from interventions.apply.plan import Plan, Treatment
+from interventions.apply.engine import EditFailed, Rewrite
 from interventions.apply.product_json import Document
-from interventions.edits.registry import edit_from_dict
 from interventions.errors import CannotEdit
-from interventions.yaml.sitemap import Data, SiteMap, load_site_map
+from interventions.yaml.sitemap import Data, load_site_map
+from tests.interventions.rewriting import rewritten, site_of
 from tests.interventions.shop_pages import HOST, KEY, product_page
 
 SITE = load_site_map("onestopmarket")
 SECTIONS = f"{HOST}customer/section/load/?sections=cart"
-ENTRY = Data.model_validate(
-    {
-        "url": "*",
-        "link": "$.url",
-        "roles": {"price": ["$.price", "$.amount"], "quantity": "$.qty"},
-        "totals": "$.sum",
-    }
-)
+ROLES = {"price": ["$.price", "$.amount"], "quantity": "$.qty"}
+ENTRY = Data(url="*", link="$.url", roles=ROLES, totals="$.sum")
 LIST = Data.model_validate(ENTRY.model_dump() | {"items": "$.items[*]", "totals": ["$.sum", "$.text"]})
 
 
@@ -42,27 +35,14 @@ def written(
 
 
 def cart(**item: object) -> dict[str, object]:
-    """What the cart's script fetches, with two units of the product and one of another."""
-    mine = {
-        "product_url": f"{HOST}{KEY}.html",
-        "product_name": "Oats",
-        "qty": 2,
-        "product_price_value": 19.99,
-    }
-    mine |= {"product_price": '<span class="price">$19.99</span>', "product_image": {"src": "/a.jpg"}} | item
-    other = {
-        "product_url": f"{HOST}other.html",
-        "product_price": "$1,000.00",
-        "product_price_value": 1000,
-        "qty": 1,
-    }
-    totals = {"subtotal": '<span class="price">$1,039.98</span>', "subtotalAmount": "1039.98"}
-    return {"cart": {"items": [mine, other], "summary_count": 3, **totals}, "messages": {"messages": []}}
+    """What the cart's script fetches, with two units of the product."""
+    mine = {"product_url": f"{HOST}{KEY}.html", "qty": 2, "product_price_value": 19.99}
+    mine |= {"product_price": '<span class="price">$19.99</span>'} | item
+    return {"cart": {"items": [mine], "subtotal": "$39.98"}, "messages": {"messages": []}}
 
 
 def run(body: bytes, *edits: dict[str, object], content_type: str = "application/json") -> Rewrite:
-    treatment = Treatment("the-id", KEY, tuple(edit_from_dict(edit) for edit in edits))
-    return rewrite(body, content_type=content_type, url=SECTIONS, plan=Plan((treatment,)), site=SITE)
+    return rewritten(body, KEY, *edits, site=SITE, url=SECTIONS, kind=content_type)
 
 
 # Values in their forms
@@ -105,12 +85,8 @@ def test_a_text_without_exactly_one_figure_is_refused(before: str) -> None:
         written({"price": before})
 
 
-RANGES = Data.model_validate(
-    {
-        "css": "script",
-        "roles": {"price": [{"path": "$.low", "factor": 100}, "$.text"], "high_price": "$.high"},
-    }
-)
+LOW_AND_TEXT = [{"path": "$.low", "factor": 100}, "$.text"]
+RANGES = Data(css="script", roles={"price": LOW_AND_TEXT, "high_price": "$.high"})
 
 
 def test_the_upper_end_of_a_range_follows() -> None:
@@ -182,58 +158,41 @@ def test_where_the_objects_are(items: str, found: int) -> None:
 
 # Prices in cents, sums of lines, slugs
 
-VENDURE = Data.model_validate(
-    {
-        "url": "/shop-api",
-        "items": "$..lines[*]",
-        "link": {"path": "$.variant.slug", "page": "/product/${value}"},
-        "roles": {
-            "price": [{"path": "$.unitPriceWithTax", "factor": 100}, "$.shown"],
-            "quantity": "$.quantity",
-            "subtotal": "$.linePriceWithTax",
-        },
-        "totals": ["$.order.totalWithTax", "$.order.text"],
-    }
+VENDURE = Data(
+    url="/shop-api",
+    items="$..lines[*]",
+    link={"path": "$.variant.slug", "page": "/product/${value}"},
+    roles={
+        "price": [{"path": "$.unitPriceWithTax", "factor": 100}, "$.shown"],
+        "quantity": "$.quantity",
+        "subtotal": "$.linePriceWithTax",
+    },
+    totals=["$.order.totalWithTax", "$.order.text"],
 )
 
 
 def order(quantity: int = 2, cents: int = 129900) -> dict[str, Any]:
-    line = {"variant": {"slug": "desk-lamp"}, "quantity": quantity, "shown": "$1,299.00"}
+    line = {"variant": {"slug": "desk-lamp"}, "quantity": quantity, "shown": f"${cents / 100:,.2f}"}
     line |= {"unitPriceWithTax": cents, "linePriceWithTax": cents * quantity}
     total = cents * quantity + 500
     return {"order": {"lines": [line], "totalWithTax": total, "text": f"${total / 100:,.2f}"}}
 
 
-def test_cents_stay_whole_numbers_and_the_line_is_price_times_quantity() -> None:
-    after = written(order(), Decimal("1049.50"), data=VENDURE)["order"]
-    (line,) = after["lines"]
-    assert (line["unitPriceWithTax"], line["linePriceWithTax"], line["shown"]) == (
-        104950,
-        209900,
-        "$1,049.50",
-    )
-    assert after["totalWithTax"] == 210400
-    assert after["text"] == "$2,104.00"
-    assert "." not in json.dumps([line["unitPriceWithTax"], line["linePriceWithTax"], after["totalWithTax"]])
-
-
 def test_cents_as_text_stay_text() -> None:
-    data = Data.model_validate({"url": "*", "roles": {"price": {"path": "$.price", "factor": 100}}})
+    data = Data(url="*", roles={"price": {"path": "$.price", "factor": 100}})
     assert written({"price": "129900"}, Decimal("1049.50"), data=data) == {"price": "104950"}
 
 
 def test_a_price_that_is_no_whole_number_of_cents_is_refused() -> None:
-    data = Data.model_validate({"url": "*", "roles": {"price": {"path": "$.price", "factor": 10}}})
+    data = Data(url="*", roles={"price": {"path": "$.price", "factor": 10}})
     with pytest.raises(CannotEdit, match=r"^1049\.55 times the factor 10 is no whole number$"):
         written({"price": 12990}, Decimal("1049.55"), data=data)
 
 
 @given(st.integers(1, 9), st.integers(1, 10**7), st.integers(1, 10**7))
 def test_an_order_of_one_line_adds_up(quantity: int, old: int, new: int) -> None:
-    after = written(order(quantity, old), Decimal(new) / 100, data=VENDURE)["order"]
-    assert after["totalWithTax"] == order(quantity, new)["order"]["totalWithTax"]
-    assert after["lines"][0]["linePriceWithTax"] == new * quantity
-    assert after["text"] == order(quantity, new)["order"]["text"]
+    after = written(order(quantity, old), Decimal(new) / 100, data=VENDURE)
+    assert json.dumps(after) == json.dumps(order(quantity, new)), "cents stay whole numbers"
 
 
 def test_a_slug_leads_to_the_product_s_page() -> None:
@@ -252,25 +211,6 @@ def test_a_template_without_the_value_is_refused() -> None:
 
 
 # Answers
-
-
-def test_an_answer_is_kept_in_step() -> None:
-    result = run(
-        json.dumps(cart()).encode(), {"set_price": "10.00"}, {"set_title": "Rye"}, {"set_image": "/b.jpg"}
-    )
-    root = json.loads(result.body)
-    mine, other = root["cart"]["items"]
-    assert mine["product_price"] == '<span class="price">$10.00</span>'
-    assert (mine["product_price_value"], mine["product_name"]) == (10, "Rye")
-    assert (mine["product_image"], mine["qty"]) == ({"src": "/b.jpg"}, 2)
-    assert other == cart()["cart"]["items"][1]  # type: ignore[index]
-    assert root["cart"]["subtotal"] == '<span class="price">$1,020.00</span>'
-    assert root["cart"]["subtotalAmount"] == "1020"
-    assert [(r.role, r.page_type, r.product, r.matches) for r in result.receipts] == [
-        ("data.price", "data", KEY, 2),
-        ("data.name", "data", KEY, 1),
-        ("data.image", "data", KEY, 1),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -408,14 +348,8 @@ def test_whatever_is_not_edited_means_the_same(rest: Any) -> None:
     ],
 )
 def test_a_map_s_type_of_data_is_met_however_the_page_writes_it(css: str, kind: str) -> None:
-    site = SiteMap.model_validate(
-        {
-            **{"name": "t", "pages": {"product": "h1"}, "roles": {"product.price": "b"}},
-            "data": [{"css": css, "items": "$", "roles": {"price": "$.price"}}],
-        }
-    )
+    data = [{"css": css, "items": "$", "roles": {"price": "$.price"}}]
     page = f'<h1>Lamp</h1><b>$7.00</b><script type="{kind}">{{"price": "7.00"}}</script>'
-    plan = Plan((Treatment("t", "lamp", (edit_from_dict({"set_price": 5}),)),))
-    done = rewrite(page.encode(), content_type="text/html", url="http://shop.test/lamp", plan=plan, site=site)
+    done = rewritten(page, "lamp", {"set_price": 5}, site=site_of({"product.price": "b"}, data=data))
     assert [receipt.role for receipt in done.receipts] == ["product.price", "data.price"]
     assert done.body.decode() == page.replace("$7.00", "$5.00").replace('": "7.00"', '":"5"')

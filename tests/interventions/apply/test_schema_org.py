@@ -6,21 +6,18 @@ import re
 import pytest
 
 from interventions.apply.consistency import sightings
-from interventions.apply.engine import EditFailed, Rewrite, rewrite
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.registry import edit_from_dict
+from interventions.apply.engine import EditFailed, Rewrite
 from interventions.yaml.sitemap import load_site_map
-from tests.interventions.schema_org_shops import HOST, MICRODATA, ONLY_DATA, SHOPS, WOOCOMMERCE_LIKE, Shop
+from tests.interventions.rewriting import HTML, rewritten
+from tests.interventions.schema_org_shops import HOST, ONLY_DATA, SHOPS, WOOCOMMERCE_LIKE, Shop
 
-HTML = "text/html; charset=utf-8"
 SITE = load_site_map("schema-org")
 NUDGE = {"insert_text": {"after": "product.title", "text": "Played at every wedding"}}
 every_shop = pytest.mark.parametrize("shop", SHOPS.values(), ids=SHOPS)
 
 
 def treated(html: str, url: str, key: str, *edits: dict[str, object]) -> Rewrite:
-    plan = Plan((Treatment("test", key, tuple(edit_from_dict(edit) for edit in edits)),))
-    return rewrite(html.encode(), content_type=HTML, url=url, plan=plan, site=SITE)
+    return rewritten(html, key, *edits, site=SITE, url=url)
 
 
 @every_shop
@@ -29,19 +26,6 @@ def test_page_types_and_products(shop: Shop) -> None:
     page = treated(shop.product, f"{HOST}/p?id=3", shop.key, NUDGE)
     assert (page.page_type, page.product) == ("product", shop.key)
     assert treated(shop.listing, f"{HOST}/winds", shop.key, NUDGE).page_type == "listing"
-
-
-@every_shop
-def test_a_price_is_one_price_everywhere(shop: Shop) -> None:
-    for html, url in ((shop.product, f"{HOST}/{shop.key}"), (shop.listing, f"{HOST}/winds")):
-        page = treated(html, url, shop.key, {"set_price": 15.25})
-        text = page.body.decode()
-        assert "15.25" in text
-        assert not re.search(r"18\.50?\b", text)
-        # What belongs to other products, or to none, stays.
-        others = r"64\.00|21\.00|99\.00|22\.00"
-        assert re.findall(others, text) == re.findall(others, html)
-        assert all(receipt.before != receipt.after for receipt in page.receipts)
 
 
 @every_shop
@@ -55,14 +39,6 @@ def test_a_nudge_stands_once_under_the_title(shop: Shop) -> None:
         assert [receipt.matches for receipt in page.receipts] == [1]
 
 
-@every_shop
-def test_a_title_shows_everywhere(shop: Shop) -> None:
-    for html, url in ((shop.product, f"{HOST}/{shop.key}"), (shop.listing, f"{HOST}/winds")):
-        text = treated(html, url, shop.key, {"set_title": "Brass Whistle"}).body.decode()
-        assert "Brass Whistle" in text
-        assert "Tin Whistle" not in re.sub(r'alt="[^"]*"', "", text)
-
-
 @pytest.mark.parametrize("name", ["microdata", "RDFa", "Shopify-like", "WooCommerce-like"])
 def test_ratings_are_out_of_five(name: str) -> None:
     shop = SHOPS[name]
@@ -72,11 +48,8 @@ def test_ratings_are_out_of_five(name: str) -> None:
     assert not re.search(r"4\.50?\b|width:90%|\b12 ", text.replace("12</span> ratings", ""))
     assert re.search(r"\b3(?:\.0+)?\b", text)
     assert "345" in text
-
-
-def test_ratings_in_data_are_out_of_five_too() -> None:
-    text = treated(WOOCOMMERCE_LIKE.product, HOST, WOOCOMMERCE_LIKE.key, {"set_rating": 60}).body.decode()
-    assert '"ratingValue":"3"' in text
+    for rating in re.findall('"ratingValue":"(.*?)"', page.body.decode()):
+        assert rating == "3"
 
 
 def test_stars_are_as_wide_as_the_rating() -> None:
@@ -123,12 +96,11 @@ def test_both_ends_of_a_range_of_prices_follow(name: str) -> None:
 def test_one_price_is_not_written_into_both_ends_of_a_range() -> None:
     place = SITE.role("product.price")[0].model_copy(update={"css": "p.price .amount"})
     site = SITE.model_copy(update={"roles": SITE.roles | {"product.price": (place,)}})
-    plan = Plan((Treatment("test", "p", (edit_from_dict({"set_price": 12.5}),)),))
-    html = OF_VARIANTS["WooCommerce-like"].encode()
+    html = OF_VARIANTS["WooCommerce-like"]
     with pytest.raises(
         EditFailed, match=r"the ends of one range; give the upper one the role product\.high_"
     ):
-        rewrite(html, content_type=HTML, url=f"{HOST}/p", plan=plan, site=site)
+        rewritten(html, "p", {"set_price": 12.5}, site=site, url=f"{HOST}/p")
 
 
 def test_a_price_that_only_data_state_is_a_failure() -> None:
@@ -136,21 +108,14 @@ def test_a_price_that_only_data_state_is_a_failure() -> None:
         treated(ONLY_DATA, f"{HOST}/tin-whistle", "tin-whistle", {"set_price": 15.25})
 
 
-def test_a_page_without_products_is_left_alone() -> None:
-    body = b"<title>About us</title><h1>About us</h1><p>Since 1985, from $5.00</p>"
-    plan = Plan((Treatment("test", MICRODATA.key, (edit_from_dict({"set_price": 3}),)),))
-    page = rewrite(body, content_type=HTML, url=f"{HOST}/about", plan=plan, site=SITE)
-    assert page.body is body
-    assert page.page_type == "other"
-
-
-def rated(shown: str, best: str, stated: str, kind: str = "application/ld+json") -> str:
+def rated(shown: str, best: str, stated: str) -> str:
     rating = {"ratingValue": float(stated)} | ({"bestRating": best} if best else {})
     data = json.dumps({"@type": "Product", "aggregateRating": rating})
     box = f'<meta itemprop=bestRating content="{best}">' if best else ""
     return f"""<body id=product><div itemscope itemtype="https://schema.org/Product"><h1>Tin Whistle</h1>
         <div itemprop=aggregateRating itemscope itemtype="https://schema.org/AggregateRating">{box}
-        <span itemprop=ratingValue>{shown}</span></div></div><script type="{kind}">{data}</script>"""
+        <span itemprop=ratingValue>{shown}</span></div></div>
+        <script type="application/ld+json">{data}</script>"""
 
 
 @pytest.mark.parametrize("best", [5, 10, 20, 100])
@@ -179,9 +144,3 @@ def test_a_text_states_its_scale() -> None:
 def test_a_rating_above_the_only_known_scale_is_refused() -> None:
     with pytest.raises(EditFailed, match="above its scale, which is 5"):
         treated(rated("7.6", "", "3.8"), f"{HOST}/p", "p", {"set_rating": 60})
-
-
-@pytest.mark.parametrize("kind", ["application/ld+json; charset=utf-8", " application/ld+json"])
-def test_data_are_found_by_a_type_with_parameters_or_blanks(kind: str) -> None:
-    after = treated(rated("3.8", "", "3.8", kind), f"{HOST}/p", "p", {"set_rating": 60}).body
-    assert b'"ratingValue":3' in after

@@ -10,7 +10,7 @@ from interventions.apply.plan import ProductFacts
 from interventions.authoring.check import Findings, check
 from interventions.errors import UserError
 from interventions.files.schema import LIBRARY
-from interventions.yaml.sitemap import SiteMap, load_site_map
+from interventions.yaml.sitemap import load_site_map
 
 MISTAKES = Path(__file__).with_name("mistakes.yaml")
 SITE = load_site_map("onestopmarket")
@@ -116,14 +116,6 @@ def test_whatever_is_written_there_is_an_answer(tmp_path: Path, text: str) -> No
     found = checked(tmp_path, text)
     assert found.errors
     assert all("; " in problem.message for problem in found.errors)
-
-
-def test_roles_are_those_of_the_site_map(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("interventions: [{id: a, kind: remove, edits: [{remove: product.banner}]}]")
-    site = SiteMap.model_validate({"name": "own", "roles": {"product.banner": "div.banner"}})
-    assert check(path, site, PRODUCTS).errors == ()
-    assert len(check(path, SITE, PRODUCTS).errors) == 1
 
 
 ITEMS = "name: fair\nroles: {item: li, item.link: a, item.title: b}\n"

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from interventions.apply.plan import ProductFacts
 from interventions.authoring.check import check
@@ -58,23 +56,6 @@ def test_what_is_asked_for_is_written(tmp_path: Path) -> None:
     assert item.edits[0].model_dump(exclude_defaults=True) == {  # type: ignore[attr-defined]
         "before": "product.price_box", "text": "Hurry: only 2 left", "style": "note",
     }  # fmt: skip
-
-
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
-def test_any_text_and_family_is_written_so_that_it_is_read_again(
-    tmp_path_factory: pytest.TempPathFactory, text: str, family: str
-) -> None:
-    path = tmp_path_factory.mktemp("any") / "mine.yaml"
-    try:
-        add(path, starter(value=text, family=family), SITE)
-    except UserError:  # nothing but white space or control characters, which pages do not show
-        assert not path.exists()
-        return
-    item = load_interventions(path)["mine"]
-    assert item.family == family
-    assert " ".join(item.text.split()) == " ".join(text.split())
 
 
 def test_what_looks_like_something_else_than_text_is_text(tmp_path: Path) -> None:

@@ -16,20 +16,8 @@ from tests.support import size
 Said = tuple[str, str | float | None, str]
 """A text, what it answers (None: nothing), and why not."""
 
-PLACES = [
-    "Alder",
-    "Birch",
-    "Cedar",
-    "Dune",
-    "Elm",
-    "Fern",
-    "Grand",
-    "Harbour",
-    "Iris",
-    "Juniper",
-    "Kings",
-    "Old Town",
-]
+WORDS = "Alder Birch Cedar Dune Elm Fern Grand Harbour Iris Juniper Kings"
+PLACES = [*WORDS.split(), "Old Town"]
 KINDS = ["Inn", "Hotel", "Lodge", "House", "Suites", "Palace"]
 REFUSALS = [
     "As an AI language model, I don't have personal preferences.",

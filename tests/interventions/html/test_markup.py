@@ -45,25 +45,6 @@ def test_tokens(source: bytes, expected: list[tuple[str, bytes]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (b"<a>", {}),
-        (b"<a  x = 'a>b' Y=\"c'd\" z=e/f/ w>", {"x": b"a>b", "y": b"c'd", "z": b"e/f/", "w": b""}),
-        (b"<a x=1 X=2>", {"x": b"1"}),
-        (b"<a/x=1/y=2>", {"x": b"1/y=2"}),
-        (b"<a =x=1 'q' \"=2>", {"=x": b"1", "'q'": b"", '"': b"2"}),
-        (b'<a x="1"y="2"/>', {"x": b"1", "y": b"2"}),
-        (b"<a x= >", {"x": b""}),
-        (b"<a x=a'b\"c=d>", {"x": b"a'b\"c=d"}),
-    ],
-)
-def test_attributes(source: bytes, expected: dict[str, bytes]) -> None:
-    tag = tag_at(source, 0)
-    assert tag is not None
-    assert {name: source[slice(*span)] for name, span in attributes(source, tag).items()} == expected
-
-
-@pytest.mark.parametrize(
     ("source", "self_closing"),
     [(b"<a/>", True), (b"<a x=1/>", False), (b"<a x='1'/>", True), (b"<a x= / >", False)],
 )

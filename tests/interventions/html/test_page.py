@@ -1,15 +1,15 @@
 """Edits of one page: the spliced bytes have to parse to the tree in which the same edit was made."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.errors import CannotEdit
 from interventions.html.marking import ALL_TAGS
-from interventions.html.numbers import figures
-from interventions.html.page import Page, Piece
+from interventions.html.page import Page
 from interventions.html.source_page import Unmarked
-from tests.support import size
+from tests.support import figures_as, size
 
 MARKUP = b'<span class="new">new &amp; text</span>'
 PLACES = ("before", "after", "prepend", "append")
@@ -53,112 +53,69 @@ def open_page(source: str) -> Page:
     return Page(source.encode(), "text/html; charset=utf-8", ALL_TAGS)
 
 
+def edit(page: Page, node: LexborNode, kind: str) -> bool:
+    match kind:
+        case "remove":
+            page.remove(node)
+        case "set_text":
+            page.set_text(node, "new <text>")
+        case "figure":
+            return "$12.50" in (node.text() or "") and bool(page.replace(node, None, figures_as("99")))
+        case where:
+            page.insert(node, where, MARKUP)
+    return True
+
+
 def tree(source: bytes) -> str:
     return LexborHTMLParser(source, scripting=True).html or ""
 
 
-def edited_tree(source: str, where: str) -> str | None:
-    """The tree with a marker in place, made by the parser's own means."""
+def edited_tree(source: str, kind: str) -> str:
+    """The tree in which the same edit was made by the parser's own means."""
     parsed = LexborHTMLParser(source.encode(), scripting=True)
     node = parsed.css_first("#t")
-    if node is None:
-        return None
-    if where == "after":
-        node.insert_after("@@")
-    elif where == "before":
-        node.insert_before("@@")
-    elif where == "append" or node.first_child is None:
-        node.insert_child("@@")
-    else:
-        node.first_child.insert_before("@@")
+    match kind:
+        case "remove":
+            node.decompose()
+        case "set_text":
+            node.inner_html = "new &lt;text&gt;"
+        case "after":
+            node.insert_after("@@")
+        case "before":
+            node.insert_before("@@")
+        case "prepend" if node.first_child is not None:
+            node.first_child.insert_before("@@")
+        case "prepend" | "append":
+            node.insert_child("@@")
+        case "figure":
+            return (parsed.html or "").replace("12.50", "99")
     return (parsed.html or "").replace("@@", MARKUP.decode())
 
 
+@pytest.mark.parametrize(
+    "kinds", [PLACES, ("remove",), ("set_text",), ("figure",)], ids=lambda kinds: kinds[0]
+)
 @settings(deadline=None, max_examples=size(60, 250))
-@given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP, st.sampled_from(PLACES))
-def test_an_insertion_in_tag_soup_is_right_or_refused(
-    before: str, name: str, target: str, content: str, after: str, where: str
+@given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP, st.data())
+def test_an_edit_in_tag_soup_is_right_or_refused(
+    kinds: tuple[str, ...], before: str, name: str, target: str, content: str, after: str, data: st.DataObject
 ) -> None:
-    source = before + target.format(name, content) + after
-    expected = edited_tree(source, where)
-    page = open_page(source)
-    found = page.find("#t")
-    if expected is None or len(found) != 1:
-        return
-    try:
-        page.insert(found[0], where, MARKUP)
-        result = page.finish()
-    except (CannotEdit, Unmarked):
-        return
-    assert tree(result) == expected
-    assert result.replace(MARKUP, b"", 1).replace(f"</{name}>".encode(), b"") == source.encode().replace(
-        f"</{name}>".encode(), b""
-    )
-
-
-@settings(deadline=None, max_examples=size(60, 250))
-@given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP)
-def test_a_removal_in_tag_soup_is_right_or_refused(
-    before: str, name: str, target: str, content: str, after: str
-) -> None:
-    source = before + target.format(name, content) + after
+    kind = data.draw(st.sampled_from(kinds))
+    source = before + target.format(name, content + "$12.50" * (kind == "figure")) + after
     page = open_page(source)
     found = page.find("#t")
     if len(found) != 1:
         return
     try:
-        page.remove(found[0])
-        result = page.finish()
-    except (CannotEdit, Unmarked):
-        return
-    parsed = LexborHTMLParser(source.encode(), scripting=True)
-    parsed.css_first("#t").decompose()
-    assert tree(result) == parsed.html
-
-
-@settings(deadline=None, max_examples=size(60, 250))
-@given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP)
-def test_new_text_in_tag_soup_is_right_or_refused(
-    before: str, name: str, target: str, content: str, after: str
-) -> None:
-    source = before + target.format(name, content) + after
-    page = open_page(source)
-    found = page.find("#t")
-    if len(found) != 1:
-        return
-    try:
-        page.set_text(found[0], "new <text>")
-        result = page.finish()
-    except (CannotEdit, Unmarked):
-        return
-    parsed = LexborHTMLParser(source.encode(), scripting=True)
-    parsed.css_first("#t").inner_html = "new &lt;text&gt;"
-    assert tree(result) == parsed.html
-
-
-def all_99(text: str) -> list[Piece]:
-    return [Piece(figure.start, figure.end, "99") for figure in figures(text)]
-
-
-@settings(deadline=None, max_examples=size(60, 250))
-@given(SOUP, TARGET_NAMES, TARGETS, SOUP, SOUP)
-def test_a_new_figure_in_tag_soup_is_right_or_refused(
-    before: str, name: str, target: str, content: str, after: str
-) -> None:
-    source = before + target.format(name, content + "$12.50") + after
-    page = open_page(source)
-    found = page.find("#t")
-    if len(found) != 1 or "$12.50" not in (found[0].text() or ""):
-        return
-    try:
-        if not page.replace(
-            found[0], None, lambda text: [Piece(f.start, f.end, "99") for f in figures(text)]
-        ):
+        if not edit(page, found[0], kind):
             return
         result = page.finish()
     except (CannotEdit, Unmarked):
         return
-    assert tree(result) == tree(source.encode()).replace("12.50", "99")
+    assert tree(result) == edited_tree(source, kind)
+    if kind in PLACES:
+        end = f"</{name}>".encode()
+        assert result.replace(MARKUP, b"", 1).replace(end, b"") == source.encode().replace(end, b"")
 
 
 def test_the_copy_of_a_chosen_option_is_none_of_the_source() -> None:
@@ -166,5 +123,5 @@ def test_the_copy_of_a_chosen_option_is_none_of_the_source() -> None:
     source = f"<select><button><selectedcontent></selectedcontent></button>{option}</select>"
     page = open_page(source)
     (price,) = page.find(".price")
-    assert page.replace(price, None, all_99)
+    assert page.replace(price, None, figures_as("99"))
     assert page.finish().decode() == source.replace("9.00", "99")

@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interventions.apply.engine import rewrite
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.set_price import SetPrice
 from interventions.html.shadow import closed, opened
-from interventions.yaml.sitemap import PageTest, Place, SiteMap
+from tests.interventions.rewriting import rewritten, site_of
 
 PIECES = (
     "<template>",
@@ -38,14 +35,7 @@ def test_a_price_in_a_shadow_tree(mode: str) -> None:
         "<b>a</b><p class=price>$12.00</p><template><p class=price>$13.00</p></template></template>"
         "<i>b</i></a-lamp></body>"
     )
-    site = SiteMap(
-        name="s",
-        pages={"product": PageTest(css="body.product")},
-        roles={"product.price": (Place(css="p.price"),)},
-    )
-    plan = Plan((Treatment("cheap", None, (SetPrice(9),)),))
-    done = rewrite(
-        page.encode(), content_type="text/html", url="https://shop.example/p", plan=plan, site=site
-    )
+    site = site_of({"product.price": "p.price"}, pages={"product": "body.product"})
+    done = rewritten(page, None, {"set_price": 9}, site=site)
     wanted = page.replace("$12.00", "$9.00") if mode == "open" else page
     assert done.body.decode() == wanted

@@ -3,16 +3,17 @@
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interventions.apply.engine import EditFailed, rewrite
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.registry import edit_from_dict
+from interventions.apply.engine import EditFailed
 from interventions.errors import CannotEdit
 from interventions.html import tree
 from interventions.html.parsing_cost import parsing_steps
 from interventions.html.tree import parse, select
 from interventions.yaml.sitemap import load_site_map
+from tests.interventions.rewriting import rewritten
 from tests.support import size
 
 TAGS = (
@@ -97,16 +98,16 @@ def test_a_page_beyond_the_bound_is_refused_before_it_is_parsed(page: str) -> No
 
 def test_a_page_beyond_the_bound_fails_closed_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "MOST_STEPS", 1_000)
-    plan = Plan((Treatment("n", None, (edit_from_dict({"set_price": 5}),)),))
-    page = b"<div>" * 60
     site = load_site_map("schema-org")
     with pytest.raises(EditFailed, match=r"^http://shop/x: it would stop all trials"):
-        rewrite(page, content_type="text/html", url="http://shop/x", plan=plan, site=site)
+        rewritten("<div>" * 60, None, {"set_price": 5}, site=site, url="http://shop/x")
 
 
-def test_elements_are_found_once_in_the_order_of_the_page() -> None:
-    page = LexborHTMLParser("<ul><li><b>1</b></ul><b>2</b>")
-    assert [node.text() for node in select(page, "b, body b, li > *, :not(ul, li)") if node.tag == "b"] == [
-        "1",
-        "2",
-    ]
+SELECTORS = ["h1", "body > h1", ".name", "div *", "h1, .name", ":is(h1, .name)"]
+
+
+@given(st.lists(st.sampled_from(SELECTORS), min_size=1))
+def test_elements_are_found_once_in_the_order_of_the_page(selectors: list[str]) -> None:
+    page = LexborHTMLParser("<p class=name>X</p><h1 class=name>Y</h1><div id=top><b class=name>Z</b></div>")
+    found = {node.text() for each in selectors for node in page.css(each)}
+    assert [node.text() for node in select(page, ", ".join(selectors))] == sorted(found)

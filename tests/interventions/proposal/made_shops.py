@@ -38,7 +38,8 @@ STYLES: dict[str, Callable[[str], str]] = {
     "styled": lambda word: f"sc-{_hashed(word, 6)} {_hashed(word, 5)}",
     "none": lambda word: "",
 }
-LINKS = ("around", "heading", "picture and name")
+LINKS = ("around", "heading", "picture and name", "the card itself")
+LISTS = ("grid", "cells of a table")
 ADDRESSES = (
     "/p/{slug}",
     "/item?id={number}",
@@ -55,6 +56,7 @@ class MadeShop:
     style: str = "told"
     link: str = "around"
     address: str = "/p/{slug}"
+    listed: str = "grid"
     related: bool = False
     former: bool = False
     products: tuple[str, ...] = field(default=NAMES)
@@ -92,15 +94,20 @@ class MadeShop:
         return (*NAMES, *RELATED).index(name) + 40
 
     def listing_page(self) -> str:
-        cards = "".join(self._card(name, "product-card") for name in self.products)
-        return self._page(
-            "Lamps", f"<main><h1>Lamps</h1><div{self._class('grid-of-lamps')}>{cards}</div></main>"
-        )
+        cards = [self._card(name, "product-card") for name in self.products]
+        if self.listed == "grid":
+            listed = f"<div{self._class('grid-of-lamps')}>{''.join(cards)}</div>"
+        else:  # a row holds three products, and is no card
+            cells = [f"<td>{card}</td>" for card in cards]
+            listed = f"<table><tr>{''.join(cells[:3])}<tr>{''.join(cells[3:])}</table>"
+        return self._page("Lamps", f"<main><h1>Lamps</h1>{listed}</main>")
 
     def _card(self, name: str, kind: str) -> str:
         link, price = escape(self.path(name)), f"<p{self._class('card-price')}>{self.price(name)}</p>"
         image = f'<img src="/{len(name)}.png" alt="">'
         title = f"<h3{self._class('card-title')}>{name}</h3>"
+        if self.link == "the card itself":
+            return f'<a href="{link}"{self._class(kind)}>{image}{title}{price}</a>'
         inside = {
             "around": f'<a href="{link}">{image}{title}{price}</a>',
             "heading": f'{image}<h3{self._class("card-title")}><a href="{link}">{name}</a></h3>{price}',

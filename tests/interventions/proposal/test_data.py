@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from interventions.apply.engine import rewrite
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.set_price import SetPrice
 from interventions.proposal.data import FetchedAnswer, fetched_data
 from interventions.yaml.sitemap import SiteMap
+from tests.interventions.rewriting import rewritten
 
 PAGE = "https://shop.example/lamps/harbour-lamp"
 SHOWN = {"lamps/harbour-lamp": ("Harbour Lamp", Decimal("1299.00"))}
@@ -54,9 +52,9 @@ def test_the_rule_changes_what_was_fetched(name: str) -> None:
     url, text = f"https://shop.example{path}", json.dumps(fetched)
     (found,) = fetched_data([FetchedAnswer(url, text, PAGE)], SHOWN)
     assert found.rule.url == pattern
-    plan = Plan((Treatment("cheap", "lamps/harbour-lamp", (SetPrice(949),)),))
     site = SiteMap(name="proposed", data=(found.rule,))
-    done = rewrite(text.encode(), content_type="application/json", url=url, plan=plan, site=site)
+    price = {"set_price": 949}
+    done = rewritten(text, "lamps/harbour-lamp", price, site=site, url=url, kind="application/json")
     assert json.loads(done.body) == changed
 
 

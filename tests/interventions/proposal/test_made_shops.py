@@ -17,6 +17,7 @@ from tests.interventions.proposal.made_shops import (
     ADDRESSES,
     LANGUAGES,
     LINKS,
+    LISTS,
     NAMES,
     RELATED,
     STYLES,
@@ -30,6 +31,7 @@ SHOPS = st.builds(
     style=st.sampled_from(list(STYLES)),
     link=st.sampled_from(LINKS),
     address=st.sampled_from(ADDRESSES),
+    listed=st.sampled_from(LISTS),
     related=st.booleans(),
     former=st.booleans(),
 )
@@ -69,8 +71,9 @@ def test_a_shop_in_each_language(language: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("link", LINKS)
-def test_names_that_tell_and_names_that_do_not(style: str, link: str) -> None:
-    check(MadeShop(style=style, link=link, related=True))
+@pytest.mark.parametrize("listed", LISTS)
+def test_names_that_tell_and_names_that_do_not(style: str, link: str, listed: str) -> None:
+    check(MadeShop(style=style, link=link, listed=listed, related=True))
 
 
 @pytest.mark.slow

@@ -10,12 +10,11 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interventions.apply.engine import EditFailed, rewrite
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.registry import edit_from_dict
+from interventions.apply.engine import EditFailed
 from interventions.errors import CannotEdit, UserError
 from interventions.yaml.limited import TooSlow, find, fullmatch, is_slow, one_page, problem_of, search
 from interventions.yaml.sitemap import SiteMap, load_site_map
+from tests.interventions.rewriting import rewritten
 from tests.interventions.shop_pages import HOST, KEY
 
 pytestmark = pytest.mark.timeout(60)
@@ -38,9 +37,8 @@ def site_map(folder: Path, yaml: str) -> SiteMap:
 
 
 def failure(site: SiteMap, body: str, content_type: str, url: str) -> str:
-    plan = Plan((Treatment("cheap", KEY, (edit_from_dict({"set_price": 1.5}),)),))
     with pytest.raises(EditFailed) as failed:
-        rewrite(body.encode(), content_type=content_type, url=url, plan=plan, site=site)
+        rewritten(body, KEY, {"set_price": 1.5}, site=site, url=url, kind=content_type)
     return str(failed.value)
 
 

@@ -154,58 +154,35 @@ def test_a_tab_is_called_by_its_name(text: str, place: str) -> None:
     ]
 
 
+NAMELESS = {
+    "nam: x": '1:1: nam: unknown key; did you mean "name"?',
+    "edits: []": "1:1: name: missing; add this key",
+    "name: 1": '1:1: name: expected text, found 1; put it in quotes: "..."',
+    "name: [a]": "1:1: name: expected text, found a list; write one text",
+    "name:": "1:1: name: the value is empty; write text after the colon, or remove the key",
+}
+NAMED = {
+    "zzz: 1": "2:1: zzz: unknown key; known keys: edits, either, flag, name, share, table",
+    "edits:\n- style: badge": "3:3: edits[0].after: missing; add this key",
+    "edits:\n- after: a\n  styl: badge": '4:3: edits[0].styl: unknown key; did you mean "style"?',
+    "edits: [{after: a, style: bagde}]": '2:20: edits[0].style: unknown value "bagde"; did you mean "badge"?',
+    "edits: [{after: a, style: q}]": '2:20: edits[0].style: unknown value "q"; use one of: badge, plain',
+    "table:\n  k: {after: a,\n    sytle: b}": '4:5: table.k.sytle: unknown key; did you mean "style"?',
+    "either: {after: a,\n  stile: b}": '3:3: either.stile: unknown key; did you mean "style"?',
+    "edits: 3": '2:1: edits: expected a list, found 3; write "[a, b]" or lines that start with "- "',
+    "edits: [a]": '2:9: edits[0]: expected keys with values, found "a"; write "key: value" lines',
+    "share: much": '2:1: share: expected a number, found "much"; write it without quotes or other signs',
+    "share: [1]": "2:1: share: expected a number, found a list; write one number",
+    "flag: maybe": '2:1: flag: expected true or false, found "maybe"; write one of the two',
+    "edits:\n- {after: a}\n- {after: ghost}": "4:4: edits[1].after: no ghosts; name the living",
+}
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nam: x", 'f:1:1: nam: unknown key; did you mean "name"?'),
-        ("name: x\nzzz: 1", "f:2:1: zzz: unknown key; known keys: edits, either, flag, name, share, table"),
-        ("edits: []", "f:1:1: name: missing; add this key"),
-        ("name: x\nedits:\n- style: badge", "f:3:3: edits[0].after: missing; add this key"),
-        (
-            "name: x\nedits:\n- after: a\n  styl: badge",
-            'f:4:3: edits[0].styl: unknown key; did you mean "style"?',
-        ),
-        (
-            "name: x\nedits: [{after: a, style: bagde}]",
-            'f:2:20: edits[0].style: unknown value "bagde"; did you mean "badge"?',
-        ),
-        (
-            "name: x\nedits: [{after: a, style: q}]",
-            'f:2:20: edits[0].style: unknown value "q"; use one of: badge, plain',
-        ),
-        (
-            "name: x\ntable:\n  k: {after: a,\n    sytle: b}",
-            'f:4:5: table.k.sytle: unknown key; did you mean "style"?',
-        ),
-        (
-            "name: x\neither: {after: a,\n  stile: b}",
-            'f:3:3: either.stile: unknown key; did you mean "style"?',
-        ),
-        ("name: 1", 'f:1:1: name: expected text, found 1; put it in quotes: "..."'),
-        ("name: [a]", "f:1:1: name: expected text, found a list; write one text"),
-        ("name:", "f:1:1: name: the value is empty; write text after the colon, or remove the key"),
-        (
-            "name: x\nedits: 3",
-            'f:2:1: edits: expected a list, found 3; write "[a, b]" or lines that start with "- "',
-        ),
-        (
-            "name: x\nedits: [a]",
-            'f:2:9: edits[0]: expected keys with values, found "a"; write "key: value" lines',
-        ),
-        (
-            "name: x\nshare: much",
-            'f:2:1: share: expected a number, found "much"; write it without quotes or other signs',
-        ),
-        ("name: x\nshare: [1]", "f:2:1: share: expected a number, found a list; write one number"),
-        ("name: x\nflag: maybe", 'f:2:1: flag: expected true or false, found "maybe"; write one of the two'),
-        (
-            "name: x\nedits:\n- {after: a}\n- {after: ghost}",
-            "f:4:4: edits[1].after: no ghosts; name the living",
-        ),
-    ],
+    ("text", "message"), [*NAMELESS.items(), *((f"name: x\n{text}", told) for text, told in NAMED.items())]
 )
 def test_a_mistake_is_one_line_with_its_place_and_a_way_out(text: str, message: str) -> None:
-    assert problems_of(text, Model) == [message]
+    assert problems_of(text, Model) == [f"f:{message}"]
 
 
 def test_all_mistakes_are_listed_in_the_order_of_the_file() -> None:

@@ -1,14 +1,14 @@
 """What the checks of a treatment take of an episode: the same episodes with and without them."""
 
 import itertools
-import os
 import statistics
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from unittest import mock
 
+import psutil
 import yaml
 
 from environments.observation.observe import NOTHING
@@ -18,10 +18,8 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.episodes import shop_episode
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
-from experiments.records.record import TrialRecord
-from experiments.records.store import Records
-from tests.experiments.running import run_trials
 from tests.lab.bench.result import Result
+from tests.lab.bench.shop_trials import all_ended
 from tests.lab.storefronts.cases import cases
 from tests.lab.storefronts.shops import running
 
@@ -107,18 +105,13 @@ async def measured(design: ShopDesign, base_url: str | None = None) -> tuple[flo
                 side for pair in range(BLOCKS) for side in ((True, False) if pair % 2 else (False, True))
             ]
             for number, checks in enumerate([True, *order]):
-                records = Records(f"sqlite:///{folder}/{number}.db")
-                records.begin_run(design.run_id, design.experiment.name, design.facts([]))
-                finished: list[TrialRecord] = []
                 with ExitStack() as stack:
                     if not checks:
                         stack.enter_context(unchecked())
                     began = processor_seconds()
-                    await run_trials(runner, design, records, trials, finished.append)
+                    await all_ended(runner, design, trials, f"sqlite:///{folder}/{number}.db")
                     if number:  # the first block starts the browser
                         taken[checks].append((processor_seconds() - began) / EPISODES)
-                outcomes = [record.trial.outcome for record in finished]
-                assert outcomes == ["choice"] * len(trials), outcomes
     pairs = zip(taken[True], taken[False], strict=True)
     share = statistics.median(1 - without / whole for whole, without in pairs)
     return statistics.median(taken[True]), statistics.median(taken[False]), share
@@ -138,19 +131,9 @@ def unchecked() -> Iterator[None]:
 
 
 def processor_seconds() -> float:
-    """Seconds of this process and all that it has started (Linux)."""
-    ticks: dict[int, int] = {}
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            _, _, rest = stat.read_text().rpartition(") ")
-        except OSError:  # it has ended
-            continue
-        fields = rest.split()
-        pid = int(stat.parent.name)
-        parents[pid] = int(fields[1])
-        ticks[pid] = sum(map(int, fields[11:15]))
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
+    """Seconds of this process and all that it has started."""
+    seconds, own = 0.0, psutil.Process()
+    for each in (own, *own.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # what it took is in its parent's times
+            seconds += sum(each.cpu_times()[:4])
+    return seconds

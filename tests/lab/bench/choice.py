@@ -1,10 +1,10 @@
 """Choice effects of 80,000 trials, against a bare pyfixest call for the same model."""
 
-import statistics
 import tempfile
 import warnings
 from itertools import combinations
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,16 @@ from analysis.choice.effects.effects import TERMS, choice_effects
 from analysis.choice.report.report import report
 from analysis.reporting.html import write_files, write_report
 from tests.lab.bench.result import Result
-from tests.lab.bench.rewriting import describe, timed
+from tests.lab.bench.timing import in_turn, rows, times_as_many
 
 AGENTS, SETS, NUDGES, CATEGORIES = 5, 50, 10, 26
 TRIALS = 80_000
 REPETITIONS = 3
 GOAL, GOAL_SECONDS = 2, 10
 TOLERANCE = 1e-8
+OURS = "Souk, from the table to effects with standard errors"
+PEER = "pyfixest, from a frame of its columns to a fit"
+WHOLE = "Souk, all sections, figures and files of the report"
 
 
 async def run() -> Result:
@@ -43,15 +46,15 @@ async def run() -> Result:
             warnings.simplefilter("ignore")
             return pyfixest.feols(formula, bare, vcov={"CRV1": "text+category"})
 
-    theirs()  # the first call compiles
-    ours_s, theirs_s, whole_s = [], [], []
-    for _ in range(REPETITIONS):
-        ours_s.append(timed(lambda: choice_effects(table)))
-        theirs_s.append(timed(theirs))
     with tempfile.TemporaryDirectory() as folder:
-        whole_s += [timed(lambda: analyze(table, Path(folder))) for _ in range(REPETITIONS)]
+        sides = {
+            OURS: lambda: choice_effects(table),
+            PEER: theirs,
+            WHOLE: lambda: analyze(table, Path(folder)),
+        }
+        times = in_turn(sides, REPETITIONS)
     difference = largest_difference(choice_effects(table), theirs().coef(), bare, products, agents)
-    ratio, seconds = statistics.median(ours_s) / statistics.median(theirs_s), statistics.median(whole_s)
+    ratio, seconds = times_as_many(times, OURS, PEER), median(times[WHOLE])
     return Result(
         what=f"choice effects, {TRIALS:,} trials of {AGENTS} agents",
         against="a bare pyfixest call for the same model",
@@ -59,11 +62,7 @@ async def run() -> Result:
         f" the whole analysis with its figures {seconds:.1f} s",
         goal=f"under {GOAL} times its time; the whole analysis under {GOAL_SECONDS} s",
         reached=ratio < GOAL and seconds < GOAL_SECONDS and difference < 100 * TOLERANCE,
-        times=(
-            ("Souk, from the table to effects with standard errors", describe(ours_s)),
-            ("pyfixest, from a frame of its columns to a fit", describe(theirs_s)),
-            ("Souk, all sections, figures and files of the report", describe(whole_s)),
-        ),
+        times=rows(times),
         how=(
             "Pairs of products chosen by softmax, each trial with one of ten nudges on none, the first or the"
             " second product. The model has all interactions of four features and the agent, and trial fixed"

@@ -1,7 +1,5 @@
 """Fitting a conditional logit to 3,600 choice sets, against statsmodels."""
 
-import statistics
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +8,16 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from analysis.estimators.clogit import CLogit, fit_clogit
 from tests.lab.bench.result import Result
-from tests.lab.bench.rewriting import describe, timed
+from tests.lab.bench.timing import in_turn, rows, times_as_many
 
 SETS = 3600
 BETA = np.array([0.9, 0.3, 1.9, 1.7, 1.5, 0.6, -2.0])
 REPETITIONS = 5
 GOAL = 50
 TOLERANCE = 1e-6
+OURS = "Souk, fit with standard errors"
+DEFAULT = "statsmodels, its default optimiser (BFGS)"
+EXACT = "statsmodels, Newton's method"
 
 
 async def run() -> Result:
@@ -30,20 +31,15 @@ async def run() -> Result:
     def souk() -> CLogit:
         return fit_clogit(x, chosen, label)
 
-    def peer(**options: Any) -> Callable[[], Any]:
-        return lambda: ConditionalLogit(chosen, x.to_numpy(), groups=label).fit(disp=False, **options)
+    def peer(**options: Any) -> Any:
+        return ConditionalLogit(chosen, x.to_numpy(), groups=label).fit(disp=False, **options)
 
-    exact, default = peer(method="newton", tol=1e-10), peer()
-    ours, theirs, theirs_exact = [], [], []
-    for _ in range(REPETITIONS):
-        ours += [timed(souk) for _ in range(5)]
-        theirs.append(timed(default))
-        theirs_exact.append(timed(exact))
-    found = souk()
-    difference = float(abs(found.estimate - exact().params).max())
-    stopped = float(abs(found.estimate - default().params).max())
-    ratio = statistics.median(theirs) / statistics.median(ours)
-    ratio_exact = statistics.median(theirs_exact) / statistics.median(ours)
+    def exactly() -> Any:
+        return peer(method="newton", tol=1e-10)
+
+    times = in_turn({OURS: souk, DEFAULT: peer, EXACT: exactly}, REPETITIONS)
+    ratio, ratio_exact = (times_as_many(times, theirs, OURS) for theirs in (DEFAULT, EXACT))
+    stopped, difference = (float(abs(souk().estimate - run().params).max()) for run in (peer, exactly))
     return Result(
         what=f"conditional logit, {SETS:,} sets of three, seven coefficients",
         against="statsmodels `ConditionalLogit`",
@@ -51,11 +47,7 @@ async def run() -> Result:
         f" coefficients within {difference:.0e}",
         goal=f"{GOAL} times faster, coefficients within {TOLERANCE:.0e}",
         reached=min(ratio, ratio_exact) >= GOAL and difference <= TOLERANCE,
-        times=(
-            ("Souk, fit with standard errors", describe(ours)),
-            ("statsmodels, its default optimiser (BFGS)", describe(theirs)),
-            ("statsmodels, Newton's method", describe(theirs_exact)),
-        ),
+        times=rows(times),
         how=(
             "Choices between three options with normal attributes, simulated with known coefficients. Timed"
             " is the processor's time of a whole fit, from the table to coefficients and standard errors. The"

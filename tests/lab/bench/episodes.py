@@ -1,8 +1,6 @@
 """Episodes per minute of an agent that needs no time, against BrowserGym."""
 
-import asyncio
 import itertools
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,10 +12,9 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from experiments.executors.workers import needs_pictures
-from experiments.records.record import TrialRecord
-from experiments.records.store import Records
-from tests.experiments.running import run_trials
+from tests.lab.bench.browsergym_episodes import in_processes
 from tests.lab.bench.result import Result
+from tests.lab.bench.shop_trials import all_ended
 
 AGENT = "simulated:balanced"
 EPISODES = 60
@@ -27,8 +24,6 @@ SLOW_MO = 1000
 """BrowserGym's default, in milliseconds per browser operation."""
 GOAL_TIMES = 10
 GOAL_RATE = 60
-
-ROOT = Path(__file__).parents[3]
 
 
 async def run() -> Result:
@@ -87,45 +82,20 @@ async def run() -> Result:
 
 async def souk(design: ShopDesign, warm_up: list[ShopTrial], trials: list[ShopTrial], slots: int) -> float:
     """Run the trials as `souk run` does; returns seconds."""
-    finished: list[TrialRecord] = []
     with tempfile.TemporaryDirectory() as folder:
-        records = Records(f"sqlite:///{folder}/souk.db")
-        records.begin_run(design.run_id, design.experiment.name, design.facts([]))
         async with open_testbed(Path(folder), pictures=needs_pictures(design, [AGENT])) as testbed:
             runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
-            await run_trials(runner, design, records, warm_up)
+            await all_ended(runner, design, warm_up, f"sqlite:///{folder}/warm-up.db")
             began = time.perf_counter()
-            await run_trials(runner, design, records, trials, finished.append)
-            seconds = time.perf_counter() - began
-    outcomes = [record.trial.outcome for record in finished]
-    assert outcomes == ["choice"] * len(trials), f"Souk: {outcomes}"
-    return seconds
+            await all_ended(runner, design, trials, f"sqlite:///{folder}/souk.db")
+            return time.perf_counter() - began
 
 
 async def browsergym(urls: list[str], processes: int, episodes: int, slow_mo: int) -> float:
     """Episodes per minute, all processes together; they share out the episodes."""
-    share = episodes // processes
-    started = [
-        await asyncio.create_subprocess_exec(
-            *(
-                sys.executable,
-                "-m",
-                "tests.lab.bench.browsergym_episodes",
-                str(share + 1),
-                str(slow_mo),
-                *urls,
-            ),
-            stdout=asyncio.subprocess.PIPE,
-            cwd=ROOT,
-        )
-        for _ in range(processes)
-    ]
-    outputs = await asyncio.gather(*(process.communicate() for process in started))
-    rate = 0.0
-    for process, (output, _) in zip(started, outputs, strict=True):
+    share, rate = episodes // processes, 0.0
+    for _, *ended in await in_processes(processes, str(share + 1), str(slow_mo), "times", *urls):
         # The first episode starts the browser for the first time.
-        ended = [line.split(maxsplit=1) for line in output.decode().splitlines()[1:]]
-        assert process.returncode == 0, "BrowserGym failed; its own message is above"
         assert [outcome for _, outcome in ended] == ["choice"] * share, f"BrowserGym: {ended}"
         rate += 60 * share / sum(float(seconds) for seconds, _ in ended)
     return rate

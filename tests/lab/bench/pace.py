@@ -25,13 +25,11 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from experiments.executors.workers import needs_pictures
-from experiments.records.record import TrialRecord
-from experiments.records.store import Records
 from experiments.treatment.trajectory import Trajectory
 from tests.experiments.command_line import descendants
-from tests.experiments.running import run_trials
 from tests.held_provider import held_provider
 from tests.lab.bench.result import Result
+from tests.lab.bench.shop_trials import all_ended, rate_of_the_middle
 
 AGENT: Final = "compatible:model"
 IN_FLIGHT: Final = 64
@@ -157,31 +155,21 @@ async def souk(
     design: ShopDesign, trials: Sequence[ShopTrial], slots: int, seconds: float, *, looked_at: bool = False
 ) -> Found:
     """Run the trials, with answers of so many seconds."""
-    ended: list[float] = []
-    steps: list[int] = []
-
-    def finished(record: TrialRecord) -> None:
-        assert record.trial.outcome == "choice", record.trial.reason
-        ended.append(time.perf_counter())
-        steps.append(record.trial.steps)
-
     with tempfile.TemporaryDirectory() as folder, held_provider("", seconds=seconds) as url:
         os.environ["COMPATIBLE_BASE_URL"] = url
-        records = Records(f"sqlite:///{folder}/souk.db")
-        records.begin_run(design.run_id, design.experiment.name, design.facts([]))
         async with open_testbed(Path(folder), pictures=needs_pictures(design, [AGENT])) as testbed:
             runner = CountedTrials(design, testbed.base_url)
             looking = asyncio.create_task(_look_again(runner)) if looked_at else None
-            await run_trials(BrowserExecutor(runner, testbed, slots), design, records, trials, finished)
+            executor = BrowserExecutor(runner, testbed, slots)
+            ended = await all_ended(executor, design, trials, f"sqlite:///{folder}/souk.db")
             memory, open_then = Counter[str](), 1
             if looking:
                 looking.cancel()
                 memory, open_then = max(await looking, key=lambda look: look[0].total())
         await close_connections()
-    quarter = len(ended) // 4
-    rate = 60 * (len(ended) - 2 * quarter) / (ended[-quarter - 1] - ended[quarter - 1])
     each = Counter({part: mb / open_then for part, mb in memory.items()})
-    return Found(rate, sum(steps) / len(steps), runner.most, each)
+    steps = mean(trial.steps for _, trial in ended)
+    return Found(rate_of_the_middle(ended), steps, runner.most, each)
 
 
 async def playwright_alone(trials: Sequence[ShopTrial], at_once: int, options: Sequence[str] = ()) -> float:

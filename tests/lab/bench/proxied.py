@@ -24,7 +24,8 @@ from proxy.session import Session
 from proxy.shown_page import ShownPage
 from tests.lab.bench.page import Page, product_page
 from tests.lab.bench.result import Result
-from tests.lab.bench.rewriting import SHOWN, describe, facts, how
+from tests.lab.bench.rewriting import SHOWN, facts, how
+from tests.lab.bench.timing import describe
 from tests.support import pages
 
 SIZE = 126_000

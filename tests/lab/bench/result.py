@@ -2,27 +2,16 @@
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 DOCUMENT = Path(__file__).parents[3] / "docs" / "benchmarks.md"
 PACKAGES = (
-    "mitmproxy",
-    "selectolax",
-    "playwright",
-    "browsergym-core",
-    "beautifulsoup4",
-    "lxml",
-    "statsmodels",
-    "pyfixest",
-    "torch",
-    "transformers",
+    *("mitmproxy", "selectolax", "playwright", "browsergym-core", "beautifulsoup4", "lxml", "statsmodels"),
+    *("pyfixest", "torch", "transformers"),
 )
 
 
@@ -42,22 +31,8 @@ class Result:
     """What speaks for either side in the comparison."""
 
 
-def show(results: Iterable[Result]) -> None:
-    """For people: what was timed, and a table of what follows from it."""
-    console = Console()
-    table = Table("what", "against", "figure", "goal", "reached", show_lines=True)
-    for result in results:
-        console.print(f"{result.what}:")
-        for name, value in result.times:
-            console.print(f"  {name}: {value}", highlight=False, soft_wrap=True)
-        reached = "yes" if result.reached else "no"
-        table.add_row(result.what, result.against, result.figure, result.goal, reached)
-    console.print(table)
-
-
-def write_document(results: Iterable[Result], browser: str) -> None:
-    """Write `docs/benchmarks.md` anew."""
-    results = tuple(results)
+def document(results: Sequence[Result], browser: str) -> str:
+    """The page of the results."""
     now = datetime.now(UTC)
     packages = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     lines = [
@@ -81,7 +56,7 @@ def write_document(results: Iterable[Result], browser: str) -> None:
         lines += [f"| {name} | {value} |" for name, value in result.times]
         lines += ["", "For a fair reading:", ""]
         lines += [f"* {note}" for note in result.notes]
-    DOCUMENT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
 
 
 def machine() -> str:

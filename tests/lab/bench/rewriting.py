@@ -1,8 +1,5 @@
 """Rewriting one page with four edits, against one BeautifulSoup pass per edit."""
 
-import gc
-import statistics
-import time
 from collections.abc import Callable
 
 from bs4 import BeautifulSoup
@@ -13,6 +10,7 @@ from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import load_site_map
 from tests.lab.bench.page import PRICE, RATING, REVIEWS, TEXT, Page, product_page
 from tests.lab.bench.result import Result
+from tests.lab.bench.timing import in_turn, rows, times_as_many
 
 SIZE = 150_000
 REPETITIONS = 25
@@ -41,31 +39,20 @@ async def run() -> Result:
             html = str(soup)
         return html.encode()
 
-    def souk_with_all() -> bytes:
-        return souk(plan_of_all)
-
-    for name, side in ("Souk", souk), ("Souk, all edits", souk_with_all), ("BeautifulSoup", peer):
+    few, all_edits = "Souk, all four edits", f"Souk, all {number} edits that such a page can carry"
+    passes = "BeautifulSoup + lxml, all four passes"
+    sides: dict[str, Callable[[], bytes]] = {few: souk, all_edits: lambda: souk(plan_of_all), passes: peer}
+    for name, side in sides.items():
         assert facts(side()) == SHOWN, f"{name}: an edit is missing"
-    ours, ours_with_all, theirs = [], [], []
-    gc.freeze()
-    for _ in range(REPETITIONS):
-        theirs.append(timed(peer))
-        ours.append(timed(souk))
-        ours_with_all.append(timed(souk_with_all))
-    gc.unfreeze()
-    ratio = statistics.median(theirs) / statistics.median(ours)
-    ratio_of_all = statistics.median(theirs) / statistics.median(ours_with_all)
+    times = in_turn(sides, REPETITIONS)
+    ratio, ratio_of_all = (times_as_many(times, passes, ours) for ours in (few, all_edits))
     return Result(
         what="rewriting a page of 150 KB with four edits",
         against="four BeautifulSoup + lxml passes, one per edit",
         figure=f"{ratio:.0f} times faster; with all {number} edits still {ratio_of_all:.0f} times",
         goal=f"{GOAL} times faster",
         reached=min(ratio, ratio_of_all) >= GOAL,
-        times=(
-            ("Souk, all four edits", describe(ours)),
-            (f"Souk, all {number} edits that such a page can carry", describe(ours_with_all)),
-            ("BeautifulSoup + lxml, all four passes", describe(theirs)),
-        ),
+        times=rows(times),
         how=(
             f"{how(page)} Timed is the processor's time. The edits are a line of text under the title, and"
             " another price, rating and number of reviews, in all the places where the page shows them. "
@@ -90,19 +77,6 @@ def how(page: Page) -> str:
     return (
         f"A product page of the embedded shop, its own review list repeated up to {len(page.body):,} bytes."
     )
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Seconds of this process: other programs on the machine do not count."""
-    gc.collect()
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
-def describe(seconds: list[float]) -> str:
-    """Median and number, for people."""
-    return f"{statistics.median(seconds) * 1000:.2f} ms (median of {len(seconds)})"
 
 
 def facts(body: bytes) -> tuple[str, ...]:

@@ -4,16 +4,14 @@ import asyncio
 import gc
 import statistics
 import tempfile
-import time
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from agents.providers.local_models import LoadedModel, local_model
 from agents.scoring.local import LocalScorer
 from agents.scoring.toy import SMALL, make_toy
 from tests.lab.bench.result import Result
+from tests.lab.bench.timing import timed
 
 SCENE, COMPARATIVE = "The pointer rests on ", "Is the share of oak trees in the forest above or below "
 ABSOLUTE, ANCHOR = "What share of the trees in the forest do you think are oaks?", "65"
@@ -46,11 +44,11 @@ def _measure(folder: Path) -> Result:
     tokens, passes = scorer.forward.tokens - before[0], scorer.forward.passes - before[1]
     ours: list[float] = []
     gc.freeze()
-    theirs, expected = _timed(lambda: _one_by_one(local, prompts))
-    batched, expected_batched = _timed(lambda: _batched(local, prompts))
+    theirs, expected = timed(lambda: _in_batches(local, prompts, 1))
+    batched, expected_batched = timed(lambda: _in_batches(local, prompts, BATCH))
     for _ in range(REPETITIONS):
-        ours.append(_timed(lambda: _score(scorer, prompts, TARGETS))[0])
-    theirs_again, _ = _timed(lambda: _one_by_one(local, prompts))
+        ours.append(timed(lambda: _score(scorer, prompts, TARGETS))[0])
+    theirs_again, _ = timed(lambda: _in_batches(local, prompts, 1))
     gc.unfreeze()
     difference = max(abs(a - b) for a, b in zip(found, expected, strict=True))
     difference_batched = max(abs(a - b) for a, b in zip(found, expected_batched, strict=True))
@@ -126,7 +124,7 @@ def _score(scorer: LocalScorer, prompts: list[str], targets: list[str]) -> list[
 
 def _point(scorer: LocalScorer, prompts: list[str], targets: list[str]) -> str:
     before = scorer.forward.tokens
-    seconds, _ = _timed(lambda: _score(scorer, prompts, targets))
+    seconds, _ = timed(lambda: _score(scorer, prompts, targets))
     return f"{seconds:.2f} s, {scorer.forward.tokens - before:,} tokens read"
 
 
@@ -139,23 +137,8 @@ def _texts(local: LoadedModel, prompt: str) -> tuple[list[int], list[list[int]]]
     return local.tokenizer(prompt)["input_ids"], local.tokenizer(texts)["input_ids"]
 
 
-def _one_by_one(local: LoadedModel, prompts: list[str]) -> list[float]:
-    import torch
-
-    sums = []
-    with torch.inference_mode():
-        for prompt in prompts:
-            start, texts = _texts(local, prompt)
-            for ids in texts:
-                logprobs = (
-                    local.model(torch.tensor([ids], device=local.model.device)).logits[0].log_softmax(-1)
-                )
-                sums.append(sum(logprobs[i - 1, ids[i]].item() for i in range(len(start), len(ids))))
-    return sums
-
-
-def _batched(local: LoadedModel, prompts: list[str]) -> list[float]:
-    """What one does first: all sequences padded on the right, in batches."""
+def _in_batches(local: LoadedModel, prompts: list[str], size: int) -> list[float]:
+    """What one does first: all sequences padded on the right, in batches of so many."""
     import torch
 
     every = [
@@ -163,8 +146,8 @@ def _batched(local: LoadedModel, prompts: list[str]) -> list[float]:
     ]
     sums = []
     with torch.inference_mode():
-        for first in range(0, len(every), BATCH):
-            part = every[first : first + BATCH]
+        for first in range(0, len(every), size):
+            part = every[first : first + size]
             longest = max(len(ids) for _, ids in part)
             padded = torch.tensor(
                 [ids + [0] * (longest - len(ids)) for _, ids in part], device=local.model.device
@@ -176,10 +159,3 @@ def _batched(local: LoadedModel, prompts: list[str]) -> list[float]:
             for row, (start, ids) in enumerate(part):
                 sums.append(sum(logprobs[row, i - 1, ids[i]].item() for i in range(start, len(ids))))
     return sums
-
-
-def _timed(side: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of the processor: other programs on the machine do not count."""
-    began = time.process_time()
-    result = side()
-    return time.process_time() - began, result

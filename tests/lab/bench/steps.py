@@ -24,6 +24,7 @@ from tests.lab.bench.browsergym_episodes import CompareTabs
 from tests.lab.bench.page import product_page
 from tests.lab.bench.proxied import SIZE
 from tests.lab.bench.result import Result
+from tests.lab.bench.timing import describe
 from tests.support import STOPS, pages
 
 ACTIONS = ("scroll(0, 300)", "scroll(0, -300)")
@@ -63,11 +64,14 @@ async def run() -> Result:
         goal=f"{GOAL_TIMES} times faster",
         reached=times >= GOAL_TIMES,
         times=(
-            ("Souk", describe(ours)),
-            ("BrowserGym, default settings", describe(default)),
-            ("BrowserGym without slow_mo", describe(waiting)),
-            ("BrowserGym without slow_mo and without its wait", describe(alone)),
-            ("BrowserGym's pruned HTML of that observation, not part of `env.step`", describe(pruning)),
+            ("Souk", describe(ours, "steps", 0)),
+            ("BrowserGym, default settings", describe(default, "steps", 0)),
+            ("BrowserGym without slow_mo", describe(waiting, "steps", 0)),
+            ("BrowserGym without slow_mo and without its wait", describe(alone, "steps", 0)),
+            (
+                "BrowserGym's pruned HTML of that observation, not part of `env.step`",
+                describe(pruning, "steps", 0),
+            ),
         ),
         how=(
             f"A product page of the embedded shop with reviews ({len(html.encode()) / 1000:.0f} KB of HTML),"
@@ -134,8 +138,3 @@ def stop_playwright() -> None:
     """BrowserGym starts one for its thread and leaves it running."""
     _get_global_playwright().stop()
     _set_global_playwright(None)
-
-
-def describe(seconds: list[float]) -> str:
-    """Median and number."""
-    return f"{statistics.median(seconds) * 1000:.0f} ms (median of {len(seconds)} steps)"

@@ -1,24 +1,17 @@
-"""Stored bytes per episode with the full trace, against one pickle per step of BrowserGym's observation.
-
-`python -m tests.lab.bench.storage URL URL ...` is the other side, in a process of its own: an episode for
-each pair of URLs. Prints, for each, its observations, the bytes of their pickles, and of these compressed.
-"""
+"""Stored bytes per episode with the full trace, against one pickle per step of BrowserGym's observation."""
 
 import asyncio
-import gzip
 import itertools
-import logging
-import pickle
 import sqlite3
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
-from tests.experiments.command_line import ROOT, environment
+from tests.experiments.command_line import environment
+from tests.lab.bench.browsergym_episodes import in_processes
 from tests.lab.bench.result import Result
 
 AGENT = "simulated:balanced"
@@ -106,55 +99,6 @@ def size_without_sent(file: Path) -> int:
 
 
 async def browsergym(urls: list[str]) -> list[tuple[int, int, int]]:
-    """Observations, bytes, and compressed bytes, by episode."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.lab.bench.storage", *urls),
-        stdout=asyncio.subprocess.PIPE,
-        cwd=ROOT,
-    )
-    output, _ = await process.communicate()
-    assert process.returncode == 0, "BrowserGym failed; its own message is above"
-    rows = [tuple(map(int, line.split())) for line in output.decode().splitlines()]
-    return [(steps, size, compressed) for steps, size, compressed in rows]
-
-
-def main() -> None:
-    """Run BrowserGym's episodes; has to be its own process, for Playwright's synchronous interface."""
-    from browsergym.core.action.highlevel import HighLevelActionSet
-    from browsergym.core.env import BrowserEnv
-
-    from agents.registry import make_agent
-    from environments.browsergym.task import launched_with, look_of
-    from tests.lab.bench.browsergym_episodes import MAX_STEPS, CompareTabs, decide
-
-    logging.disable(logging.WARNING)
-    urls = sys.argv[1:]
-    thread = ThreadPoolExecutor(max_workers=1)
-    env = BrowserEnv(
-        CompareTabs,
-        task_kwargs={"urls": urls[:2]},
-        slow_mo=0,
-        action_mapping=HighLevelActionSet(subsets=["bid", "nav", "tab"]).to_python_code,
-    )
-    folder = TemporaryDirectory()
-    for episode in range(len(urls) // 2):
-        env.task_kwargs = {"urls": urls[2 * episode : 2 * episode + 2]}
-        with launched_with((), Path(folder.name)):
-            obs, _ = env.reset(seed=episode)
-        agent = make_agent(AGENT, seed=episode)
-        pickles = [pickle.dumps(obs)]
-        for step in range(MAX_STEPS):
-            decision = thread.submit(decide, agent, look_of(obs, step, None).observation).result()
-            obs, _, done, _, _ = env.step(str(decision.action))
-            pickles.append(pickle.dumps(obs))
-            if done:
-                break
-        sizes = (sum(map(len, pickles)), sum(len(gzip.compress(each)) for each in pickles))
-        sys.stdout.write(f"{len(pickles)} {sizes[0]} {sizes[1]}\n")
-        sys.stdout.flush()
-    env.close()
-    folder.cleanup()
-
-
-if __name__ == "__main__":
-    main()
+    """Observations, bytes of their pickles, and of these compressed, by episode."""
+    (lines,) = await in_processes(1, str(len(urls) // 2), "0", "sizes", *urls)
+    return [(int(steps), int(size), int(compressed)) for steps, size, compressed in lines]

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from scipy.stats import binomtest, t
 
 from agents.simulated.tab_shopper import shipped_taste
-from agents.simulated.utility import Taste
 from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.choice.exact.exact import exact_tests
 from analysis.conjoint import analyze_conjoint
@@ -20,37 +18,23 @@ from experiments.designs.cards.design import CardDesign
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.loading import load_design
 from experiments.designs.shop.design import ShopDesign
-from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from interventions.yaml.yaml_source import parse_yaml
+from experiments.designs.shop.simulation import simulated_trials
 from tests.lab.bench.validity.cards import respondents
 from tests.lab.bench.validity.cells import one_by_one, studies_of
 from tests.lab.bench.validity.choice import Recorder, answers, as_run, shoppers, simulate, tables
 from tests.lab.bench.validity.conjoint import CardStudies
 from tests.lab.bench.validity.conjoint import tables as tables_of_cards
-from tests.lab.bench.validity.counting import COUNTS, rates
-from tests.lab.bench.validity.document import DOCUMENT, ROWS, page, rows_of
+from tests.lab.bench.validity.document import DOCUMENT, ROWS, page
 from tests.lab.bench.validity.exact import exact_rows
-from tests.simulated_choices import with_choices
 from tests.support import size
 
 STUDIES = 500
 PUBLISHED = (
-    "positions, Wilson",
-    "curves, observed, Wilson",
-    "outcomes, Wilson",
-    "factors, Wilson",
-    "anova",
-    "coefficients",
-    "csvr",
-    "price_response, clustered",
-    "price_deciles, clustered",
-    "quality, clustered",
-    "brands, clustered",
-    "coefficients, clustered",
-    "willingness_to_pay",
+    "positions, Wilson", "curves, observed, Wilson", "outcomes, Wilson", "factors, Wilson", "anova",
+    "coefficients", "csvr", "price_response, clustered", "price_deciles, clustered", "quality, clustered",
+    "brands, clustered", "coefficients, clustered", "willingness_to_pay", "pooling",
     "willingness_to_pay, Krinsky and Robb",
-    "pooling",
-)
+)  # fmt: skip
 """Columns whose formulas are published ones, and which stand beside honest ones."""
 
 
@@ -97,6 +81,13 @@ def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
     assert pooled["estimate"] == pytest.approx(100 * (up - down) / 80)
 
 
+def assert_honest(counts: pd.DataFrame, case: tuple[str, str], error: float) -> None:
+    """error: so many standard errors of a share, for a standard deviation of 1."""
+    for row in counts.to_dict("records"):
+        assert row["rejected"] <= (0.06 + error * np.sqrt(0.06 * 0.94)) * row["null"], (*case, row)
+        assert row["held"] >= (0.93 - error * np.sqrt(0.07 * 0.93)) * row["intervals"], (*case, row)
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -111,12 +102,7 @@ def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
 def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str, trials: int) -> None:
     """Of each table no more than .06 rejected and no less than .93 held, but for two standard errors."""
     counts = simulate(ShopDesign(experiment_source(experiment)), shoppers()[name], trials, STUDIES, seed=1)
-    for row in counts[counts["printed"] > 0].to_dict("records"):
-        case = (experiment, name, row)
-        if row["null"]:
-            assert row["rejected"] <= (0.06 + 2 * np.sqrt(0.06 * 0.94 / STUDIES)) * row["null"], case
-        error = np.sqrt(0.07 * 0.93 / STUDIES)
-        assert not row["held"] < (0.93 - 2 * error) * row["printed"], case
+    assert_honest(counts[counts["printed"] > 0], (experiment, name), 2 / np.sqrt(STUDIES))
 
 
 @pytest.mark.slow
@@ -161,11 +147,7 @@ def test_tables_that_are_made_study_by_study_are_honest(experiment: str, name: s
     """As above, of fewer studies; the published columns that keep their formulas are left out."""
     studies = size(4, 200)
     counts = one_by_one(studies_of(experiment, name, trials), studies, np.random.default_rng(2))
-    for row in counts[~counts["table"].isin(PUBLISHED)].to_dict("records"):
-        case, error = (experiment, name, row), 3 / np.sqrt(studies)
-        if row["null"]:
-            assert row["rejected"] <= (0.06 + error * np.sqrt(0.06 * 0.94)) * row["null"], case
-        assert not row["held"] < (0.93 - error * np.sqrt(0.07 * 0.93)) * row["intervals"], case
+    assert_honest(counts[~counts["table"].isin(PUBLISHED)], (experiment, name), 3 / np.sqrt(studies))
 
 
 @pytest.mark.slow
@@ -201,56 +183,6 @@ def test_all_studies_at_once_are_each_of_them() -> None:
     assert checked > 6
 
 
-def redrawn(made: SimulatedTrials, rng: np.random.Generator) -> pd.DataFrame:
-    return with_choices(made, made.drawn(rng, 1)[:, 0])
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_placebo_is_a_condition_of_its_own() -> None:
-    source = experiment_source("nudges")
-    text = source.data | {"factors": {"nudge": {"interventions": "placebo"}, "order": "both"}}
-    design = ShopDesign(parse_yaml(yaml.safe_dump(text), "placebo.yaml"))
-    rng = np.random.default_rng(3)
-    placebo = redrawn(simulated_trials(design, Taste(), None, "a"), rng)
-    assert set(placebo["condition"]) == {"control", "placebo"}
-    assert placebo["nudged"].sum() == 0 and placebo["placebo"].sum() == 200
-    nudges = redrawn(simulated_trials(ShopDesign(source), shipped_taste("nudge-prone"), 1200, "a"), rng)
-    both = pd.concat([nudges, placebo.assign(trial="p" + placebo["trial"])], ignore_index=True)
-    found = analyze_choice(both)
-    effects = found.effects.set_index("term")
-    assert effects.index.tolist()[3:] == ["nudged", "placebo", "nudged_less_placebo"]
-    assert effects.loc["nudged", "conf_low"] > 50
-    assert effects.loc["placebo", "conf_low"] < 0 < effects.loc["placebo", "conf_high"]
-    less = effects.loc["nudged_less_placebo"]
-    assert less["estimate"] == pytest.approx(
-        effects.loc["nudged", "estimate"] - effects.loc["placebo", "estimate"]
-    )
-    assert less["std_error"] > effects.loc["placebo", "std_error"] * 0.5 and less["conf_low"] > 30
-    assert set(found.attrition["condition"]) == {"control", "nudged", "placebo"}
-    assert not found.nudge_texts["nudge_text"].str.contains("shown on this page").any()
-    # An older table, in which the condition alone tells a placebo.
-    older = both.assign(nudged=both["nudged"] | both["placebo"]).drop(columns="placebo")
-    pd.testing.assert_frame_equal(analyze_choice(older).effects, found.effects)
-
-
-@pytest.mark.parametrize(
-    ("alike", "same"),
-    [("set", ["set"]), ("question", ["set", "profile", "ordering", "nudge", "carrier"])],
-)
-def test_shoppers_that_repeat_themselves_do(alike: str, same: list[str]) -> None:
-    made = simulated_trials(ShopDesign(experiment_source("nudges-mr")), Taste(), 300)
-    chosen = answers(made, np.random.default_rng(0), 1, alike)[:, 0]
-    carriers = [trial.carrier or "" for trial in made.trials for _ in trial.products]
-    table = made.table.assign(chosen=chosen, carrier=carriers)
-    table["nudge"] = table["nudge"].where(table["carrier"] != "", "")
-    own = table[table["chosen"] == 1].groupby(same)["option"]
-    assert (own.nunique() == 1).all() and (own.size() > 1).any()
-    assert table[table["chosen"] == 1].groupby("set")["option"].nunique().max() == (
-        1 if alike == "set" else 2
-    )
-
-
 def test_the_page_is_what_is_written_of_its_rows(tmp_path: Path) -> None:
     rows = pd.read_csv(ROWS, keep_default_na=False, na_values=[""], dtype={"beyond": str})
     rows = rows.fillna({"beyond": ""})
@@ -260,30 +192,3 @@ def test_the_page_is_what_is_written_of_its_rows(tmp_path: Path) -> None:
     assert page(rows, date=found[1], seed=int(found[2])) == text
     rows.to_csv(tmp_path / "again.csv", index=False)
     assert (tmp_path / "again.csv").read_text() == ROWS.read_text()
-
-
-def test_the_rows_say_which_limits_a_cell_is_beyond() -> None:
-    """Of 100 studies: a share may miss its limit by two Monte-Carlo errors, .044."""
-    cell = {"experiment": "nudges", "trials": 600, "studies": 100, "shopper": "random", "table": "exact"}
-    cell |= dict.fromkeys(COUNTS, 100) | {"rows": 1, "rejected": 5, "any_rejected": 5}
-    cell |= {"worst": 1 / 3, "width": 1.234}
-    cells = [
-        cell,
-        cell | {"rejected": 11, "held": 88, "any_rejected": 11, "width": 1.31},
-        cell | {"rejected": 10, "held": 89, "any_rejected": 10, "trials": 240, "width": 1.31},
-        cell | {"shopper": "null", "any_rejected": 11},
-        cell | {"table": "effects", "width": 2.0},
-        cell | {"table": "effects", "width": 2.0, "shopper": "deterministic"},
-        cell | {"table": "outcomes, Wilson", "held": 50, "width": 2.0},
-        cell | {"printed": 0, "rejected": 100},
-    ]
-    rows = rows_of(rates(pd.DataFrame(cells)))
-    assert rows["beyond"].tolist() == ["", "rejected held any width", "", "", "", "width", "held"]
-    assert rows.loc[0, ["rejected", "worst", "width", "printed"]].tolist() == [0.05, 0.333, 1.23, 1.0]
-    text = page(rows, date="2026-01-01", seed=3)
-    assert "but for published formulas: 1.**" in text
-    assert (
-        "| shops | `exact` | 400 | 4 | .075, .110 | .945, .880 | .110 | 1.27 "
-        "| rejected .110 in 1; held .880 in 1; any .110 in 1; width 1.31 in 1 |"
-    ) in text
-    assert "| shops | `outcomes, Wilson` (published) | 100 | 1 |" in text

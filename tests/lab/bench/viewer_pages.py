@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 from playwright.async_api import Error, Page, async_playwright
 
 from environments.browser.pool import VIEWPORT, find_browser
@@ -159,10 +160,7 @@ async def heap_of(page: Page) -> float:
 
 def resident(process: int) -> float:
     """Return the megabytes of memory that a process holds."""
-    status = Path(f"/proc/{process}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    assert found
-    return int(found[1]) / 1024
+    return float(psutil.Process(process).memory_info().rss) / 2**20
 
 
 async def peer(samples: int, folder: Path) -> Looked | None:

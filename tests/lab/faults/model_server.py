@@ -10,6 +10,8 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, Literal
 
+from tests.chat_completion import completion
+
 LATENCY_SECONDS: Final = 0.4
 OPTION: Final = re.compile(r"^Option ([A-Z]):", re.MULTILINE)
 
@@ -96,16 +98,7 @@ class ModelServer:
             return 200, body, len(body)
         letters = OPTION.findall(prompt)
         letter = letters[int(sha256(prompt.encode()).hexdigest(), 16) % len(letters)]
-        message = {"role": "assistant", "content": letter}
-        answer = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 1_700_000_000,
-            "model": "lab",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101},
-        }
-        body = json.dumps(answer).encode()
+        body = json.dumps(completion(letter, tokens_in=100, model="lab")).encode()
         return 200, body[:50] if self._way == "cuts its answers" else body, len(body)
 
 

@@ -23,6 +23,7 @@ from statistics import mean
 from string import Template
 from typing import Any, Final
 
+import psutil
 import sqlalchemy as sql
 from rich.console import Console
 
@@ -258,11 +259,9 @@ def trials_of_programs(temporary: Path) -> Iterator[str]:
 
 def _use_of(process: int) -> tuple[int, int] | None:
     """The memory of a process that it shares with none, in bytes, and its descriptors; None: it is gone."""
-    with suppress(OSError):
-        _, resident, shared = map(int, Path(f"/proc/{process}/statm").read_text().split()[:3])
-        return (resident - shared) * os.sysconf("SC_PAGE_SIZE"), len(
-            list(Path(f"/proc/{process}/fd").iterdir())
-        )
+    with suppress(psutil.Error):
+        memory = (own := psutil.Process(process)).memory_info()
+        return memory.rss - memory.shared, own.num_fds()
     return None
 
 

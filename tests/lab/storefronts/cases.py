@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 CATALOGUE: list[dict[str, Any]] = json.loads((HERE / "catalogue.json").read_text(encoding="utf-8"))
 NUDGE = "Chosen by lighthouse keepers"
 LAMP = CATALOGUE[0]
+Edits = dict[str, tuple[str, int, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -66,28 +67,43 @@ class Case:
             written += base.read_text(encoding="utf-8")
         return (_lines(written) - _lines(proposed)).total()
 
-    def write_files(self, folder: Path, base: str) -> None:
-        """Write `edits.yaml`, `catalogue.csv` and `experiment.yaml` into a folder."""
-        edits = {
-            "text": ("nudge", {"insert_text": {"after": "product.title", "text": NUDGE}}),
-            "price": ("price", {"set_price": 31.5 * self.times}),
-            "third": ("nudge", self.third["edit"]),
+    def edits(self) -> Edits:
+        """The three edits of the matrix, by id: family, direction, and the edit."""
+        text = {"insert_text": {"after": "product.title", "text": NUDGE}}
+        return {
+            "text": ("text", 1, text),
+            "price": ("price", 1, {"set_price": 31.5 * self.times}),
+            "third": ("third", 1, self.third["edit"]),
         }
+
+    def write_files(
+        self,
+        folder: Path,
+        base: str,
+        edits: Edits | None = None,
+        products: Sequence[dict[str, Any]] = CATALOGUE,
+        decimals: int = 1,
+        **changes: Any,
+    ) -> None:
+        """Write `edits.yaml`, `catalogue.csv` and `experiment.yaml` into a folder.
+
+        decimals: of a product's stars on its page. changes: of the experiment.
+        """
         interventions = [
-            {"id": id_, "kind": kind, "family": id_, "direction": 1, "edits": [edit]}
-            for id_, (kind, edit) in edits.items()
+            {"id": id_, "kind": "nudge", "family": family, "direction": direction, "edits": [edit]}
+            for id_, (family, direction, edit) in (edits or self.edits()).items()
         ]
         write(folder / "edits.yaml", {"interventions": interventions})
         out = io.StringIO()
         rows = csv.writer(out)
         rows.writerow(["key", "category", "name", "price", "rating", "reviews"])
-        for product in CATALOGUE:
+        for product in products:
             if product["stock"] and product["reviews"]:
                 scores = [score for score, _, _ in product["reviews"]]
-                rating = f"{sum(scores) / len(scores) * 20:.0f}%"
+                rating = round(sum(scores) / len(scores), decimals) * 20
                 price = float(product["price"]) * self.times
-                head = [self.key_of(product), product["category"], product["name"]]
-                rows.writerow([*head, price, rating, len(scores)])
+                head = [self.key_of(product, products), product["category"], product["name"]]
+                rows.writerow([*head, f"{price:.2f}", f"{rating:g}", len(scores)])
         (folder / "catalogue.csv").write_text(out.getvalue(), encoding="utf-8")
         write(
             folder / "experiment.yaml",
@@ -102,6 +118,7 @@ class Case:
                 "factors": {"nudge": {"interventions": "edits.yaml"}},
                 "limits": {"steps": 8, "seconds": 60},
                 "seed": 7,
+                **changes,
             },
         )
 

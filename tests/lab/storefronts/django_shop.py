@@ -2,8 +2,6 @@
 
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
 
 
 class NoMigrations:
@@ -16,15 +14,17 @@ class NoMigrations:
         return None
 
 
-def serve(application: Callable[..., Any]) -> None:
+def serve() -> None:
     """Serve on a free port of 127.0.0.1 until standard input is closed; writes `shop ready URL`."""
+    from django.contrib.staticfiles.handlers import StaticFilesHandler
     from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+    from django.core.wsgi import get_wsgi_application
 
     class Quiet(WSGIRequestHandler):
         def log_message(self, *_: object) -> None: ...
 
     server = ThreadedWSGIServer(("127.0.0.1", 0), Quiet, ipv6=False)
-    server.set_app(application)
+    server.set_app(StaticFilesHandler(get_wsgi_application()))
     print(f"shop ready http://127.0.0.1:{server.server_port}/", flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdin.read()

@@ -6,6 +6,7 @@ They sell the products of `catalogue.json`; the cart is in a cookie.
 import json
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from html import escape
 from itertools import product as pairs
 from pathlib import Path
@@ -58,16 +59,21 @@ def indian(cents: int) -> str:
 ARABIC_DIGITS = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 
 
+@dataclass
 class Shop:
     """Pages from the server, with names that say what a thing is."""
 
-    lang = "en"
-    times = 1
+    lang: str = "en"
+    times: int = 1
     """By what the catalogue's prices are multiplied."""
-    buy, reviewed, rated = "Add to cart", "{} reviews", "{} out of 5"
+    buy: str = "Add to cart"
+    reviewed: str = "{} reviews"
+    rated: str = "{} out of 5"
+    written: Callable[[int], str] = lambda cents: f"${grouped(cents, ',', '.')}"
+    """How the shop writes so many cents."""
 
     def money(self, cents: int) -> str:
-        return f"${grouped(cents, ',', '.')}"
+        return self.written(cents)
 
     def price(self, cents: int) -> str:
         """The price as HTML."""
@@ -170,52 +176,7 @@ def keep(answer: Response, request: Request, slug: str) -> None:
     answer.set_cookie("cart", "|".join(filter(None, [had, slug])))
 
 
-class German(Shop):
-    lang, times = "de", 100
-    buy, reviewed, rated = "In den Warenkorb", "{} Bewertungen", "{} von 5 Sternen"
-
-    def money(self, cents: int) -> str:
-        return grouped(cents, ".", ",") + " €"
-
-
-class French(Shop):
-    lang, times = "fr", 100
-    buy, reviewed, rated = "Ajouter au panier", "{} avis", "{} sur 5"
-
-    def money(self, cents: int) -> str:
-        return grouped(cents, "\u202f", ",") + "\u00a0€"
-
-
-class Swiss(Shop):
-    lang, times = "de-CH", 100
-    buy, reviewed, rated = "In den Warenkorb", "{} Bewertungen", "{} von 5"
-
-    def money(self, cents: int) -> str:
-        return "CHF " + grouped(cents, "’", ".")
-
-
-class Japanese(Shop):
-    lang, times = "ja", 100
-    buy, reviewed, rated = "カートに入れる", "{}件のレビュー", "{} / 5"
-
-    def money(self, cents: int) -> str:
-        return "¥" + grouped(cents, ",", "", 0)
-
-
-class Indian(Shop):
-    lang, times = "en-IN", 10_000
-
-    def money(self, cents: int) -> str:
-        return indian(cents)
-
-
 class Arabic(Shop):
-    lang, times = "ar", 100
-    buy, reviewed, rated = "أضف إلى السلة", "{} مراجعة", "{} من 5"
-
-    def money(self, cents: int) -> str:
-        return grouped(cents, "٬", "٫").translate(ARABIC_DIGITS) + " ر.س"
-
     def rating(self, product: Product) -> str:
         return super().rating(product).translate(ARABIC_DIGITS | {ord("."): "٫"})
 
@@ -398,8 +359,6 @@ const money = cents => '<span>' + (cents / 100).toFixed(2) + '</span>\u00a0<span
 class Persisted(Rest):
     """From right to left; every request is a POST to one address; the currency has an element of its own."""
 
-    lang = "he"
-
     def more(self) -> list[Route]:
         return [Route("/graphql", self._graphql, methods=["POST"])]
 
@@ -451,10 +410,8 @@ function euros(cents) { return (cents / 100).toFixed(2).replace('.', ',') + ' \u
 """
 
 
-class Old(German):
+class Old(Shop):
     """Tables within tables, no names at all, latin-1; the cart is in the browser, and written by a script."""
-
-    times = 1
 
     def page(self, title: str, body: str, head: str = "") -> Response:
         menu = '<A HREF="/lamps">Lampen</A><BR><A HREF="/cart">Korb</A>'
@@ -495,19 +452,40 @@ class Old(German):
         return f"<H2>Korb</H2><SCRIPT>writeCart({json.dumps(known)})</SCRIPT>"
 
 
-SHOPS: dict[str, Callable[[], Shop]] = {
-    "german": German,
-    "french": French,
-    "swiss": Swiss,
-    "japanese": Japanese,
-    "indian": Indian,
-    "arabic": Arabic,
-    "split-prices": Split,
-    "query-addresses": Query,
-    "json-ld": Stated,
-    "shadow-dom": Shadow,
-    "hydrated": Hydrated,
-    "drawn-by-scripts": Rest,
-    "persisted-queries": Persisted,
-    "old-tables": Old,
+def euros(cents: int) -> str:
+    return grouped(cents, ".", ",") + " €"
+
+
+def francs(cents: int) -> str:
+    return "CHF " + grouped(cents, "’", ".")
+
+
+SHOPS: dict[str, Shop] = {
+    "german": Shop("de", 100, "In den Warenkorb", "{} Bewertungen", "{} von 5 Sternen", euros),
+    "french": Shop(
+        *("fr", 100, "Ajouter au panier", "{} avis", "{} sur 5"),
+        lambda cents: grouped(cents, "\u202f", ",") + "\u00a0€",
+    ),
+    "swiss": Shop("de-CH", 100, "In den Warenkorb", "{} Bewertungen", "{} von 5", francs),
+    "japanese": Shop(
+        "ja",
+        100,
+        "カートに入れる",
+        "{}件のレビュー",
+        "{} / 5",
+        lambda cents: "¥" + grouped(cents, ",", "", 0),
+    ),
+    "indian": Shop("en-IN", 10_000, written=indian),
+    "arabic": Arabic(
+        *("ar", 100, "أضف إلى السلة", "{} مراجعة", "{} من 5"),
+        lambda cents: grouped(cents, "٬", "٫").translate(ARABIC_DIGITS) + " ر.س",
+    ),
+    "split-prices": Split(),
+    "query-addresses": Query(),
+    "json-ld": Stated(),
+    "shadow-dom": Shadow(),
+    "hydrated": Hydrated(),
+    "drawn-by-scripts": Rest(),
+    "persisted-queries": Persisted("he"),
+    "old-tables": Old("de", written=euros),
 }

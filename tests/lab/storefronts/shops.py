@@ -16,7 +16,7 @@ _READY = "shop ready "
 @asynccontextmanager
 async def running(name: str) -> AsyncIterator[str]:
     """Start any shop of the matrix; yields its base URL, with a slash."""
-    async with serve(SHOPS[name]().app()) if name in SHOPS else storefront(name) as url:
+    async with serve(SHOPS[name].app()) if name in SHOPS else storefront(name) as url:
         yield url
 
 

@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from analysis.choice.effects.effects import choice_effects
 from interventions.yaml.yaml_source import load_yaml
 from tests.ground_truth import assert_chosen_as_known, carry_out, held, probabilities
-from tests.lab.storefronts.cases import Case, cases, write
+from tests.lab.storefronts.cases import cases
 from tests.lab.storefronts.hard_cases import CUPS
 from tests.lab.storefronts.install import CannotInstall, install
 from tests.lab.storefronts.shops import running, storefront
@@ -33,53 +32,18 @@ TEXTS = {
     "loved": ("social proof", 1, "多くのお客様に選ばれています"),
     "no-returns": ("negative framing", -1, "Rückgabe ausgeschlossen"),
 }
+EDITS = {
+    name: (family, direction, {"insert_text": {"after": "product.title", "text": text}})
+    for name, (family, direction, text) in TEXTS.items()
+}
+EXPERIMENT = {
+    "options": {"catalogue": "catalogue.csv", "sets": 40, "max_price_gap": 0.2, "max_rating_gap": 0.2},
+    "factors": {"nudge": {"interventions": "edits.yaml", "on": ["none", "each"]}},
+    "limits": {"steps": 10, "seconds": 120},
+    "seed": 11,
+}
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
-
-
-def write_files(folder: Path, case: Case, base: str) -> Path:
-    """Write the experiment of a shop and its catalogue, of the shop's true facts."""
-    rows = []
-    for cup in CUPS:
-        scores = [score for score, _, _ in cup["reviews"]]
-        mean = sum(scores) / len(scores)
-        rating = round(mean, 0 if case.name in STARS else 1) * 20
-        price = float(cup["price"]) * case.times
-        rows.append(
-            (case.key_of(cup, CUPS), cup["category"], cup["name"], f"{price:.2f}", f"{rating:g}", len(scores))
-        )
-    columns = ["key", "category", "name", "price", "rating", "reviews"]
-    pd.DataFrame(rows, columns=columns).to_csv(folder / "catalogue.csv", index=False)
-    interventions = [
-        {
-            **{"id": name, "kind": "nudge", "family": family, "direction": direction},
-            "edits": [{"insert_text": {"after": "product.title", "text": text}}],
-        }
-        for name, (family, direction, text) in TEXTS.items()
-    ]
-    write(folder / "edits.yaml", {"interventions": interventions})
-    experiment = folder / "experiment.yaml"
-    write(
-        experiment,
-        {
-            "name": f"{case.name}-nudges",
-            "environment": base,
-            "site": str(case.site),
-            "page": case.page,
-            "live": {"allow": [], "stop_before": ["place order", "pay now"]},
-            "goal": "Add the best product from the open tabs to the shopping cart.",
-            "options": {
-                "catalogue": "catalogue.csv",
-                "sets": 40,
-                "max_price_gap": 0.2,
-                "max_rating_gap": 0.2,
-            },
-            "factors": {"nudge": {"interventions": "edits.yaml", "on": ["none", "each"]}},
-            "limits": {"steps": 10, "seconds": 120},
-            "seed": 11,
-        },
-    )
-    return experiment
 
 
 @asynccontextmanager
@@ -106,7 +70,8 @@ async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path
         pytest.skip("make storefronts runs it")
     count, case = size(12, 240), cases()[name]
     async with with_cups(name, tmp_path) as base:
-        source = load_yaml(write_files(tmp_path, case, base))
+        case.write_files(tmp_path, base, EDITS, CUPS, int(name not in STARS), **EXPERIMENT)
+        source = load_yaml(tmp_path / "experiment.yaml")
         done = await carry_out(tmp_path, source, "simulated:balanced", count, 4, base, step=size(5, 1))
     assert done.records.outcomes(done.design.run_id) == {"choice": count}
     chances = probabilities(done.table, "balanced")

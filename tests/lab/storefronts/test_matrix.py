@@ -22,10 +22,9 @@ from proxy.session import Session
 from tests.lab.storefronts.cases import cases, write
 from tests.lab.storefronts.install import CannotInstall, install, is_installed
 from tests.lab.storefronts.look import SUMS, VIEWS, faults
-from tests.lab.storefronts.matrix import hide_addresses, written
 from tests.lab.storefronts.shops import running
-from tests.lab.storefronts.steps import STEPS, Shop, guest, map_it, run
-from tests.support import THOROUGH, size
+from tests.lab.storefronts.steps import Shop, guest, map_it, run
+from tests.support import THOROUGH
 
 pytestmark = [pytest.mark.browser, pytest.mark.first]
 
@@ -44,8 +43,9 @@ WHOLE = ("oscar", "split-prices")
 """In these all pages are looked at; in the others a product's page and the listing, unless there is time."""
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name != "oscar")) for name in TRIED]
+)
 async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, tmp_path: Path) -> None:
     case = cases()[name]
     if name == "oscar":
@@ -78,17 +78,6 @@ async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, t
 
 
 @pytest.mark.thorough
-async def test_an_experiment_from_trials_to_effects(browser: Browser, tmp_path: Path) -> None:
-    case = cases()["oscar"]
-    if not is_installed(case.name):
-        pytest.skip("oscar is not installed, see above")
-    async with running(case.name) as base:
-        case.write_files(tmp_path, base)
-        shop = Shop(case, base, tmp_path, browser, trials=size(6, 14))
-        assert f"{shop.trials} choice" in await run(shop)
-
-
-@pytest.mark.thorough
 async def test_a_guest_whose_choice_is_drawn_on_the_next_page(browser: Browser, tmp_path: Path) -> None:
     case = cases()["old-tables"]
     async with running(case.name) as base:
@@ -109,23 +98,3 @@ async def test_from_a_proposed_map_as_it_is_to_effects(name: str, browser: Brows
         file = tmp_path / "experiment.yaml"
         write(file, yaml.safe_load(file.read_text()) | {"site": str(tmp_path / "proposed.yaml")})
         assert "14 choice" in await run(shop)
-
-
-def test_rows_of_the_table_are_written_anew_one_by_one() -> None:
-    page = "".join(f"<!-- {mark} -->\n<!-- end -->\n" for mark in ("shops", "table", "reasons"))
-    page += "| german | another table |\n"
-    good = {step: ("all right", 2.0, True) for step in STEPS}
-    bad = good | {"guest": ("1 no_choice: \\d", 2.4, False)}
-    both = written(written(page, {"german": good}), {"oscar": bad})
-    assert both.index("| oscar |") < both.index("| german | all right, 2 s |")
-    assert "* oscar, guest: 1 no_choice: \\d\n" in both
-    again = written(both, {"oscar": good})
-    assert "**fails**" not in again
-    assert "Nothing fails." in again
-    assert again.count("| german | all right") == again.count("| oscar |") == 1
-    assert again.endswith("| german | another table |\n")
-
-
-def test_reasons_do_not_change_from_run_to_run() -> None:
-    said = hide_addresses("http://127.0.0.1:4711/p/a: in /tmp/x/e.yaml", "http://127.0.0.1:4711/", "/tmp/x")
-    assert said == "/p/a: in /e.yaml"

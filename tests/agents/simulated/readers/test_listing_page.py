@@ -134,6 +134,8 @@ async def test_choices_are_the_predicted_draws_over_the_cards() -> None:
 
 async def test_searches_for_the_words_of_the_goal_first() -> None:
     goal = 'Search the shop for "Oat Cookies" and add the best.'
+    assert words_to_search('SEARCH for "a b", then "c"') == "a b"
+    assert words_to_search("Search for oats.") == words_to_search('Take the "best" one.') == ""
     agent = SimulatedAgent(shipped_profile("random"), seed=0)
     home = listing(card("x", "X", 1))
     assert str((await look(agent, home, goal=goal)).action) == "fill('8', 'Oat Cookies')"
@@ -141,12 +143,6 @@ async def test_searches_for_the_words_of_the_goal_first() -> None:
     found = listing(card("a", "A", 90))
     assert (await look(agent, found, goal=goal)).action.name == "scroll"
     assert (await look(agent, found, goal=goal)).action.args == ("31",)
-
-
-def test_words_to_search() -> None:
-    assert words_to_search('SEARCH for "a b", then "c"') == "a b"
-    assert words_to_search("Search for oats.") == ""
-    assert words_to_search('Take the "best" one.') == ""
 
 
 @given(st.lists(st.text(max_size=200) | st.just(listing(card("a", "A", 1))), min_size=1, max_size=6))
@@ -165,14 +161,8 @@ async def test_no_page_makes_it_fail(pages: list[str]) -> None:
         ),
         ("The user values highly-rated products.", {"rating": 2, "log_reviews": 2}),
         ("The user is willing to pay more for a better product.", {"log_price": 0.5}),
-        ("The user is on a tight budget.", {"log_price": 2}),
         ("The user doesn't trust recommendations from experts.", {"nudge": 0.5}),
         ("The user highly values recommendations from experts.", {"nudge": 2}),
-        (
-            "The user is willing to pay more for a better product, and doesn't put much stock in what other "
-            "customers think.",
-            {"log_price": 0.5, "rating": 0.5, "log_reviews": 0.5},
-        ),
         (
             "The user is on a tight budget, and values highly-rated products.",
             {"log_price": 2, "rating": 2, "log_reviews": 2},

@@ -1,26 +1,20 @@
 """Effects by profile and size of the set, against separate fits and pyfixest."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pyfixest
 import pytest
-from scipy import stats
 
 from analysis.choice.effects.effects import TERMS, choice_effects, main_effects
 from analysis.choice.effects.groups import position_shares, profile_effects, set_size_effects
 from analysis.tables.choice_table import check_table
-from tests.analysis.estimators.test_jackknife import clustered_df
-
-Simulate = Callable[..., Any]
+from tests.analysis.conftest import lose, simulate_study
 
 
 @pytest.fixture(scope="module")
-def profiled(simulate: Simulate) -> pd.DataFrame:
+def profiled() -> pd.DataFrame:
     """The same design twice; with the profile the cheaper is always taken."""
-    table = simulate(3, sets=16, nudges_per_set=2, nudges=6, categories=6).table
+    table = simulate_study(3, sets=16, nudges_per_set=2, nudges=6, categories=6).table
     budget = table.assign(profile="budget", trial=table["trial"] + "/b")
     cheaper = budget["price"] == budget.groupby("trial")["price"].transform("min")
     rng = np.random.default_rng(0)
@@ -61,11 +55,6 @@ def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFram
     assert row["estimate"] == pytest.approx(100 * fit.coef()["x:b"], abs=1e-8)
     error = 100 * np.sqrt((count - 1) / count) * fit.se()["x:b"]  # the jackknife's factor, left out with ssc
     assert row["std_error"] == pytest.approx(error, abs=1e-8)
-    t = row["estimate"] / error
-    columns = np.column_stack([data["x"], data["x"] * data["b"]])
-    df = clustered_df(columns, data["t"].to_numpy(), data["group"].to_numpy(), np.array([0.0, 1.0]))
-    assert df <= count - 1 + 1e-9
-    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), df), abs=1e-10)
     assert effects.set_index(["profile", "term"])["estimate"]["none", "viewed_first"] == pytest.approx(
         100 * fit.coef()["x"], abs=1e-8
     )
@@ -110,27 +99,22 @@ def test_without_a_base_there_are_effects_but_no_differences(profiled: pd.DataFr
 
 def test_an_agent_without_choices_under_a_profile(profiled: pd.DataFrame) -> None:
     lost = profiled["profile"] == "budget"
-    table = check_table(
-        profiled.assign(
-            chosen=profiled["chosen"].mask(lost), outcome=profiled["outcome"].mask(lost, "no_choice")
-        )
-    )
-    effects, differences = profile_effects(table)
+    effects, differences = profile_effects(check_table(lose(profiled, lost)))
     assert set(effects.loc[effects["profile"] == "budget", "note"]) == {"no trial has a choice"}
     assert set(differences["note"]) == {"no trial has a choice"}
     assert (differences["n_missing"] == 192).all()
 
 
-def test_one_profile_or_one_size_gives_no_rows(simulate: Simulate) -> None:
-    table = check_table(simulate(3, sets=4, nudges_per_set=1).table)
+def test_one_profile_or_one_size_gives_no_rows() -> None:
+    table = check_table(simulate_study(3, sets=4, nudges_per_set=1).table)
     assert all(
         frame.empty for frame in (*profile_effects(table), set_size_effects(table), position_shares(table))
     )
 
 
-def test_sets_of_several_sizes(simulate: Simulate) -> None:
-    trios = simulate(4, sets=10, size=3, nudges_per_set=2, negative=(1,)).table
-    pairs = simulate(4, sets=10, nudges_per_set=2).table.assign(run="r2")
+def test_sets_of_several_sizes() -> None:
+    trios = simulate_study(4, sets=10, size=3, nudges_per_set=2, negative=(1,)).table
+    pairs = simulate_study(4, sets=10, nudges_per_set=2).table.assign(run="r2")
     table = check_table(pd.concat([trios, pairs], ignore_index=True))
     effects = set_size_effects(table)
     assert effects["options"].tolist() == ["2"] * 4 + ["3"] * 4

@@ -1,8 +1,5 @@
 """The logit beside the linear model."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,14 +8,13 @@ from analysis.choice.effects.effects import TERMS, main_effects, regressors
 from analysis.choice.effects.logit import agreement, logit_effects
 from analysis.estimators.clogit import fit_clogit
 from analysis.tables.choice_table import check_table
-
-Simulate = Callable[..., Any]
+from tests.analysis.conftest import simulate_study
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_effects_are_differences_of_probabilities(simulate: Simulate, size: int) -> None:
+def test_effects_are_differences_of_probabilities(size: int) -> None:
     """By hand, set by set: one option alone has the feature, then another alone."""
-    table = check_table(simulate(3, sets=10, size=size, nudges=4, nudges_per_set=2).table)
+    table = check_table(simulate_study(3, sets=10, size=size, nudges=4, nudges_per_set=2).table)
     x, trial = regressors(table), table.groupby("trial").ngroup().to_numpy()
     beta = fit_clogit(x, table["chosen"].astype(float), trial).estimate
     found = logit_effects(table, main_effects(table)).set_index("term")["logit"]
@@ -39,8 +35,8 @@ def test_effects_are_differences_of_probabilities(simulate: Simulate, size: int)
         assert found[term] == pytest.approx(100 * np.mean(apart), abs=1e-9)
 
 
-def test_the_two_models_agree(simulate: Simulate) -> None:
-    table = check_table(simulate(1, agents=("a", "b"), sets=40, nudges_per_set=4).table)
+def test_the_two_models_agree() -> None:
+    table = check_table(simulate_study(1, agents=("a", "b"), sets=40, nudges_per_set=4).table)
     both = logit_effects(table, main_effects(table))
     found = agreement(both).iloc[0]
     assert found["n"] == 8
@@ -48,8 +44,8 @@ def test_the_two_models_agree(simulate: Simulate) -> None:
     assert found["correlation"] > 0.95
 
 
-def test_separated_choices_have_no_effect_but_a_reason(simulate: Simulate) -> None:
-    table = simulate(1, sets=10, nudges_per_set=1).table
+def test_separated_choices_have_no_effect_but_a_reason() -> None:
+    table = simulate_study(1, sets=10, nudges_per_set=1).table
     table = check_table(table.assign(chosen=table["viewed_first"]))
     both = logit_effects(table, main_effects(table)).set_index("term")
     assert np.isnan(both.loc["viewed_first", "logit"])
@@ -68,10 +64,3 @@ def test_separated_choices_have_no_effect_but_a_reason(simulate: Simulate) -> No
 def test_an_undefined_correlation_has_a_reason(rows: list[tuple[float, float]], reason: str) -> None:
     found = agreement(pd.DataFrame(rows, columns=["linear", "logit"])).iloc[0]
     assert np.isnan(found["correlation"]) and found["note"] == reason
-
-
-def test_an_agent_that_never_chose(simulate: Simulate) -> None:
-    table = simulate(10, sets=5, nudges_per_set=1).table
-    table = check_table(table.assign(chosen=pd.NA, outcome="no_choice"))
-    both = logit_effects(table, main_effects(table))
-    assert both["logit"].isna().all() and set(both["note"]) == {"no trial has a choice"}

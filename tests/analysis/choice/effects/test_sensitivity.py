@@ -1,8 +1,5 @@
 """Sensitivity to the size of a difference in price or rating."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pyfixest
@@ -11,14 +8,13 @@ import pytest
 from analysis.choice.effects.effects import regressors
 from analysis.choice.effects.sensitivity import advantages, sensitivity
 from analysis.tables.choice_table import check_table
+from tests.analysis.conftest import simulate_study
 from tests.support import size
-
-Simulate = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def table(simulate: Simulate) -> pd.DataFrame:
-    return check_table(simulate(3, sets=40, nudges=8, nudges_per_set=3, categories=12).table)
+def table() -> pd.DataFrame:
+    return check_table(simulate_study(3, sets=40, nudges=8, nudges_per_set=3, categories=12).table)
 
 
 def test_advantages_by_hand() -> None:
@@ -69,9 +65,9 @@ def test_curves_pass_through_chance_and_mirror(table: pd.DataFrame) -> None:
 
 
 @pytest.mark.slow
-def test_a_curve_has_chance_in_its_middle_however_far_it_reaches(simulate: Simulate) -> None:
+def test_a_curve_has_chance_in_its_middle_however_far_it_reaches() -> None:
     """Few texts of nudges, so that errors are by set alone."""
-    table = simulate(sets=14, nudges_per_set=1).table
+    table = simulate_study(sets=14, nudges_per_set=1).table
     # With the first of these spreads, equal steps from one end miss 0 by rounding.
     for spread in (26.29390357364244, *np.random.default_rng(3).uniform(1, 90, size(3, 30))):
         prices = 100 + spread * (table["price"].rank(pct=True) - 0.5)
@@ -81,9 +77,9 @@ def test_a_curve_has_chance_in_its_middle_however_far_it_reaches(simulate: Simul
         assert (middle[["estimate", "conf_low", "conf_high"]] == 50).all(axis=None)
 
 
-def test_the_quartic_follows_a_curve_that_the_line_misses(simulate: Simulate) -> None:
+def test_the_quartic_follows_a_curve_that_the_line_misses() -> None:
     """Choices that only a price advantage above a tenth moves."""
-    table = check_table(simulate(5, sets=200, nudges=4, nudges_per_set=2).table)
+    table = check_table(simulate_study(5, sets=200, nudges=4, nudges_per_set=2).table)
     own = advantages(table)["price_advantage"]
     chance = 0.5 + 0.4 * np.sign(own) * (own.abs() > 10)
     first = ~table.duplicated("trial")
@@ -103,11 +99,11 @@ def test_the_quartic_follows_a_curve_that_the_line_misses(simulate: Simulate) ->
     assert seen["estimate"].iloc[-1] == pytest.approx(90, abs=5)
 
 
-def test_nothing_differs_and_nothing_is_said(simulate: Simulate) -> None:
-    table = simulate(3, sets=4, nudges_per_set=1).table.drop(columns=["price", "rating"])
+def test_nothing_differs_and_nothing_is_said() -> None:
+    table = simulate_study(3, sets=4, nudges_per_set=1).table.drop(columns=["price", "rating"])
     slopes, curves = sensitivity(check_table(table))
     assert slopes.empty and curves.empty
-    matched = simulate(3, sets=8, nudges_per_set=1, matched_ratings=True).table
+    matched = simulate_study(3, sets=8, nudges_per_set=1, matched_ratings=True).table
     slopes, curves = sensitivity(check_table(matched))
     assert slopes["term"].tolist() == ["price_advantage"] and set(curves["advantage"]) == {"price"}
 
@@ -116,10 +112,3 @@ def test_a_trial_without_a_price_is_counted(table: pd.DataFrame) -> None:
     gap = table.assign(price=table["price"].mask(table["trial"] == table["trial"].iloc[0]))
     slopes, _ = sensitivity(gap)
     assert (slopes["n_missing"] == 1).all()
-
-
-def test_an_agent_that_never_chose(simulate: Simulate) -> None:
-    table = simulate(10, sets=5, nudges_per_set=1).table
-    slopes, curves = sensitivity(check_table(table.assign(chosen=pd.NA, outcome="no_choice")))
-    assert slopes["estimate"].isna().all() and set(slopes["note"]) == {"no trial has a choice"}
-    assert curves.empty

@@ -19,12 +19,12 @@ from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.lab.bench.validity.choice import answers, shoppers, true_tradeoffs
+from tests.analysis.conftest import shown
+from tests.lab.bench.validity.choice import true_tradeoffs
 from tests.simulated_choices import with_choices
 from tests.support import size
 
 BALANCED = shipped_taste("balanced")
-PRICE_ONLY = Taste(log_price=-5)
 
 
 def studies(name: str, taste: Taste, trials: int) -> SimulatedTrials:
@@ -52,21 +52,11 @@ def foreign(options: int, seed: int) -> pd.DataFrame:
     for draw in range(4):
         levels = rng.permutation([10.0, 20.0, 30.0][:options])
         for moved in range(options):
-            chosen = int(rng.integers(options))
-            rows += [
-                {
-                    "trial": f"{draw}/{moved}",
-                    "agent": "a",
-                    "set": f"s{draw}",
-                    "option": f"o{at}",
-                    "position": at,
-                    "chosen": int(at == chosen),
-                    "outcome": "choice",
-                    "price": levels[(at + moved) % options],
-                    "randomised": "price",
-                }
-                for at in range(options)
-            ]
+            prices = {f"o{at}": levels[(at + moved) % options] for at in range(options)}
+            chosen = f"o{rng.integers(options)}"
+            rows += shown(
+                f"{draw}/{moved}", [*prices], chosen, set=f"s{draw}", price=prices, randomised="price"
+            )
     return check_table(pd.DataFrame(rows))
 
 
@@ -98,20 +88,6 @@ def test_the_exact_test_is_that_of_all_moves_of_the_levels(options: int, seed: i
     assert row["strata"] == 4 and row["n"] == 4 * options
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "term"), [("deterministic", "price"), ("repeating", "viewed_first")])
-def test_intervals_hold_where_all_draws_are_answered_alike(name: str, term: str) -> None:
-    """With draws as independent these held .89 and .80."""
-    made, count = studies("prices", BALANCED, 240), size(16, 400)
-    chosen = answers(made, np.random.default_rng(7), count, shoppers()[name].alike)
-    frames = [exact_tests(with_choices(made, chosen[:, study])) for study in range(count)]
-    rows = pd.concat(frames)
-    rows = rows[(rows["term"] == term) & (rows["part"] == "")]
-    true = rows["estimate"].mean()
-    assert rows["conf_low"].le(true).mul(rows["conf_high"].ge(true)).mean() > size(84, 91) / 100
-
-
 def test_fieller_holds_the_ratios_that_are_not_refuted() -> None:
     rng = np.random.default_rng(3)
     x = pd.DataFrame(rng.normal(size=(600, 2)), columns=["good", "price"])
@@ -137,30 +113,10 @@ def test_intervals_hold_the_weights_of_the_shopper() -> None:
     known, chosen = truth(made, BALANCED), made.drawn(np.random.default_rng(5), count)
     for study in range(count):
         for row in tradeoffs(with_choices(made, chosen[:, study])).to_dict("records"):
-            assert np.sign(row["estimate"]) in (0, *_signs(row)), row
+            assert np.sign(row["estimate"]) in (0, np.sign(row["statistic"])), row
             printed += 1
             held += row["conf_low"] <= known[row["term"], row["measure"]] <= row["conf_high"]
     assert printed == count * 14 and held / printed > 0.93
-
-
-def _signs(row: dict[str, float]) -> tuple[float, ...]:
-    """An estimate has the sign of its test's statistic."""
-    return (float(np.sign(row["statistic"])),)
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_shopper_that_sees_the_price_alone_shows_no_effect_of_the_rating() -> None:
-    count, rejected = size(15, 500), {"exact": 0, "tradeoffs": 0}
-    made = studies("attributes", PRICE_ONLY, 240)
-    chosen = made.drawn(np.random.default_rng(6), count)
-    for study in range(count):
-        table = with_choices(made, chosen[:, study])
-        rejected["exact"] += exact_tests(table).set_index("term").loc["rating", "p_value"] < 0.05
-        worth = tradeoffs(table).query("term == 'rating' and measure == 'percent'")
-        rejected["tradeoffs"] += bool((worth["p_value"] < 0.05).any())
-    limit = stats.binom.ppf(0.999, count, 0.06)
-    assert max(rejected.values()) <= limit, rejected
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from interventions.files.battery import load_battery
-from tests.experiments.designs.cards.make import AGENT, made, shipped, trials
+from tests.experiments.designs.make import AGENT, made, shipped, trials
 
 FULL = {
     "scenarios": ["base", "no-persona", "odd", "large"],

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from environments.shop.catalogue import generate
-from interventions.errors import UserError
-from tests.experiments.designs.cards.make import AGENT, made, shipped, trials
+from tests.experiments.designs.make import AGENT, made, shipped, trials
 
 PRICES = [49.99, 57.31, 59.99, 64.99, 42.49, 44.65]
 OWN = "key,title,description,price,low,high\nlamp,Desk Lamp,A lamp.,25,5,80\n"
@@ -16,13 +15,11 @@ OWN = "key,title,description,price,low,high\nlamp,Desk Lamp,A lamp.,25,5,80\n"
 def test_every_product_in_every_condition() -> None:
     asked = shipped("wtp")
     cells = Counter((trial.item, trial.condition) for trial in asked)
-    assert len(cells) == 18
-    assert set(cells.values()) == {100}
+    assert (len(cells), set(cells.values())) == (18, {100})
     assert list(dict.fromkeys(trial.reference for trial in asked)) == PRICES
     for trial in asked:
         assert trial.set == trial.page
-        assert trial.low and trial.reference and trial.high
-        assert trial.low < trial.reference < trial.high
+        assert (trial.low or 0) < (trial.reference or 0) < (trial.high or 0)
         assert not trial.options
         assert trial.temperature == 1
 
@@ -74,38 +71,3 @@ def test_own_products(tmp_path: Path, form: str) -> None:
     # A product of the shop needs no more than its range.
     assert (other.page, other.reference, other.low, other.high) == (sold.key, sold.price, 1, 2)
     assert sold.name in other.cards[0].prompt
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("form", "text", "message"),
-    [
-        ("csv", OWN.replace("5,80", "80,5"), r"products\.csv:2: high: is below low, 80; swap the two"),
-        ("csv", OWN.replace(",25,", ",,"), r"products\.csv:2: price: missing, and the embedded shop has no"),
-        (
-            "csv",
-            OWN.replace(",25,", ",dear,"),
-            r'products\.csv:2: price: expected a number, found "dear"; mend',
-        ),
-        ("yaml", "products: [{key: lamp, low: 5, high: 2}]", r":1:\d+: products\[0\]\.high: is below low, 5"),
-        (
-            "yaml",
-            "products: [{key: lamp, low: 5, high: 8}]",
-            r":1:\d+: products\[0\]\.title: missing, and the",
-        ),
-        ("yaml", "products: []", r":1:\d+: products: the list is empty; write at least one item"),
-    ],
-)
-def test_mistakes_are_one_line(tmp_path: Path, form: str, text: str, message: str) -> None:
-    path = tmp_path / f"products.{form}"
-    path.write_text(text)
-    with pytest.raises(UserError, match=message) as caught:
-        made("wtp", products=str(path))
-    assert "\n" not in str(caught.value)
-
-
-def test_the_shops_own_words_are_not_contradicted(tmp_path: Path) -> None:
-    path = tmp_path / "products.csv"
-    path.write_text(OWN.replace("lamp,", f"{generate().products[0].key},", 1))
-    with pytest.raises(UserError, match=r"products\.csv:2: title: the embedded shop's page says it; remove"):
-        made("wtp", products=str(path))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.designs.cards.trial import CardTrial
-from interventions.errors import UserError
-from tests.experiments.designs.cards.make import AGENT, made, trials
+from tests.experiments.designs.make import AGENT, made, trials
+from tests.experiments.designs.test_mistakes import FILES
 
 TASKS = Path(__file__).parents[5] / "shared/data/pricebench/tasks.csv"
 needs_tasks = pytest.mark.skipif(not TASKS.exists(), reason=f"needs the hotel study's task file at {TASKS}")
@@ -35,39 +35,7 @@ You are booking a hotel room in New York City for a one-night stay. You must cho
 
 {options}Which option do you choose? Reply with only the letter A or B."""  # noqa: E501 - word for word
 
-CARD = """\
-interventions:
-  - id: desk
-    kind: card
-    card:
-      fields: {Desk: "${name}", Color: "${color}", Price: "$${price:,}"}
-      question: Which one?
-      answer: {kind: letter}
-      example:
-        alternatives: [{name: One, color: red, price: 10}, {name: Two, color: blue, price: 20}]
-"""
-WIDE = """\
-task,repeat,option_1_id,option_1_name,option_1_color,option_1_price,option_2_id,option_2_name,option_2_color,option_2_price,option_3_id,option_3_name,option_3_color,option_3_price
-first,0,a,Ash Desk,red,199.50,b,Beech Desk,blue,1200,,,,
-first,1,a,Ash Desk,red,180,b,Beech Desk,blue,1100,,,,
-second,0,a,Ash Desk,red,150,b,Beech Desk,blue,900,c,Cedar Desk,green,700
-"""
-LONG = """\
-task,repeat,id,name,color,price
-first,0,a,Ash Desk,red,199.50
-first,0,b,Beech Desk,blue,1200
-first,1,a,Ash Desk,red,180
-first,1,b,Beech Desk,blue,1100
-second,0,a,Ash Desk,red,150
-second,0,b,Beech Desk,blue,900
-second,0,c,Cedar Desk,green,700
-"""
-PROFILES = """\
-id,name,stars,neighborhood,chain,amenities,low,high,rooms,score,reviews,cancellation,breakfast
-a,Inn A,2,Harlem,,Free WiFi,60,90,Twin Room | Queen Room,7.1,500,1,0
-b,Inn B,3,Harlem,Hyatt,Free WiFi,100,100,King Room,8.0,1000,,
-c,Inn C,4,Tribeca,Hilton,Free WiFi; Spa,200,400,King Room,9.9,2000,0.5,0.5
-"""
+CARD, WIDE, LONG, PROFILES = (FILES[name] for name in ("cards.yaml", "wide.csv", "long.csv", "profiles.csv"))
 
 
 def own(folder: Path, table: str, **changes: object) -> dict[str, object]:
@@ -150,13 +118,7 @@ def test_own_cards_in_both_forms(tmp_path: Path, table: str) -> None:
         "Option A:\n  Desk: Ash Desk\n  Color: red\n  Price: $199.50\n\n"
         "Option B:\n  Desk: Beech Desk\n  Color: blue\n  Price: $1,200\n\n"
     )
-
-
-def test_both_forms_are_the_same_trials(tmp_path: Path) -> None:
-    (tmp_path / "w").mkdir()
-    (tmp_path / "l").mkdir()
-    wide, long = trials("hotels", **own(tmp_path / "w", WIDE)), trials("hotels", **own(tmp_path / "l", LONG))
-    assert wide == long
+    assert shown == trials("hotels", **own(tmp_path, WIDE)), "the same trials in both forms"
 
 
 def test_own_profiles(tmp_path: Path) -> None:
@@ -185,63 +147,6 @@ def test_own_profiles_in_a_city_and_currency_of_ones_own(tmp_path: Path) -> None
         told = text.replace("New York City", "Lyon").replace("$", "€")
         assert other.cards[0].model_dump_json() == told
         assert trial.options == other.options
-
-
-@pytest.mark.parametrize(
-    ("table", "old", "new", "message"),
-    [
-        (WIDE, "1200", "much", r'own\.csv:2: option_2_price: expected a number, found "much"; mend the'),
-        (WIDE, "Cedar Desk", "", r"own\.csv:4: option_3_name: the cell is empty or missing; fill it in$"),
-        (WIDE, "blue,900", ",900", r"own\.csv:4: option_2_color: the card shows it, but the cell is empty"),
-        (WIDE, "b,Beech Desk,blue,1200", ",,,", r"own\.csv:2: task: task first has 1 options; give"),
-        (WIDE, "b,Beech Desk,blue,1200", "a,Beech Desk,blue,1200", r"own\.csv:2: id: task first shows"),
-        (WIDE, "first,1", "first,0", r"own\.csv:3: repeat: task first stands twice with repeat 0; num"),
-        (WIDE, "first,1", "first,one", r'own\.csv:3: repeat: expected a whole number, found "one"; m'),
-        (WIDE, ",,,,\nfirst", "\nfirst", r"own\.csv:2: fewer cells than the header has columns; me"),
-        (LONG, "first,1,a", "second,1,a", r"own\.csv:4: task: task second has 1 options"),
-        (LONG, "second,0,c", "first,0,c", r"own\.csv:8: task: the rows of task first do not follow each"),
-        (LONG, "task,", "set,", r"own\.csv:1: neither profiles \(id, name, low, high, rooms"),
-        (LONG, "199.50", "0", r"own\.csv:2: price: must be greater than 0"),
-        (PROFILES, "60,90", "90,60", r"own\.csv:2: high: is below low, 90; swap the two$"),
-        (PROFILES, ",2,Harlem", ",two,Harlem", r'own\.csv:2: stars: expected a whole number, fo'),
-        (PROFILES, "b,Inn B", "a,Inn B", r"own\.csv:3: id: the id a is taken; give each"),
-        (PROFILES, "Twin Room | Queen Room", "Twin Room |", r"own\.csv:2: rooms: "),
-    ],
-)  # fmt: skip
-def test_mistakes_name_file_line_and_column(
-    tmp_path: Path, table: str, old: str, new: str, message: str
-) -> None:
-    assert old in table
-    changes = own(tmp_path, table.replace(old, new, 1))
-    if table == PROFILES:
-        changes |= {"cards": "hotels", "blocks": [{"set_size": 2, "sets": 1}]}
-    with pytest.raises(UserError, match=message) as caught:
-        made("hotels", **changes)
-    assert "\n" not in str(caught.value)
-
-
-def test_ready_cards_form_no_blocks(tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError, match=r"blocks: .*own\.csv holds ready cards, which are shown as they are;"
-    ):
-        made("hotels", **own(tmp_path, WIDE, blocks=[{"set_size": 2, "sets": 1}]))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "the table has no rows"),
-        (b"task,id,name\n", "the table has no rows"),
-        (b"task,id,name\nx,\xff,y\n", "not UTF-8"),
-        (b'task,id,name\n"x,y\n', "not CSV"),
-    ],
-)
-def test_what_is_no_table(tmp_path: Path, content: bytes, message: str) -> None:
-    changes = own(tmp_path, "")
-    (tmp_path / "own.csv").write_bytes(content)
-    with pytest.raises(UserError, match=message) as caught:
-        made("hotels", **changes)
-    assert "\n" not in str(caught.value)
 
 
 @given(draw=st.randoms(use_true_random=False))

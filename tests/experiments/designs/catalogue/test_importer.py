@@ -17,7 +17,7 @@ from experiments.designs.catalogue.importer import Importer, Progress, import_no
 from experiments.designs.catalogue.table import read_catalogue
 from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.errors import UserError
-from interventions.yaml.sitemap import load_site_map
+from interventions.yaml.sitemap import SiteMap, load_site_map
 from tests.support import Answer, pages
 
 SITE = load_site_map("onestopmarket")
@@ -29,8 +29,8 @@ async def shop() -> AsyncIterator[str]:
         yield url
 
 
-async def run(base: str, out: Path, *wanted: str, limit: int | None = None) -> Progress:
-    importer = Importer(base, out, SITE, limit)
+async def run(base: str, out: Path, *wanted: str, limit: int | None = None, site: SiteMap = SITE) -> Progress:
+    importer = Importer(base, out, site, limit)
     shares = [progress.share async for progress in importer.run(wanted)]
     assert shares == sorted(shares)
     return importer.progress
@@ -150,21 +150,31 @@ async def test_categories_of_one_name(tmp_path: Path) -> None:
         assert rows(tmp_path / "parts.csv") == rows(out)
 
 
-async def test_no_other_host_is_asked(shop: str, tmp_path: Path) -> None:
-    away = {"/": RedirectResponse(shop)}
-    async with pages(away) as url:
-        with pytest.raises(UserError, match="redirects to another host"):
-            await run(url, tmp_path / "a.csv")
-    async with pages({"/": page(f"<li><a href={shop}wine.html>Wine</a></li>")}) as url:
-        with pytest.raises(
-            UserError, match=r"the menu leads to 127\.0\.0\.1:[0-9]+; set the shop's base URL"
-        ):
-            await run(url, tmp_path / "a.csv")
-    assert not (tmp_path / "a.csv").exists()
+def menu(link: str) -> dict[str, Answer]:
+    return {"/": page(f"<li><a href={link}>Wine</a></li>")}
+
+
+@pytest.mark.parametrize(
+    ("answers", "wanted", "message"),
+    [
+        ({"/": "<title>Hello</title>"}, [], "no menu of categories"),
+        (menu("/gone.html"), [], "the shop answers 404 Not Found; the same command goes on"),
+        (menu("/wine.html"), ["Wines"], r'--category Wines: not in the menu of .*; did you mean "wine"\?'),
+        (menu("http://127.0.0.2/wine.html"), [], r"the menu leads to 127\.0\.0\.2; set the shop's base URL"),
+        ({"/": RedirectResponse("http://127.0.0.2/")}, [], "redirects to another host"),
+    ],
+)
+async def test_what_is_no_shop_is_said_and_no_other_host_is_asked(
+    answers: dict[str, Answer], wanted: list[str], message: str, tmp_path: Path
+) -> None:
+    async with pages(answers) as url:
+        with pytest.raises(UserError, match=message):
+            await run(url, tmp_path / "a.csv", *wanted)
+    assert not (tmp_path / "a.csv").exists() or rows(tmp_path / "a.csv") == []
 
 
 @pytest.mark.slow
-async def test_what_is_no_shop_or_no_file_of_ours(shop: str, tmp_path: Path) -> None:
+async def test_what_is_no_address_or_no_file_of_ours(shop: str, tmp_path: Path) -> None:
     out = tmp_path / "notes.csv"
     for text in ("my notes", "a,b\n1,2\n"):
         out.write_text(text)
@@ -172,19 +182,12 @@ async def test_what_is_no_shop_or_no_file_of_ours(shop: str, tmp_path: Path) -> 
             await run(shop, out)
         assert out.read_text() == text
     out.unlink()
-    with pytest.raises(UserError, match=r'--category Wines: not in the menu of .*; did you mean "wine"\?'):
-        await run(shop, out, "Wines")
-    async with pages({"/": "<title>Hello</title>"}) as url:
-        with pytest.raises(UserError, match="no menu of categories"):
-            await run(url, out)
-    async with pages({"/": page("<li><a href=/gone.html>Gone</a></li>")}) as url:
-        with pytest.raises(UserError, match="the shop answers 404 Not Found; the same command goes on"):
-            await run(url, out)
-    with pytest.raises(UserError, match="not the address of a shop; write it like"):
-        await run("shop.example", out)
-    free = httpx.URL(shop).copy_with(port=1)
-    with pytest.raises(UserError, match="is the shop running"):
-        await run(str(free), out)
+    for address, message in (
+        ("shop.example", "not the address of a shop; write it like"),
+        (str(httpx.URL(shop).copy_with(port=1)), "is the shop running"),
+    ):
+        with pytest.raises(UserError, match=message):
+            await run(address, out)
 
 
 @pytest.mark.slow
@@ -200,11 +203,8 @@ async def test_any_shop_is_read_from_the_addresses_of_its_listings(tmp_path: Pat
     site, out = load_site_map(tmp_path / "map.yaml"), tmp_path / "lamps.csv"
     wanted = ["Lamps=/k/lamps", "Lamps=/k/lamps?page=2"]
     async with pages({"/k/lamps": lamps}) as base:
-        importer = Importer(f"{base}/", out, site)
-        async for _ in importer.run(wanted):
-            pass
-        assert importer.progress.complete
-        assert importer.progress.products == importer.progress.added == 2
+        done = await run(f"{base}/", out, *wanted, site=site)
+        assert (done.complete, done.products, done.added) == (True, 2, 2)
         found = [(row["key"], row["category"], row["price"], row["rating"]) for row in rows(out)]
         assert found == [("a/7-one", "Lamps", "1049.95", "90"), ("a/8-two", "Lamps", "59.00", "80")]
         assert [row["url"] for row in rows(out)] == [f"{base}{row['key']}" for row in rows(out)]
@@ -213,14 +213,14 @@ async def test_any_shop_is_read_from_the_addresses_of_its_listings(tmp_path: Pat
         bare.write_text((tmp_path / "map.yaml").read_text().partition("  item.price")[0])
         address, bare_out = "Lamps=/k/lamps", tmp_path / "bare.csv"
         arguments = ["import", base, "--out", str(bare_out), "--site", str(bare), "--category", address]
-        done = await asyncio.to_thread(CliRunner().invoke, app, arguments)
-        assert done.exit_code == 0, done.exception
-        told = " ".join(done.output.split())
+        ended = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+        assert ended.exit_code == 0, ended.exception
+        told = " ".join(ended.output.split())
         for part in ("price", "rating"):
             assert f"no product has a {part}: the site map lamps finds none (item.{part}" in told
     async with pages({"/k/lamps": "<p>Nothing here"}) as base:
         with pytest.raises(UserError, match="finds no products listed there"):
-            _ = [done async for done in Importer(f"{base}/", tmp_path / "new.csv", site).run(wanted)]
+            await run(f"{base}/", tmp_path / "new.csv", *wanted, site=site)
 
 
 @pytest.mark.slow
@@ -236,7 +236,6 @@ async def test_what_cards_do_not_show_is_read_from_the_products_pages(tmp_path: 
     )
     site, out = load_site_map(tmp_path / "map.yaml"), tmp_path / "lamps.csv"
     async with pages({"/k/lamps": listing, "/a/7-one": page}) as base:
-        async for _ in Importer(f"{base}/", out, site).run(["Lamps=/k/lamps"]):
-            pass
+        await run(f"{base}/", out, "Lamps=/k/lamps", site=site)
     (row,) = rows(out)
     assert (row["price"], row["rating"], row["reviews"]) == ("12.95", "90", "31")

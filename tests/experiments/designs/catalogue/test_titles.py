@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.designs.catalogue.titles import load_patterns
-from interventions.errors import UserError
 
 STUDY = Path(__file__).parents[5] / "shared/data/abxlab"
 SHIPPED = load_patterns()
@@ -55,19 +54,3 @@ def test_phrases_of_one_s_own_are_phrases_and_not_expressions(tmp_path: Path) ->
     assert patterns.kind_of("aaaab!") is None
     assert patterns.kind_of("an odd (A+)+B. sign") == "odd"
     assert patterns.kind_of("Lot 12, oak") == "odd"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("phrases: []", "phrases.yaml:1:1: patterns: missing; add this key"),
-        ("patterns:\n  sale: []", "phrases.yaml:2:3: patterns.sale: the list is empty"),
-        ("patterns:\n  sale: ['--']", "phrases.yaml:2:10: patterns.sale[0]: "),
-    ],
-)
-def test_mistakes_in_phrases(text: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "phrases.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError) as caught:
-        load_patterns(path)
-    assert message in str(caught.value)

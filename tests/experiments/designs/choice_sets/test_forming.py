@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.shop_products import shop_products
-from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, parse_yaml, validate
 
 STUDY = Path(__file__).parents[5] / "shared/data/abxlab"
@@ -94,60 +93,3 @@ def test_every_pairing_finds_fifty_pairs_in_the_public_catalogue(pairing: str) -
     assert len(formed.sets) == 50
     assert len({product.key for pair in formed.sets for product in pair}) == 100
     assert formed.notes[0].endswith("left out: 3,987 without a rating, 1,826 with options")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            "{pairing: adjacent}",
-            ': options.pairing: unknown value "adjacent"; did you mean "price-adjacent"?',
-        ),
-        (
-            "{pairing: price-coverage, set_size: 3}",
-            ": options.set_size: price-coverage forms pairs; write 2 or remove this key",
-        ),
-        (
-            "{categories: 3}",
-            ": options.categories: has no effect on the pairing price-adjacent; remove this key",
-        ),
-        (
-            "{file: sets.csv, max_price_gap: 0.1}",
-            ": options.max_price_gap: has no effect on the sets of a file; remove this key",
-        ),
-        (
-            "{titles: {model: 'openai:x'}}",
-            ": options.titles.model: the answers are kept beside a catalogue; name one",
-        ),
-        (
-            "{catalogue: wine.csv, max_price_gap: 0}",
-            ": options: no 2 products of a category are that close; raise max_price_gap or max_rating_gap",
-        ),
-        (
-            "{catalogue: wine.csv, pairing: matched-ratings, max_price_gap: 0}",
-            ": options: no 2 products of a category are that close; raise max_price_gap",
-        ),
-        (
-            "{catalogue: wine.csv, pairing: matched-ratings, set_size: 4}",
-            ": options: no 4 products of a category have the same rating; "
-            "add products, or choose another pairing",
-        ),
-        (
-            "{catalogue: wine.csv, set_size: 5}",
-            ": options: no 5 products of a category have a price, a rating and a title that is not left out; "
-            "add products",
-        ),
-    ],
-)
-def test_mistakes_are_named_by_line_and_key(options: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError) as caught:
-        form(tmp_path, options)
-    place, _, rest = str(caught.value).partition(": ")
-    assert place.startswith(f"{tmp_path / 'test.yaml'}:2:")
-    assert f": {rest}" == message
-
-
-def test_a_catalogue_that_is_not_there(tmp_path: Path) -> None:
-    source, options = experiment(tmp_path, "{catalogue: none.csv}")
-    with pytest.raises(UserError, match=r"none\.csv: no such file in .+; check the path"):
-        form_choice_sets(source, options, 0)

@@ -25,9 +25,6 @@ CATALOGUE = Path(__file__).parents[5] / "shared/data/abxlab/products.csv"
 NEIGHBOURS = 10
 """How many neighbours by price the consumer-choice study looks at."""
 
-needs_catalogue = pytest.mark.skipif(
-    not CATALOGUE.exists(), reason=f"needs the public catalogue at {CATALOGUE}"
-)
 gaps = st.sampled_from([0.0, 0.1, 0.5, 2.0])
 options = st.builds(
     Options, set_size=st.integers(2, 4), max_price_gap=gaps, max_rating_gap=st.sampled_from([0.0, 0.1, 0.3])
@@ -90,24 +87,6 @@ def largest_matching(products: Iterable[ProductFacts], options: Options) -> int:
     return len(networkx.max_weight_matching(graph, maxcardinality=True))
 
 
-def greedy(products: Iterable[ProductFacts], options: Options) -> list[ChoiceSet]:
-    """The study's way: in order of rating and price, the first of the next neighbours that fits."""
-    by_category = defaultdict(list)
-    for product in products:
-        by_category[product.category].append(product)
-    pairs = []
-    for members in by_category.values():
-        waiting = sorted(members, key=lambda product: (product.rating, product.price, product.key))
-        while waiting:
-            one = waiting.pop(0)
-            for other in waiting[:NEIGHBOURS]:
-                if one.rating == other.rating and is_close_in_price((one, other), options):
-                    waiting.remove(other)
-                    pairs.append((one, other))
-                    break
-    return pairs
-
-
 def most_sets(products: Sequence[ProductFacts], options: Options) -> int:
     """By trying everything."""
     best = 0
@@ -151,7 +130,6 @@ def test_matched_pairs_are_a_maximum_matching(products: list[ProductFacts], gap:
     pairs = matched_ratings(products, options)
     assert_valid(pairs, options)
     assert len(pairs) == largest_matching(products, options)
-    assert len(pairs) >= len(greedy(products, options))
     assert matched_ratings(products[::-1], options) == pairs
 
 
@@ -163,22 +141,12 @@ def test_larger_matched_sets_are_as_many_as_there_can_be(products: list[ProductF
     assert len(trios) == most_sets(products, options)
 
 
-@needs_catalogue
-@pytest.mark.parametrize("set_size", [2, 3])
-def test_the_public_catalogue_gives_valid_neighbours(set_size: int) -> None:
-    options = Options(set_size=set_size)
-    sets = price_adjacent(read_catalogue(CATALOGUE).products, options)
-    assert_valid(sets, options)
-    assert len(sets) > 100
-
-
-@needs_catalogue
+@pytest.mark.skipif(not CATALOGUE.exists(), reason=f"needs the public catalogue at {CATALOGUE}")
 def test_the_public_catalogue_gives_the_most_matched_pairs_in_each_category() -> None:
     listed = read_catalogue(CATALOGUE).products
     options = Options(pairing="matched-ratings", max_rating_gap=0)
     pairs = matched_ratings(listed, options)
     assert_valid(pairs, options)
-    assert len(pairs) >= len(greedy(listed, options))
     for category in {product.category for product in listed}:
         own = [product for product in listed if product.category == category]
         found = sum(pair[0].category == category for pair in pairs)

@@ -9,12 +9,9 @@ from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.pairings import is_close_in_price, is_close_in_rating
 from experiments.designs.choice_sets.set_file import read_sets
 from interventions.apply.plan import ProductFacts
-from interventions.errors import UserError
 
 STUDY = Path(__file__).parents[5] / "shared/data/abxlab"
 PRODUCTS = {key: ProductFacts(key, "Wine", key.title(), 10.0, 80, 3) for key in ("ash", "elm", "oak", "yew")}
-PAIR = "category,product1_url,product1_name,product1_price,product1_rating"
-PAIR += ",product2_url,product2_name,product2_price,product2_rating\n"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -48,29 +45,3 @@ def test_the_study_s_pairs_are_valid_and_as_its_catalogue_says(name: str) -> Non
         assert is_close_in_price(pair, Options())
         assert is_close_in_rating(pair, Options(max_rating_gap=0 if "matched" in name else 0.1))
         assert pair == tuple(listed[product.key] for product in pair)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,b\n1,2\n", "1: neither the columns set and option nor product1_url, product2_url ...; name"),
-        ("set,option\n1,oak\n1,\n", "3: option: the cell is empty; fill it in"),
-        ("set,option\n1,oak\n1,elmm\n", '3: option: no product "elmm" can be chosen; did you mean "elm"'),
-        ("set,option\n1,oak\n1,fir\n", "3: option: fir is a product with options; name another"),
-        ("set,option,position\n1,oak,first\n", "2: position: not a whole number from 0 on; mend the cell"),
-        ("set,option\n1,oak\n", "2: set 1: 1 options; give the set 2 to 8"),
-        ("set,option\n1,oak\n1,OAK\n", "2: set 1: one option stands twice in the set; name another"),
-        ("set,option\n1,oak\n1,elm\n2,elm\n2,oak\n", "4: set 2: another set has the same options; remove"),
-        (
-            "set,option\n1,oak\n1,elm\n2,elm\n2,oak\n2,ash\n",
-            "4: set 2: 3 options, but 2 in the first set; use",
-        ),
-        (f"{PAIR}Wine,a,A,5,80,b,B,,80\n", "2: product2_url: a product without a price; mend the row"),
-        (f"{PAIR}Wine,a,A,5,many,b,B,5,80\n", "2: product1_url: a product with an unreadable rating; mend"),
-    ],
-)
-def test_mistakes_are_named_by_line(text: str, message: str, tmp_path: Path) -> None:
-    path = write(tmp_path, text)
-    with pytest.raises(UserError) as caught:
-        read_sets(path, PRODUCTS, {"fir": "with options"})
-    assert str(caught.value).startswith(f"{path}:{message}")

@@ -1,7 +1,6 @@
 """Lines of tables that people bring: those that an editor counts, whatever the cells hold."""
 
 import csv
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -60,21 +59,3 @@ def test_a_cell_s_line_is_where_it_begins(
     assert [row.read(Priced).price for number, row in enumerate(rows) if number != wrong] == [1.5] * (
         len(rows) - 1
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('a,b\n"x\ny",1\n"x\ny"\n', "t.csv:4: fewer cells"),
-        ('a,b\n"x\ny",1\n"x\ny",1,2\n', "t.csv:4: more cells"),
-        ('a,b\n"x\ny",1\n"x\ny,1\n2,3\n', "t.csv:4: not CSV"),
-        ("a;b\n1,5;2\n", "t.csv:1: the columns are separated by semicolons; separate them by commas"),
-    ],
-)
-def test_a_broken_record_is_named_by_the_line_in_which_it_begins(
-    tmp_path: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text(text)
-    with pytest.raises(UserError, match=message):
-        read_rows("t.csv")

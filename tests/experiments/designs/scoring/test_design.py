@@ -1,16 +1,12 @@
 """Designs in log-probabilities: which prompts are scored, and who they are."""
 
-import re
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.experiment_file import ScoreExperiment
-from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml, validate
 
 HEAD = "name: s\ntask: score\n"
@@ -26,12 +22,10 @@ def experiment(text: str) -> ScoreExperiment:
 
 def test_the_shipped_experiment() -> None:
     made = ScoreDesign(experiment_source("anchoring"))
-    trials = list(made.trials(["hf:a", "hf:b"]))
-    assert len({trial.id for trial in trials}) == len(trials) == 2 * 11 * 2 * 16
-    assert made.block_size() == 32
-    assert Counter(trial.set for trial in trials).keys() == made.stimuli.stimuli.keys()
+    trials = list(made.trials(["hf:a"]))
+    assert len(trials) == 11 * 2 * 16
     assert (next(iter(made.targets)), len(made.targets), made.targets["100%"]) == ("0%", 101, 100.0)
-    full = [trial for trial in trials if trial.agent == "hf:a" and len(trial.fields) == 4]
+    full = [trial for trial in trials if len(trial.fields) == 4]
     assert {(trial.set, trial.condition, trial.anchor) for trial in full} >= {
         ("V0", "low", 10.0), ("V0", "high", 65.0), ("V5-D", "low", 35.0), ("V5-D", "high", 90.0),
     }  # fmt: skip
@@ -83,33 +77,3 @@ def test_targets() -> None:
         "-3": -3,
     }
     assert experiment('targets: {from: 1, to: 2, format: "${}"}\n').answers == {"$1": 1.0, "$2": 2.0}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("targets: [ten, 20%]", '"ten" holds no numbers; write one'),
-        ("targets: [10%, 10 percent]", "a number stands in two targets; write each once"),
-        ("targets: {from: 5, to: 5}", "5 to 5 is no range"),
-        ("targets: {format: x}", '"x" has no place for the number'),
-        ("stimuli: anchorin", 'x.yaml:3:1: stimuli: unknown stimuli "anchorin"; did you mean "anchoring"?'),
-        ("permutations: 1", "x.yaml:3:1: permutations: must be greater than or equal to 2"),
-        ("goal: buy", "x.yaml:3:1: goal: unknown key"),
-    ],
-)
-def test_mistakes(text: str, message: str) -> None:
-    with pytest.raises(UserError, match=re.escape(message)) as caught:
-        design(f"{text}\n")
-    assert "\n" not in str(caught.value)
-
-
-def test_too_many_fields_for_exact_attribution(tmp_path: Path) -> None:
-    names = [f"f{number}" for number in range(12)]
-    stimulus: dict[str, Any] = dict.fromkeys(names, "x")
-    texts = ", ".join(f"{name}: {text}" for name, text in stimulus.items())
-    template = "".join(f"{{{name}}}" for name in [*names, "anchor"])
-    (tmp_path / "s.yaml").write_text(
-        f'template: "{template}"\nstimuli:\n  many: {{{texts}, anchor: {{low: 1, high: 2}}}}\n'
-    )
-    with pytest.raises(UserError, match=r"x\.yaml:3:1: stimuli|attribution: many: exact needs 2\^13 prompts"):
-        design(f"stimuli: {tmp_path}/s.yaml\n")

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.designs.scoring.stimuli import SHIPPED, Stimuli, load_stimuli
-from interventions.errors import UserError
 from interventions.yaml.yaml_source import load_model, parse_yaml
 
 DATA = Path(__file__).parents[5] / "shared" / "data" / "anchoring"
@@ -75,30 +73,3 @@ def test_a_family_of_ones_own(tmp_path: Path) -> None:
     assert stimuli.fields("bare") == ("question", "anchor")
     assert stimuli.render("lift", 2.5, ["story", "anchor"]) == "The lift stopped at floor: 2.5."
     assert stimuli.render("bare", 1, ["question", "anchor"]) == ": 1. How tall?"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("{anchor}.", "7.", "1:1: template: it has no place for the number; add {anchor}"),
-        ("{story}", "{Story}", '1:1: template: "{Story}" is no place for a field; write lower-case'),
-        ("{story}:", "{story}}:", "1:1: template: a brace stands alone; write places as {field}"),
-        ("{question: How", "{questoin: How", "4:10: stimuli.bare.questoin: the template has no place for"),
-        ("{low: 1, high: 2}", "{low: 2, high: 1}", "4:48: stimuli.bare.anchor.high: 1 is not above low (2)"),
-        ("{low: 1, high: 2}", "5", "stimuli.bare.anchor:"),
-        (", anchor: {low: 1, high: 2}", "", "4:3: stimuli.bare: the anchor is missing; add anchor"),
-        ("template:", "templat:", "templat: unknown key"),
-    ],
-)
-def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
-    with pytest.raises(UserError, match=re.escape(message)) as caught:
-        own(tmp_path, OWN.replace(old, new))
-    assert str(caught.value).startswith(f"{tmp_path}/own.yaml:")
-    assert "\n" not in str(caught.value)
-
-
-def test_an_unknown_name(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match='unknown stimuli "anchorng"; did you mean "anchoring"'):
-        load_stimuli("anchorng", EXPERIMENT)
-    with pytest.raises(UserError, match="no such file"):
-        load_stimuli(str(tmp_path / "none.yaml"), EXPERIMENT)

@@ -7,7 +7,6 @@ from itertools import combinations, pairwise, product
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +17,8 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.tables import receipts
 from interventions.apply.plan import ProductFacts
-from interventions.yaml.yaml_source import Source, parse_yaml
+from tests.experiments.designs.make import AGENT, shop, source
+from tests.experiments.designs.test_trials import assert_balanced
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, probabilities
 from tests.support import size
 
@@ -27,11 +27,6 @@ LEVELS: dict[str, list[Any]] = {
     "rating": [50, 60, 75, 90],
     "reviews": [10, 100, 1000, 5000],
 }
-
-
-def source(**changes: Any) -> Source:
-    data = {**experiment_source("attributes").data, **changes}
-    return parse_yaml(yaml.safe_dump(data), "test.yaml")
 
 
 def level(made: ShopDesign, name: str, item: ProductFacts) -> Any:
@@ -54,19 +49,17 @@ def level(made: ShopDesign, name: str, item: ProductFacts) -> Any:
 def test_each_draw_is_orthogonal_to_product_position_nudge_and_the_other_attributes(
     names: list[str], set_size: int, levels: int, sets: int, repeats: int, order: str, seed: int
 ) -> None:
-    made = ShopDesign(
-        source(
-            attributes={name: LEVELS[name][:levels] for name in names},
-            options={"set_size": set_size, "sets": sets},
-            factors={**experiment_source("attributes").data["factors"], "order": order},
-            repeats=repeats,
-            seed=seed,
-        )
+    made = shop(
+        "attributes",
+        attributes={name: LEVELS[name][:levels] for name in names},
+        options={"set_size": set_size, "sets": sets},
+        factors={**experiment_source("attributes").data["factors"], "order": order},
+        repeats=repeats,
+        seed=seed,
     )
+    assert_balanced(made)
     trials = list(made.trials(["a"]))
     assert len(trials) == made.size == made.block_size() * len(made.sets) * repeats
-    assert len({trial.id for trial in trials}) == len(trials)
-    assert [t.products for t in trials] == [t.products for t in made.trials(["another"])]
     for start in range(0, len(trials), made.block_size()):
         block = trials[start : start + made.block_size()]
         keys = sorted(item.key for item in block[0].products)
@@ -94,7 +87,7 @@ def test_each_draw_is_orthogonal_to_product_position_nudge_and_the_other_attribu
 
 
 def test_every_hand_of_levels_is_dealt_equally_often() -> None:
-    made = ShopDesign(source(options={"sets": 30}, factors={"order": "listed"}))
+    made = shop("attributes", options={"sets": 30}, factors={"order": "listed"})
     trials = list(made.trials(["a"]))
     for name, levels in (("price", 5), ("rating", 3), ("reviews", 3)):
         hands = Counter(
@@ -119,8 +112,8 @@ def test_a_changed_price_keeps_its_last_cent_and_is_near(cents: int, levels: lis
 
 
 def test_without_the_key_nothing_is_drawn_and_amounts_are_shown_as_they_are() -> None:
-    assert not ShopDesign(experiment_source("nudges")).drawn
-    made = ShopDesign(source(attributes={"price": [20, 30.5]}))
+    assert not shop("nudges").drawn
+    made = shop("attributes", attributes={"price": [20, 30.5]})
     trial = next(made.trials(["a"]))
     assert {item.price for item in trial.products} == {20.0, 30.5}
     assert Attributes(price=(20, 30.5)).versions(2) == 2
@@ -130,7 +123,7 @@ def test_without_the_key_nothing_is_drawn_and_amounts_are_shown_as_they_are() ->
 @pytest.fixture(scope="module")
 async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
     folder = tmp_path_factory.mktemp("drawn")
-    yield await carry_out(folder, source(options={"sets": 2}), "simulated:balanced", size(8, 16), 4)
+    yield await carry_out(folder, source("attributes", options={"sets": 2}), AGENT, size(8, 16), 4)
 
 
 @pytest.mark.browser
@@ -138,7 +131,7 @@ def test_the_browser_shows_what_was_drawn(done: Done) -> None:
     """The shopper reads the pages itself: it can only choose as known if they show the drawn values."""
     assert_chosen_as_known(done, probabilities(done.table, "balanced"))
     run = done.design.run_id
-    done.records.begin_run(run, done.design.name, done.design.facts(["simulated:balanced"]))
+    done.records.begin_run(run, done.design.name, done.design.facts([AGENT]))
     assert set(tidy_table(done.records, run)["randomised"]) == {"price+rating+reviews"}
     assert (done.table["outcome"] == "choice").all()
     shown = done.table.set_index(["trial", "option"])

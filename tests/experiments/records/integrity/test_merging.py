@@ -54,6 +54,30 @@ def test_two_parts_become_one_run(tmp_path: Path) -> None:
     there.close()
 
 
+def test_what_the_shop_sent_comes_along(tmp_path: Path) -> None:
+    here = part(tmp_path / "a.db", [0])
+    there = stored(f"sqlite:///{tmp_path}/b.db", [with_sent_page(record(trial(1)))])
+    assert merge_run(there, here, RUN, lambda *_: None) == 1
+    copied, own = (whole_trial(each, RUN, trial(1).trial) for each in (here, there))
+    assert copied == own and copied is not None and copied.sent_pages
+    for name in ("body", "given", "site"):
+        text = copied.sent_pages[0][name]
+        assert here.artifact(text) == there.artifact(text)
+    assert [each for each in check_database(str(here.engine.url), lambda *_: None) if not each.ok] == []
+
+
+def test_what_is_not_one_run_is_not_merged(tmp_path: Path) -> None:
+    here, there = part(tmp_path / "a.db", [0]), part(tmp_path / "b.db", [1])
+    facts = there.latest_run(RUN)["facts"]
+    there.begin_run(RUN, "made", RunFacts(**{**facts, "inputs": {"interventions": []}}))
+    with pytest.raises(UserError, match="not made of the same files"):
+        merge_run(there, here, RUN, lambda *_: None)
+    assert here.finished(RUN) == {trial(0).trial}
+    empty = Records(f"sqlite:///{tmp_path}/c.db")
+    with pytest.raises(UserError, match="in this database"):
+        merge_run(there, empty, RUN, lambda *_: None)
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_parts_and_commands_that_keep_other_traces_are_one_run(
@@ -83,27 +107,3 @@ def test_parts_and_commands_that_keep_other_traces_are_one_run(
     assert "left out, because they were stored without pages: 8 trials" in souk(
         "replay", "few-hotels", "--db", "sqlite:///a.db"
     )
-
-
-def test_what_the_shop_sent_comes_along(tmp_path: Path) -> None:
-    here = part(tmp_path / "a.db", [0])
-    there = stored(f"sqlite:///{tmp_path}/b.db", [with_sent_page(record(trial(1)))])
-    assert merge_run(there, here, RUN, lambda *_: None) == 1
-    copied, own = (whole_trial(each, RUN, trial(1).trial) for each in (here, there))
-    assert copied == own and copied is not None and copied.sent_pages
-    for name in ("body", "given", "site"):
-        text = copied.sent_pages[0][name]
-        assert here.artifact(text) == there.artifact(text)
-    assert [each for each in check_database(str(here.engine.url), lambda *_: None) if not each.ok] == []
-
-
-def test_what_is_not_one_run_is_not_merged(tmp_path: Path) -> None:
-    here, there = part(tmp_path / "a.db", [0]), part(tmp_path / "b.db", [1])
-    facts = there.latest_run(RUN)["facts"]
-    there.begin_run(RUN, "made", RunFacts(**{**facts, "inputs": {"interventions": []}}))
-    with pytest.raises(UserError, match="not made of the same files"):
-        merge_run(there, here, RUN, lambda *_: None)
-    assert here.finished(RUN) == {trial(0).trial}
-    empty = Records(f"sqlite:///{tmp_path}/c.db")
-    with pytest.raises(UserError, match="in this database"):
-        merge_run(there, empty, RUN, lambda *_: None)

@@ -78,7 +78,9 @@ def folder(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 def souk(*arguments: str) -> tuple[int, str]:
     """The status of a command and what it prints: the result, or the one line with which it fails."""
     result = CliRunner().invoke(app, [*arguments, "--db", DB])
+    assert "\x1b" not in result.output
     if result.exception is None or isinstance(result.exception, SystemExit):
+        assert result.exit_code in (0, 1, 2), result.output
         return result.exit_code, result.stdout
     error = result.exception
     line = str(error) if isinstance(error, UserError | AnalysisError) else told(error)

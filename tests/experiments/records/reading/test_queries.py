@@ -20,7 +20,7 @@ from experiments.records.reading.queries import (
     trial_rows,
     wasted,
 )
-from experiments.records.record import TrialRecord, to_row
+from experiments.records.record import to_row
 from experiments.records.store import Records
 from tests.experiments.records.test_store import a_record, some_facts
 
@@ -38,10 +38,6 @@ def stored(records: Records) -> Records:
     records.begin_run("r-1", "nudges", some_facts())
     records.save(*TRIALS, ELSEWHERE)
     return records
-
-
-def of_agent(agent: str) -> list[TrialRecord]:
-    return [record for record in TRIALS if record.trial.agent == agent]
 
 
 @pytest.mark.thorough

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -32,14 +33,7 @@ def kept(file: Path, cells: Sequence[Cell]) -> dict[Cell, pd.DataFrame]:
             counts = pd.DataFrame(json.loads(line))
         except ValueError:
             continue
-        first = counts.iloc[0]
-        key = (
-            first["experiment"],
-            int(first["trials"]),
-            first["shopper"],
-            int(first["asked"]),
-            int(first["seed"]),
-        )
+        key: Any = tuple(counts.iloc[0][["experiment", "trials", "shopper", "asked", "seed"]])
         if key in cells:
             found[key] = counts
     return found

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-from scipy import sparse, stats
+from scipy import stats
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste, draw
@@ -23,12 +23,14 @@ from analysis.choice.effects.nudges import nudge_effects
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.estimators.jackknife import TOLERANCE, Jackknife
 from analysis.estimators.lpm import Contrast, Fit, Model
+from analysis.estimators.lpm_many import _two_ways
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.lab.bench.validity.counting import COUNTS, LEVEL, ROUNDING, adjusted_p, relative_width
+from tests.lab.bench.validity.counting import adjusted_p
 from tests.lab.bench.validity.exact import exact_rows
+from tests.lab.bench.validity.studies import Columns, counts
 from tests.simulated_choices import with_choices
 
 
@@ -182,89 +184,53 @@ class Recorder:
         found = fit.left_out.jackknife(weights, residuals) if fit.left_out else None
         if found and not fit.by_set:
             return estimate, found
-        error, df = (np.sqrt(found.variance), found.df) if found else self._two_ways(fit, weights, residuals)
+        error, df = (
+            (np.sqrt(found.variance), found.df)
+            if found
+            else (_two_ways(fit, weights, residuals), fit.df(weights))
+        )
         if not fit.by_set:
             return estimate, (error, df)
         by_set = fit.by_set.jackknife(weights, residuals)
         other = np.sqrt(by_set.variance)
         return estimate, (np.maximum(error, other), np.where(other > error, min(df, by_set.df), df))
 
-    def _two_ways(self, fit: Fit, weights: Floats, residuals: Floats) -> tuple[Floats, float]:
-        """The largest of the two-way and the two one-way errors, and the degrees of freedom."""
-        model = fit.model
-        scores = (model.within @ (model.inverse @ weights))[:, None] * residuals
-        (_, code), (_, its_code) = fit.clusters.items()
-        both = np.unique(code * (its_code.max() + 1) + its_code, return_inverse=True)[1]
-        sums, counts = [], []
-        for each in (code, its_code, both):
-            member = sparse.csr_array((np.ones(len(each)), (each, np.arange(len(each)))))
-            sums.append(((member @ scores) ** 2).sum(axis=0))
-            counts.append(member.shape[0])
-        correction = (len(code) - 1) / (len(code) - model.rank - 1)
-        least = min(counts[:2])
-        variance = correction * np.maximum.reduce(
-            [
-                least / (least - 1) * (sums[0] + sums[1] - sums[2]),
-                *(count / (count - 1) * total for count, total in zip(counts[:2], sums[:2], strict=True)),
-            ]
-        )
-        return np.sqrt(variance), fit.df(weights)
 
-
-def simulate(
-    design: ShopDesign, shopper: Shopper, limit: int, studies: int, seed: int = 0, *, by_row: bool = False
-) -> pd.DataFrame:
-    """Studies of one design, size and shopper: by table the rows, those with a p value, and how these did.
-
-    Columns: table, rows (of one study), printed (in all studies), null (printed, of a true 0), rejected (of
-    these, p < .05), held (of the printed, the intervals with the truth), any_null (studies that print a row
-    of a true 0) and any_rejected (those in which an adjusted p of such a row is below .05).
-    """
+def simulate(design: ShopDesign, shopper: Shopper, limit: int, studies: int, seed: int = 0) -> pd.DataFrame:
+    """Return the counts of each table in studies of one design, size and shopper; see `counts`."""
     made = simulated_trials(design, shopper.taste, limit)
     truth = tables(made.table.assign(chosen=made.chances))
     recorder = Recorder()
     frames = recorder.tables(made.table)
     rng = np.random.default_rng([seed, limit, len(design.sets)])
     chosen = answers(made, rng, studies, shopper.alike)
-    found = [] if by_row else [exact_counts(made, chosen, given=shopper.alike == "set")]
+    found = [exact_counts(made, chosen, given=shopper.alike == "set")]
     for name, frame in frames.items():
-        count = dict.fromkeys(COUNTS, 0) | {"table": name, "rows": len(frame)}
-        p_values, nulls, rows = [], [], []
-        for key, row in frame.iterrows():
-            if np.isnan(row["p_value"]):
-                continue
-            estimate, error, df = recorder.estimates(round(row["estimate"] / 100), chosen)
-            true = truth[name].loc[key, "estimate"] / 100
-            printed = error > TOLERANCE
-            p = np.where(printed, 2 * stats.t.sf(np.abs(estimate) / np.where(printed, error, 1), df), np.nan)
-            null = abs(true) < ROUNDING
-            held = printed & (np.abs(estimate - true) <= stats.t.ppf(0.975, df) * error + ROUNDING)
-            rows.append(
-                {
-                    "key": key,
-                    "df": float(np.median(df)),
-                    "printed": printed.sum(),
-                    "null": null * printed.sum(),
-                    "rejected": null * (p < LEVEL).sum(),
-                    "held": held.sum(),
-                    "width": relative_width(2 * (stats.t.ppf(0.975, df) * error)[printed], estimate[printed]),
-                }
-            )
-            p_values.append(p)
-            nulls.append(null)
-        for each in ("printed", "null", "rejected", "held"):
-            count[each] = int(sum(row[each] for row in rows))
-        count["intervals"] = count["printed"]
-        shares = [(r["held"] / r["printed"], r["printed"]) for r in rows if r["printed"] >= studies / 2]
-        count["worst"] = min(shares)[0] if shares else np.nan
-        widths = [row["width"] for row in rows if row["printed"] >= studies / 2]
-        count["width"] = float(np.median(widths)) if widths else np.nan
-        if any(nulls):
-            adjusted = np.array([adjusted_p(each) for each in np.transpose(p_values)])[:, np.array(nulls)]
-            count["any_null"] = int((~np.isnan(adjusted)).any(axis=1).sum())
-            count["any_rejected"] = int((adjusted < LEVEL).any(axis=1).sum())
-        found += [{"table": name, **row} for row in rows] if by_row else [count]
+        told = frame.loc[frame["p_value"].notna(), "estimate"]
+        rows = {key: printed(recorder, round(number / 100), chosen) for key, number in told.items()}
+        known = {key: truth[name].loc[key, "estimate"] / 100 for key in rows}
+        found.append(
+            counts(Columns(name, name, adjusted="p_adjusted"), judged(rows), known) | {"rows": len(frame)}
+        )
     return pd.DataFrame(found)
+
+
+def printed(recorder: Recorder, number: int, chosen: Floats) -> Floats:
+    """Return what is printed of a row (studies x 4): estimate, p value, and both ends of the interval."""
+    estimate, error, df = recorder.estimates(number, chosen)
+    error = np.where(error > TOLERANCE, error, np.nan)
+    p, width = 2 * stats.t.sf(np.abs(estimate / error), df), stats.t.ppf(0.975, df) * error
+    return np.column_stack([estimate, p, estimate - width, estimate + width])
+
+
+def judged(rows: Mapping[Any, Floats]) -> dict[Any, Floats]:
+    """Return the rows of a table (see `printed`) with the p values that are adjusted in each study."""
+    p_values = np.array([numbers[:, 1] for numbers in rows.values()])
+    adjusted = np.array([adjusted_p(each) for each in p_values.T]).T
+    return {
+        key: np.column_stack([numbers, own])
+        for (key, numbers), own in zip(rows.items(), adjusted, strict=True)
+    }
 
 
 def exact_counts(made: SimulatedTrials, chosen: Floats, *, given: bool) -> dict[str, Any]:
@@ -273,29 +239,12 @@ def exact_counts(made: SimulatedTrials, chosen: Floats, *, given: bool) -> dict[
     given: the shopper's own tastes for the products are drawn, too. The tests are about these tastes as they
     are; there is no other truth than the answers, and so no interval to count.
     """
-    count: dict[str, Any] = dict.fromkeys(COUNTS, 0) | {"table": "exact", "worst": np.nan}
-    family, widths = [], []
+    rows, truth = {}, {}
     for row in exact_rows(made.table, made.chances, chosen):
-        printed, null = ~np.isnan(row.p_values), abs(row.truth) < ROUNDING
-        count["rows"] += 1
-        count["printed"] += int(printed.sum())
-        if null:
-            count["null"] += int(printed.sum())
-            count["rejected"] += int((row.p_values[printed] < LEVEL).sum())
-        held = (row.ends[0] <= row.truth + ROUNDING) & (row.truth - ROUNDING <= row.ends[1])
-        if not given:
-            count["held"] += int(held.sum())
-            count["worst"] = np.nanmin([count["worst"], held.sum() / printed.sum()])
-            widths.append(relative_width(row.ends[1] - row.ends[0], row.estimates))
-        family.append((row.p_values, null))
-    nulls = np.array([null for _, null in family])
-    if nulls.any():
-        count["any_null"] = chosen.shape[1]
-        adjusted = np.array([adjusted_p(each) for each in np.transpose([p for p, _ in family])])
-        count["any_rejected"] = int((adjusted[:, nulls] < LEVEL).any(axis=1).sum())
-    count["intervals"] = 0 if given else count["printed"]
-    count["held"] = np.nan if given else count["held"]
-    return count | {"width": np.nan if given else float(np.nanmedian(widths))}
+        ends = np.full_like(row.ends, np.nan) if given else row.ends
+        rows[row.key] = np.column_stack([row.estimates, row.p_values, *ends])
+        truth[row.key] = row.truth
+    return counts(Columns("exact", "exact", adjusted="p_adjusted"), judged(rows), truth)
 
 
 def true_tradeoffs(

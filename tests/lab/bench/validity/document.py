@@ -15,18 +15,8 @@ MOST_REJECTED, LEAST_HELD, MOST_ANY = 0.06, 0.93, 0.06
 MOST_WIDTH, ENOUGH = 1.3, 600
 NO_TASTES: Final = "random"
 NEW_SETS: Final = (
-    "effects",
-    "nudge_texts",
-    "categories",
-    "profiles",
-    "profile_differences",
-    "slopes",
-    "curves, linear and quartic",
-    "curves, observed",
-    "outcomes",
-    "positions",
-    "factors",
-    "heterogeneity",
+    *("effects", "nudge_texts", "categories", "profiles", "profile_differences", "slopes", "outcomes"),
+    *("curves, linear and quartic", "curves, observed", "positions", "factors", "heterogeneity"),
 )
 """Tables that speak of new choice sets, or new texts."""
 NO_WIDTH: Final = ("booked", "mapd", "comparisons", "shrunken")

@@ -29,6 +29,12 @@ AGENTS: Final = ("first", "second")
 EVEN: Final = 2_000
 """The answers that stand for infinitely many."""
 
+ANOVA: Final = ("hypothesis", "outcome", "group", "coding", "term")
+IN_BLOCKS: Final = {
+    **{"p": "p_blocked", "low": "blocked_low", "high": "blocked_high"},
+    "adjusted": "p_blocked_adjusted",
+}
+HEDGES: Final = {"estimate": "hedges_g", "low": "hedges_low", "high": "hedges_high"}
 WTP_TABLES: Final = (
     Columns("prompts", "prompts", ("group", "item", "condition")),
     Columns("csvr", "csvr", ("group",), only=("interval", "stratified")),
@@ -36,25 +42,10 @@ WTP_TABLES: Final = (
     Columns("csvr, Wald", "csvr", ("group",), only=("interval", "wald")),
     Columns("mapd", "mapd", ("group",)),
     Columns("list_price", "list_price", ("group", "item"), adjusted="p_adjusted"),
-    Columns("anova", "anova", ("hypothesis", "outcome", "group", "coding", "term"), "sum_sq"),
-    Columns(
-        "anova, by block",
-        "anova",
-        ("hypothesis", "outcome", "group", "coding", "term"),
-        "sum_sq",
-        "p_blocked",
-    ),
+    Columns("anova", "anova", ANOVA, "sum_sq"),
+    Columns("anova, by block", "anova", ANOVA, "sum_sq", "p_blocked"),
     Columns("coefficients", "coefficients", ("group", "term"), adjusted="p_adjusted"),
-    Columns(
-        "coefficients, by block",
-        "coefficients",
-        ("group", "term"),
-        "blocked",
-        "p_blocked",
-        "blocked_low",
-        "blocked_high",
-        "p_blocked_adjusted",
-    ),
+    Columns("coefficients, by block", "coefficients", estimate="blocked", **IN_BLOCKS),
     Columns("comparisons", "comparisons", ("term",), only=("method", "paired")),
     Columns("comparisons, Welch", "comparisons", ("term", "unit"), only=("method", "Welch")),
     Columns("comparisons, Student", "comparisons", ("term", "unit"), only=("method", "Student")),
@@ -62,15 +53,7 @@ WTP_TABLES: Final = (
 )
 BIAS_TABLES: Final = (
     Columns("experiments", "experiments", ("term", "scenario"), adjusted="p_adjusted"),
-    Columns(
-        "experiments, Hedges' g",
-        "experiments",
-        ("term", "scenario"),
-        "hedges_g",
-        "",
-        "hedges_low",
-        "hedges_high",
-    ),
+    Columns("experiments, Hedges' g", "experiments", ("term", "scenario"), p="", **HEDGES),
     Columns("index", "index"),
     Columns("index, before the cap", "index", estimate="mean", low="mean_low", high="mean_high"),
     Columns("regressions", "regressions", ("outcome", "term")),
@@ -173,30 +156,16 @@ class NumberStudies:
     def _analysed(self, table: pd.DataFrame) -> Frames:
         if not self.biases:
             return vars(analyze_montecarlo(table))
-        return vars(
-            analyze_biases(
-                table, valid=max(1, int(self.cells.value_counts().min() * (1 - 2 * self.respondent.invalid)))
-            )
-        )
+        fewest = int(self.cells.value_counts().min() * (1 - 2 * self.respondent.invalid))
+        return vars(analyze_biases(table, valid=max(1, fewest)))
 
 
 CELL: Final = ["agent", "item", "condition", "scenario", "temperature"]
 
 
 def _row(trial: CardTrial) -> dict[str, object]:
-    return {
-        "run": "simulated",
-        "trial": trial.id,
-        "agent": trial.agent,
-        "item": trial.item,
-        "condition": trial.condition,
-        "repeat": trial.repeat,
-        "reference": trial.reference,
-        "low": trial.low,
-        "high": trial.high,
-        "scenario": trial.scenario,
-        "temperature": trial.temperature,
-    }
+    names = (*CELL, "repeat", "reference", "low", "high")
+    return {"run": "simulated", "trial": trial.id} | {name: getattr(trial, name) for name in names}
 
 
 def _wtp_answer(trial: CardTrial, respondent: Respondent) -> Answer:

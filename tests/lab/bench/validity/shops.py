@@ -175,16 +175,11 @@ class ShopStudies:
         found: dict[str, dict[Key, float]] = {}
         if len(curves):
             curves["value"] = curves["value"].round(6)
-            for name, own, keys in (
-                (
-                    "curves, linear and quartic",
-                    curves["model"] != "observed",
-                    ["advantage", "model", "value"],
-                ),
-                ("curves, observed", curves["model"] == "observed", ["advantage", "value"]),
-            ):
-                found[name] = curves[own].set_index(keys)["estimate"].to_dict()
-            found["curves, observed, Wilson"] = found["curves, observed"]
+            observed = curves["model"] == "observed"
+            lines = curves[~observed].set_index(["advantage", "model", "value"])
+            found["curves, linear and quartic"] = lines["estimate"].to_dict()
+            points = curves[observed].set_index(["advantage", "value"])
+            found["curves, observed"] = found["curves, observed, Wilson"] = points["estimate"].to_dict()
         found |= self._of_levels()
         found["positions"] = _positions(table)
         found["positions, Wilson"] = found["positions"]

@@ -68,7 +68,12 @@ def gather(columns: Columns, studies: Iterable[Frames]) -> dict[Key, Floats]:
 
 
 def counts(columns: Columns, rows: Mapping[Key, Floats], truth: Mapping[Key, float]) -> dict[str, Any]:
-    """Return the counts of `tests.lab.bench.validity.choice.simulate` for one table of studies."""
+    """Return the counts of one table of studies.
+
+    rows (of one study), printed (in all studies), null (p values of a true 0), rejected (of these, p < .05),
+    intervals (of a known truth), held (of these, with the truth), any_null (studies that print a row of a
+    true 0) and any_rejected (those in which an adjusted p of such a row is below .05).
+    """
     count: dict[str, Any] = dict.fromkeys(COUNTS, 0) | {"table": columns.name, "rows": len(rows)}
     shares, widths, family = [], [], []
     for key, numbers in rows.items():
@@ -95,26 +100,3 @@ def counts(columns: Columns, rows: Mapping[Key, Floats], truth: Mapping[Key, flo
         count["any_null"] = int((~np.isnan(every)).any(axis=0).sum())
         count["any_rejected"] = int((every < LEVEL).any(axis=0).sum())
     return count
-
-
-def by_row(columns: Columns, rows: Mapping[Key, Floats], truth: Mapping[Key, float]) -> pd.DataFrame:
-    """Return what each row did, to look at: truth, mean and shares."""
-    found = []
-    for key, numbers in rows.items():
-        estimate, p, low, high, _ = numbers.T
-        true, told = truth.get(key, np.nan), ~np.isnan(low) & ~np.isnan(high)
-        held = (low <= true + ROUNDING) & (true - ROUNDING <= high)
-        found.append(
-            {
-                "table": columns.name,
-                "key": key,
-                "true": true,
-                "mean": np.nanmean(estimate) if (~np.isnan(estimate)).any() else np.nan,
-                "with_p": (~np.isnan(p)).mean(),
-                "below": (p[~np.isnan(p)] < LEVEL).mean() if (~np.isnan(p)).any() else np.nan,
-                "told": told.mean(),
-                "held": held[told].mean() if told.any() and not np.isnan(true) else np.nan,
-                "width": relative_width((high - low)[told], estimate[told]) if told.sum() > 1 else np.nan,
-            }
-        )
-    return pd.DataFrame(found)

@@ -61,7 +61,4 @@ if __name__ == "__main__":
 
         django.setup()
         fill()
-        from django.contrib.staticfiles.handlers import StaticFilesHandler
-        from django.core.wsgi import get_wsgi_application
-
-        serve(StaticFilesHandler(get_wsgi_application()))
+        serve()

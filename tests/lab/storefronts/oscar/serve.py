@@ -113,7 +113,4 @@ if __name__ == "__main__":
         (Path(name) / "media").mkdir()
         shutil.copy(image, Path(name) / "media")
         fill()
-        from django.contrib.staticfiles.handlers import StaticFilesHandler
-        from django.core.wsgi import get_wsgi_application
-
-        serve(StaticFilesHandler(get_wsgi_application()))
+        serve()

@@ -54,7 +54,4 @@ if __name__ == "__main__":
         settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
         django.setup()
         fill()
-        from django.contrib.staticfiles.handlers import StaticFilesHandler
-        from django.core.wsgi import get_wsgi_application
-
-        serve(StaticFilesHandler(get_wsgi_application()))
+        serve()

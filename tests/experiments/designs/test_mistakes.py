@@ -1,0 +1,294 @@
+"""A mistake in an experiment file, or in a file that it names, is one line: file, line, key, what to do."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.designs.loading import load_design
+from interventions.errors import UserError
+
+SHOP = "name: e\ngoal: Buy.\n"
+NUDGED = f"{SHOP}factors: {{nudge: {{interventions: nudges}}}}\n"
+STOPPING = f"{NUDGED}stopping: {{rule: anytime-valid}}\n"
+CARD = "name: e\ntask: card\n"
+HOTELS = f"{CARD}cards: hotels\n"
+WINE = f"{SHOP}options:\n  catalogue: wine.csv\n"
+WTP = f"{CARD}cards: willingness-to-pay\n"
+BIASES = f"{CARD}cards: biases\n"
+DESKS = f"{CARD}cards: cards.yaml\n"
+PAIRS = "{set_size: 2, sets: 1}"
+SCORE = "name: e\ntask: score\n"
+SITE = "environment: https://shop.example/\nlive: {allow: [], stop_before: [Pay]}\noptions: {file: s.csv}\n"
+
+KEYS = [
+    ("", "name: e\ntask: cards", 'task: unknown value "cards"; did you mean "card"?'),
+    ("", "name: e\ntask: buy", 'task: unknown value "buy"; use one of: card, compare-tabs, listing, score'),
+    ("", "interventions: []", "interventions: this is a file of interventions; name it in an experiment"),
+    ("", "name: e\ngoal: Spend ${price}.", 'goal: nothing is known of "${price}"; a goal can name ${cat'),
+    (SHOP, "factors: {nudge: {interventions: hotels}}", "interventions: hotel-choice: cards change no page"),
+    (SHOP, "factors: {nudge: {interventions: nudges, on: []}}", "factors.nudge.on: the list is empty"),
+    (SHOP, "environment: shopp", 'environment: "shopp" is no environment; write shop, compose:NAME or'),
+    (SHOP, "environment: compose:postgres", 'environment: no shop "postgres" to launch; '),
+    (SHOP, "environment: compose:onestopmarkt", 'did you mean "onestopmarket"?'),
+    (SHOP, "environment: file:///etc/passwd", "is no environment"),
+    (SHOP, "environment: https://shop.example/a?b", "is no environment"),
+    (SHOP, "environment: https://shop.example/", "environment: a site that is not ours needs the key live"),
+    (SHOP, "environment: compose:onestopmarket", "environment: this shop's products have to be read from"),
+    (SHOP, f"{SITE}task: listing", "task: listing needs the embedded shop"),
+    (SHOP, "live: {allow: [shop.example]}", "live.stop_before: missing; add this key"),
+    (SHOP, "live: {allow: [], stop_before: []}", "live.stop_before"),
+    (SHOP, "live: {allow: ['https://x'], stop_before: [Pay]}", 'live.allow[0]: "https://x" is no host'),
+    (SHOP, "page: product.html", "page: "),
+    (SHOP, "task: search\noptions: {file: sets.csv}", "options.file: search forms its own choice sets"),
+    (SHOP, "task: listing\noptions: {titles: {filter: true}}", "options.titles: "),
+    (SHOP, "agents: []", "agents: the list is empty"),
+    (SHOP, "observation: {pages: whole}", 'observation.pages: unknown key; did you mean "page"'),
+    (SHOP, "observation: screenshoot", 'no modality; did you mean "screenshot"'),
+    (SHOP, "observation: [html, picture]", '"picture" is no modality; the modalities are: both, html, marks'),
+    (SHOP, "observation: [html, html]", "a modality stands twice"),
+    (SHOP, "observation: {modality: [tree], screenshot: true}", "a modality says all of what is shown"),
+    (SHOP, "computers: {'openai-computer:m': {coordinates: pixels}}", "takes no options; agents that do: "),
+    (SHOP, "computers: {qwen-computer: {coordinates: pixels}}", "takes no options"),
+    (SHOP, "computers: {'gemini-computer:m': {coordinates: pixels}}", "takes no coordinates; it takes "),
+    (SHOP, "computers: {'qwen-computer:m': {coordinates: inches}}", "inches"),
+    (SHOP, "attributes: {}", "attributes: no attribute is drawn; name levels of price, rating or reviews"),
+    (SHOP, "attributes: {price: [-10%]}", "attributes.price: one level is no draw; give two or more"),
+    (SHOP, "attributes: {price: [+10%, 10.0%]}", "attributes.price: a level stands twice"),
+    (SHOP, "attributes: {price: [-10%, 20]}", "attributes.price: changes in percent and amounts cannot"),
+    (SHOP, "attributes: {price: [-10%, cheap]}", 'attributes.price[1]: "cheap" is no price; write'),
+    (SHOP, "attributes: {price: [0%, -100%]}", 'attributes.price[1]: "-100%" is no price'),
+    (SHOP, "attributes: {price: [0%, 0.5%]}", "attributes.price: two levels are one price of "),
+    (SHOP, "attributes: {rating: [60, 101]}", "attributes.rating[1]: "),
+    (SHOP, "attributes: {reviews: [0, 10]}", "attributes.reviews[0]: "),
+    (SHOP, "attributes: {prices: [1, 2]}", 'attributes.prices: unknown key; did you mean "price"'),
+    (SHOP, "attributes: {price: [-10%, 10%]}\nmatch: [price]", "match: the price is drawn too"),
+    (SHOP, "profiles: []", "profiles: "),
+    (SHOP, "profiles: [price_increased]", 'profiles[0]: "price_increased" is no name; use lower-case'),
+    (SHOP, "profiles: [none, price-increase]", 'profiles[1]: unknown profile "price-increase"; did you mean'),
+    (SHOP, "profiles: [none, none]", "profiles[1]: none stands twice"),
+    (SHOP, "profiles: [{id: mine, text: Hello.}, mine]", "profiles[1]: mine stands twice"),
+    (SHOP, "profiles: [{id: mine, txt: x}]", "profiles[0].txt: unknown key"),
+    (SHOP, "plan: {hypotheses: [{name: h, effect: nudge}]}", "[0].effect: no product carries a nudge"),
+    (SHOP, "plan: {hypotheses: [{name: h, effect: order}]}\nfactors: {order: listed}", "effect: the order"),
+    (NUDGED, "stopping: {rule: anytime}", "stopping.rule: "),
+    (NUDGED, "stopping: {rule: fixed, alpha: 0.1}", "stopping.alpha: only rule: anytime-valid has"),
+    (NUDGED, "stopping: {rule: anytime-valid, alpha: 0}", "stopping.alpha: "),
+    (NUDGED, "stopping: {rule: anytime-valid, margin: -5}", "stopping.margin: "),
+    (NUDGED, "stopping: {rule: anytime-valid, most: 0}", "stopping.most: "),
+    (NUDGED, "stopping: {rule: anytime-valid, efect: nudge}", 'stopping.efect: unknown key; did you mean'),
+    (STOPPING, "attributes: {price: [-10%, 0%]}", "stopping: it needs strata that show the same"),
+    (STOPPING, "options: {set_size: 3, sets: 4}", "stopping.rule: it needs choice sets of"),
+    (STOPPING, "observation: [html, tree]", "write an experiment for each modality"),
+    (SHOP, "stopping: {rule: anytime-valid}", "stopping: no product carries a nudge"),
+    (SHOP, "stopping: {rule: anytime-valid, effect: order}\nfactors: {order: listed}", "effect: the order"),
+    (SHOP, "options: {pairing: adjacent}", 'options.pairing: unknown value "adjacent"; did you mean "price-'),
+    (SHOP, "options: {pairing: price-coverage, set_size: 3}", "options.set_size: price-coverage forms pairs"),
+    (SHOP, "options: {categories: 3}", "options.categories: has no effect on the pairing price-adjacent; "),
+    (SHOP, "options: {file: sets.csv, max_price_gap: 0.1}", "max_price_gap: has no effect on the sets of"),
+    (SHOP, "options: {titles: {model: 'openai:x'}}", "options.titles.model: the answers are kept beside "),
+    (SHOP, "options: {catalogue: none.csv}", "options.catalogue: none.csv: no such file in "),
+    (WINE, "  max_price_gap: 0", "that close; raise max_price_gap or max_rating_gap"),
+    (WINE, "  pairing: matched-ratings\n  max_price_gap: 0", "that close; raise max_price_gap"),
+    (WINE, "  pairing: matched-ratings\n  set_size: 4", "options: no 4 products of a c"),
+    (WINE, "  set_size: 5", "options: no 5 products of a category have a price, a rating and a title"),
+    (HOTELS, "mode: book\ndesign: {conjoint: {}}", 'mode: unknown value "book"; '),
+    (HOTELS, "design: {}", "design: no designs; give one of"),
+    (HOTELS, "design: {conjoint: {repeats: 3}}", "design.conjoint.repeats: unknown key; "),
+    (HOTELS, "design: {conjoint: {pool: hotel}}", 'conjoint.pool: unknown pool "hotel"; did you mean "'),
+    (HOTELS, "design: {conjoint: {pool: no-such.csv}}", "conjoint.pool: no-such.csv: no such file in "),
+    (HOTELS, "design: {conjoint: {blocks: []}}", "design.conjoint.blocks: missing; say which sets"),
+    (HOTELS, "design: {conjoint: {blocks: [{set_size: 9, sets: 1}]}}", "blocks[0].set_size: must be"),
+    (HOTELS, "design: {conjoint: {blocks: [{set_size: 2, sets: 99_999}]}}", "sets: 180 hotels make only 161"),
+    (HOTELS, f"design: {{conjoint: {{blocks: [{PAIRS}, {PAIRS}]}}}}", "2 stands twice"),
+    (DESKS, f"design: {{conjoint: {{pool: wide.csv, blocks: [{PAIRS}]}}}}", "blocks: wide.csv holds ready"),
+    (BIASES, f"design: {{conjoint: {{blocks: [{PAIRS}]}}}}", "cards: biases has no cards with alternatives"),
+    (BIASES, "design: {battery: {biases: [framin]}}", 'biases[0]: biases has no bias "framin"; did'),
+    (BIASES, "design: {battery: {valid: 300, attempts: 200}}", "attempts: 200 attempts cannot give 300"),
+    (BIASES, "design: {battery: {}}\ntemperature: 1", "temperature: a battery has a list of its own; remove"),
+    (WTP, "design: {factorial: {products: wpt}}", 'products: unknown products "wpt"; did you mean "'),
+    (WTP, "design: {factorial: {conditions: [low, low]}}", "factorial.conditions: low stands twice; remove"),
+    (HOTELS, "design: {factorial: {}}", 'cards: hotels has no card "wtp-control"; it has: hotel-choice'),
+    (SCORE, "targets: [ten, 20%]", '"ten" holds no numbers; write one'),
+    (SCORE, "targets: [10%, 10 percent]", "a number stands in two targets; write each once"),
+    (SCORE, "targets: {from: 5, to: 5}", "5 to 5 is no range"),
+    (SCORE, "targets: {format: x}", '"x" has no place for the number'),
+    (SCORE, "stimuli: anchorin", 'stimuli: unknown stimuli "anchorin"; did you mean "anchoring"?'),
+    (SCORE, "stimuli: none.yaml", "no such file"),
+    (SCORE, "stimuli: many.yaml", "attribution: many: exact needs 2^13 prompts"),
+    (SCORE, "permutations: 1", "permutations: must be greater than or equal to 2"),
+    (SCORE, "goal: buy", "goal: unknown key"),
+]  # fmt: skip
+
+DESK = """\
+interventions:
+  - id: desk
+    kind: card
+    card:
+      fields: {Desk: "${name}", Color: "${color}", Price: "$${price:,}"}
+      question: Which one?
+      answer: {kind: letter}
+      example: {alternatives: [{name: One, color: red, price: 10}, {name: Two, color: blue, price: 20}]}
+"""
+MANY = [f"f{number}" for number in range(12)]
+FILES = {
+    "cards.yaml": DESK,
+    "wide.csv": f"""\
+task,repeat,{','.join(f"option_{n}_{name}" for n in (1, 2, 3) for name in ("id", "name", "color", "price"))}
+first,0,a,Ash Desk,red,199.50,b,Beech Desk,blue,1200,,,,
+first,1,a,Ash Desk,red,180,b,Beech Desk,blue,1100,,,,
+second,0,a,Ash Desk,red,150,b,Beech Desk,blue,900,c,Cedar Desk,green,700
+""",
+    "long.csv": """\
+task,repeat,id,name,color,price
+first,0,a,Ash Desk,red,199.50
+first,0,b,Beech Desk,blue,1200
+first,1,a,Ash Desk,red,180
+first,1,b,Beech Desk,blue,1100
+second,0,a,Ash Desk,red,150
+second,0,b,Beech Desk,blue,900
+second,0,c,Cedar Desk,green,700
+""",
+    "profiles.csv": """\
+id,name,stars,neighborhood,chain,amenities,low,high,rooms,score,reviews,cancellation,breakfast
+a,Inn A,2,Harlem,,Free WiFi,60,90,Twin Room | Queen Room,7.1,500,1,0
+b,Inn B,3,Harlem,Hyatt,Free WiFi,100,100,King Room,8.0,1000,,
+c,Inn C,4,Tribeca,Hilton,Free WiFi; Spa,200,400,King Room,9.9,2000,0.5,0.5
+""",
+    "products.csv": "key,title,description,price,low,high\nlamp,Desk Lamp,A lamp.,25,5,80\n",
+    "products.yaml": "products: [{key: lamp, title: Lamp, description: Red., price: 25, low: 5, high: 80}]\n",
+    "wine.csv": """\
+key,category,name,price,rating,has_options
+ash,Wine,Ash Red,10,80,false
+elm,Wine,Elm Red,11,80,false
+fir,Wine,Fir Red,12,80,true
+oak,Wine,Oak Red,13,80,false
+yew,Wine,Yew Red,14,81,false
+""",
+    "sets.csv": "set,option\n1,oak\n1,elm\n",
+    "phrases.yaml": "patterns: {odd: [lot N]}\n",
+    "stimuli.yaml": """\
+template: "{story}: {anchor}. {question}"
+stimuli:
+  lift: {story: The lift stopped at floor, question: How tall is the tower?, anchor: {low: 2.5, high: 40}}
+  bare: {question: How tall?, anchor: {low: 1, high: 2}}
+""",
+    "many.yaml": f"""\
+template: "{"".join(f"{{{name}}}" for name in [*MANY, "anchor"])}"
+stimuli:
+  many: {{{", ".join(f"{name}: x" for name in MANY)}, anchor: {{low: 1, high: 2}}}}
+""",
+}  # fmt: skip
+"""Files without a mistake, by name."""
+NAMED_IN = {
+    "wide.csv": f"{DESKS}design: {{conjoint: {{pool: wide.csv}}}}",
+    "long.csv": f"{DESKS}design: {{conjoint: {{pool: long.csv}}}}",
+    "profiles.csv": f"{HOTELS}design: {{conjoint: {{pool: profiles.csv, blocks: [{PAIRS}]}}}}",
+    "products.csv": f"{WTP}design: {{factorial: {{products: products.csv}}}}",
+    "products.yaml": f"{WTP}design: {{factorial: {{products: products.yaml}}}}",
+    "wine.csv": f"{SHOP}options: {{catalogue: wine.csv}}",
+    "sets.csv": f"{SHOP}options: {{catalogue: wine.csv, file: sets.csv}}",
+    "phrases.yaml": f"{SHOP}options: {{catalogue: wine.csv, titles: {{patterns: phrases.yaml}}}}",
+    "stimuli.yaml": f"{SCORE}stimuli: stimuli.yaml",
+}
+"""The experiments that name them."""
+PAIR = "category," + ",".join(
+    f"product{number}_{name}" for number in (1, 2) for name in ("url", "name", "price", "rating")
+)
+SOLD = "linden-fold-2-ply-paper-towels-16-double-rolls"  # in the embedded shop
+
+IN_FILES = [
+    ("wide.csv", "1200", "much", '2: option_2_price: expected a number, found "much"; mend the'),
+    ("wide.csv", "Cedar Desk", "", "4: option_3_name: the cell is empty or missing; fill it in"),
+    ("wide.csv", "blue,900", ",900", "4: option_2_color: the card shows it, but the cell is empty"),
+    ("wide.csv", "b,Beech Desk,blue,1200", ",,,", "2: task: task first has 1 options; give"),
+    ("wide.csv", "b,Beech Desk,blue,1200", "a,Beech Desk,blue,1200", "2: id: task first shows"),
+    ("wide.csv", "first,1", "first,0", "3: repeat: task first stands twice with repeat 0; num"),
+    ("wide.csv", "first,1", "first,one", '3: repeat: expected a whole number, found "one"; m'),
+    ("wide.csv", ",,,,\nfirst", "\nfirst", "2: fewer cells than the header has columns; me"),
+    ("wide.csv", "", "", " the table has no rows"),
+    ("wide.csv", "", "task,id,name\n", " the table has no rows"),
+    ("wide.csv", "", "task,id,name\nx,\udcff,y\n", " the text is not UTF-8"),
+    ("wide.csv", "", 'task,id,name\n"x,y\n', "2: not CSV"),
+    ("wide.csv", "", 'a,b\n"x\ny",1\n"x\ny"\n', "4: fewer cells"),
+    ("wide.csv", "", 'a,b\n"x\ny",1\n"x\ny",1,2\n', "4: more cells"),
+    ("wide.csv", "", 'a,b\n"x\ny",1\n"x\ny,1\n2,3\n', "4: not CSV"),
+    ("wide.csv", "", "a;b\n1,5;2\n", "1: the columns are separated by semicolons; separate them by commas"),
+    ("long.csv", "first,1,a", "second,1,a", "4: task: task second has 1 options"),
+    ("long.csv", "second,0,c", "first,0,c", "8: task: the rows of task first do not follow each"),
+    ("long.csv", "task,", "set,", "1: neither profiles (id, name, low, high, rooms"),
+    ("long.csv", "199.50", "0", "2: price: must be greater than 0"),
+    ("profiles.csv", "60,90", "90,60", "2: high: is below low, 90; swap the two"),
+    ("profiles.csv", ",2,Harlem", ",two,Harlem", "2: stars: expected a whole number, fo"),
+    ("profiles.csv", "b,Inn B", "a,Inn B", "3: id: the id a is taken; give each"),
+    ("profiles.csv", "Twin Room | Queen Room", "Twin Room |", "2: rooms: "),
+    ("products.csv", "5,80", "80,5", "2: high: is below low, 80; swap the two"),
+    ("products.csv", ",25,", ",,", "2: price: missing, and the embedded shop has no"),
+    ("products.csv", ",25,", ",dear,", '2: price: expected a number, found "dear"; mend'),
+    ("products.csv", "lamp,", f"{SOLD},", "2: title: the embedded shop's page says it; remove"),
+    ("products.yaml", "high: 80", "high: 2", "1:75: products[0].high: is below low, 5"),
+    ("products.yaml", "title: Lamp, ", "", "1:12: products[0].title: missing, and the"),
+    ("products.yaml", "", "products: []", "1:1: products: the list is empty; write at least one item"),
+    ("wine.csv", "price,", "cost,", '1: no column "price"; it has: category, cost, has_options'),
+    ("wine.csv", "name,", "nam,", '1: no column "name"; did you mean "nam"?'),
+    ("wine.csv", "key,", "id,", '1: no column "url" or "key"; add one'),
+    ("wine.csv", "Elm Red,", "", "3: fewer cells than the header has columns; mend the line"),
+    ("sets.csv", "", "a,b\n1,2\n", "1: neither the columns set and option nor product1_url"),
+    ("sets.csv", "elm", "", "3: option: the cell is empty; fill it in"),
+    ("sets.csv", "elm", "elmm", '3: option: no product "elmm" can be chosen; did you mean "elm"'),
+    ("sets.csv", "elm", "fir", "3: option: fir is a product with options; name another"),
+    ("sets.csv", "", "set,option,position\n1,oak,first\n", "2: position: not a whole number from 0"),
+    ("sets.csv", "1,elm\n", "", "2: set 1: 1 options; give the set 2 to 8"),
+    ("sets.csv", "elm", "OAK", "2: set 1: one option stands twice in the set; name another"),
+    ("sets.csv", "1,elm\n", "1,elm\n2,elm\n2,oak\n", "4: set 2: another set has the same options; remove"),
+    ("sets.csv", "1,elm\n", "1,elm\n2,elm\n2,oak\n2,ash\n", "4: set 2: 3 options, but 2 in the first set"),
+    ("sets.csv", "", f"{PAIR}\nWine,a,A,5,80,b,B,,80\n", "2: product2_url: a product without a price; mend"),
+    ("sets.csv", "", f"{PAIR}\nWine,a,A,5,x,b,B,5,80\n", "2: product1_url: a product with an unreadable"),
+    ("phrases.yaml", "patterns", "phrases", "1:1: patterns: missing; add this key"),
+    ("phrases.yaml", "lot N", "", "1:12: patterns.odd: the list is empty"),
+    ("phrases.yaml", "lot N", "'--'", "1:18: patterns.odd[0]: "),
+    ("stimuli.yaml", "{anchor}.", "7.", "1:1: template: it has no place for the number; add {anchor}"),
+    ("stimuli.yaml", "{story}", "{Story}", '1:1: template: "{Story}" is no place for a field; write'),
+    ("stimuli.yaml", "{story}:", "{story}}:", "1:1: template: a brace stands alone; write places as {field}"),
+    ("stimuli.yaml", "{question: How", "{questoin: How", "4:10: stimuli.bare.questoin: the template has no"),
+    ("stimuli.yaml", "{low: 1, high: 2}", "{low: 2, high: 1}", "4:48: stimuli.bare.anchor.high: 1 is not"),
+    ("stimuli.yaml", "{low: 1, high: 2}", "5", "4:31: stimuli.bare.anchor:"),
+    ("stimuli.yaml", ", anchor: {low: 1, high: 2}", "", "4:3: stimuli.bare: the anchor is missing; add"),
+    ("stimuli.yaml", "template:", "templat:", "1:1: templat: unknown key"),
+]  # fmt: skip
+"""File, what stands there (empty: all of it), what stands there instead, and what is said."""
+
+
+def mistake(folder: Path, experiment: str) -> str:
+    (folder / "e.yaml").write_text(experiment)
+    with pytest.raises(UserError) as caught:
+        load_design(str(folder / "e.yaml"))
+    assert "\n" not in str(caught.value)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("head", "lines", "said"), KEYS)
+def test_in_an_experiment_file(head: str, lines: str, said: str, folder: Path) -> None:
+    found = mistake(folder, f"{head}{lines}\n")
+    assert re.match(r"e\.yaml:\d+:\d+: ", found) and said in found
+
+
+@pytest.mark.parametrize(("name", "old", "new", "said"), IN_FILES)
+def test_in_a_file_that_an_experiment_names(name: str, old: str, new: str, said: str, folder: Path) -> None:
+    assert old in FILES[name]
+    text = FILES[name].replace(old, new, 1) if old else new
+    (folder / name).write_bytes(text.encode(errors="surrogateescape"))
+    assert f"{name}:{said}" in mistake(folder, f"{NAMED_IN[name]}\n")
+
+
+def test_the_files_themselves_are_right(folder: Path) -> None:
+    for name, experiment in NAMED_IN.items():
+        (folder / "e.yaml").write_text(f"{experiment}\n")
+        assert load_design(str(folder / "e.yaml")).size > 0, name
