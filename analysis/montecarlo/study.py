@@ -1,7 +1,8 @@
 """Run the whole Monte-Carlo analysis of willingness to pay."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import pandas as pd
 
@@ -40,6 +41,9 @@ NOT_PROBLEMS = (
     NO_GENERATIONS := "No generations were given, so there is no generation model.",
 )
 """Notes about what was not asked for."""
+
+FAR: Final = 5.0
+"""From so many times the median of a question on, an answer is told as far off; 0 is an answer."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +136,22 @@ def _notes(table: pd.DataFrame, generations: Mapping[str, str]) -> tuple[str, ..
     for column, what in (("reference", "list price"), ("low", "market range")):
         if absent := int(table[column].isna().sum()):
             notes.append(f"{counted(absent, 'question')} without a {what}: left out of what needs it.")
+    notes += _far_off(table)
     if table["agent"].nunique() == 1:
         notes.append(ONE_AGENT)
     if not generations:
         notes.append(NO_GENERATIONS)
     return tuple(notes)
+
+
+def _far_off(table: pd.DataFrame) -> Iterator[str]:
+    """Tell of each agent how many answers are far from its others to the same question."""
+    asked = table.groupby(["agent", "item", "condition"])["response"]
+    middle, given = asked.transform("median"), asked.transform("count")
+    far = (given >= 3) & (middle > 0) & ~table["response"].between(middle / FAR, middle * FAR)
+    far &= table["response"] > 0
+    for agent, count in table.loc[far, "agent"].value_counts(sort=False).sort_index().items():
+        yield (
+            f"{agent}: {counted(int(count), 'response')} more than {FAR:g} times above or below the median of"
+            " the question; a slip or another unit moves means and their intervals, so look at them."
+        )

@@ -34,6 +34,15 @@ def test_families_of_adjusted_p_values(analysis: MonteCarloAnalysis) -> None:
     assert products["p_adjusted"].tolist() == pytest.approx(steps[::-1].cummin()[::-1].tolist())
 
 
+def test_answers_in_another_unit_are_told() -> None:
+    """Two in a hundred, ten times too high, leave the interval of the mean half of its coverage."""
+    table = simulate_valuations(3, agents=("alpha",), sd=1.0)
+    assert not [line for line in report(analyze_montecarlo(table)).problems if "median" in line]
+    table.loc[::50, "response"] *= 10
+    told = [line for line in report(analyze_montecarlo(table)).problems if "median" in line]
+    assert told and told[0].startswith(f"alpha: {len(table.loc[::50])} responses more than 5 times above")
+
+
 def test_the_figure_of_correlations_shows_the_human_value(analysis: MonteCarloAnalysis) -> None:
     (section,) = [section for section in report(analysis).sections if "anchor" in section.title]
     axes = section.figures[0].figure.axes[0]
