@@ -55,10 +55,12 @@ def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
 
 
 def _families(found: ChoiceAnalysis) -> pd.DataFrame:
-    """The effects with the adjusted p values of their exact tests, as they stand in the table `exact`."""
-    whole = found.exact[found.exact["part"] == ""].set_index(["group", "term"])["p_adjusted"]
-    rows = pd.MultiIndex.from_frame(found.effects[["group", "term"]])
-    return found.effects.assign(p_exact_adjusted=whole.reindex(rows).to_numpy())
+    """The effects with the trials and adjusted p values of their exact tests, as in the table `exact`."""
+    whole = found.exact[found.exact["part"] == ""].set_index(["group", "term"])
+    rows = whole.reindex(pd.MultiIndex.from_frame(found.effects[["group", "term"]]))
+    return found.effects.assign(
+        p_exact_adjusted=rows["p_adjusted"].to_numpy(float), n_exact=rows["n"].to_numpy(float)
+    )
 
 
 def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
@@ -69,6 +71,7 @@ def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
         "conf_low": rows["exact_low"],
         "conf_high": rows["exact_high"],
         "p_adjusted": rows["p_exact_adjusted"],
+        "n": rows["n_exact"],
     }
     for column, values in others.items():
         rows[column] = rows[column].mask(exact, values)

@@ -186,6 +186,11 @@ def test_a_simulated_shopper(seed: int) -> None:
             "p_adjusted": one_family.loc[rows.index],
         }.items():
             rows = rows.assign(**{column: rows[column].mask(exact, values)})
+        untold = re.search(r"not told apart from 0 with ([\d,]+)(?: to ([\d,]+))? trial", words)
+        if untold and named:
+            used = found.exact[found.exact["part"].eq("") & found.exact["group"].eq(agent)]
+            rested = [*used.set_index("term")["n"][rows.loc[exact, "term"]], *rows.loc[~exact, "n"]]
+            assert number(untold[1]) == min(rested) and number(untold[2] or untold[1]) == max(rested)
         for those in (exact, ~exact):
             its = {name: told for name, told in read(words).items() if (name in named) == (those is exact)}
             check(its, rows[those], WORDING.names, 0.051, main if those is exact else every)
