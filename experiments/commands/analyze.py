@@ -393,13 +393,15 @@ def export(
 
 
 def _export_table(out: Path, run: str | None, db: str, site: str | None, codebook: Path | None) -> None:
-    from experiments.plans.codebook import write_codebook
+    from experiments.plans.codebook import check_suffix, write_codebook
     from experiments.records.reading.notes import with_notes
     from experiments.records.reading.tidy_tables import write_table
     from experiments.records.record import kind_of
     from experiments.studies.kinds import study_of
     from experiments.viewer.site_address import SiteAddress
 
+    if codebook:
+        check_suffix(codebook)
     pages = SiteAddress(site, out.parent) if site else None
     records = open_records(db)
     found = records.latest_run(run)

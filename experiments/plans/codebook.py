@@ -46,14 +46,17 @@ _OWN: Final = (
 """What no program knows."""
 
 
+def check_suffix(path: Path) -> None:
+    """Raise UserError for a codebook of another suffix than `.csv` and `.md`."""
+    if path.suffix not in (".csv", ".md"):
+        raise UserError(f"--codebook {path}: the suffix must be .md or .csv")
+
+
 def write_codebook(records: Records, found: Row, table: pd.DataFrame, path: Path) -> None:
     """Write the codebook of a run's table as `.csv`, or with a data sheet before it as `.md`.
 
-    Raises:
-        UserError: another suffix, or a folder that cannot be written.
+    path: see `check_suffix`. Raises UserError for a folder that cannot be written.
     """
-    if path.suffix not in (".csv", ".md"):
-        raise UserError(f"--codebook {path}: the suffix must be .md or .csv")
     rows = codebook(kind_of(found), table)
     with whole_file(path) as partial:
         if path.suffix == ".csv":

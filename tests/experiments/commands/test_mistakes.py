@@ -110,4 +110,6 @@ def test_a_mistake_is_one_line(command: str, said: str, folder: Path) -> None:
     *before, last = ended.err.splitlines()
     assert last.startswith("error: ") and said in last, ended.err
     assert not before or "--batch" in command, "what the run would be stands before it"
-    assert not {"mine.yaml", "site", "trial.html", "x.json", "x"} & {path.name for path in folder.iterdir()}
+    assert not {"mine.yaml", "site", "trial.html", "x.json", "x", "e.csv"} & {
+        path.name for path in folder.iterdir()
+    }
