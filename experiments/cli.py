@@ -42,8 +42,7 @@ try:
         view,
     )
     from experiments.console.terminal import PlainFormatter, plain
-    from interventions.errors import UserError
-    from interventions.yaml.limited import TooSlow
+    from interventions.errors import CannotEdit, UserError
 except KeyboardInterrupt:  # importing takes a moment, and main cannot help yet
     sys.exit(130)
 
@@ -172,7 +171,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, interrupt)
         sys.unraisablehook = _stop_anyway
         command_line()()
-    except (UserError, AnalysisError, TooSlow) as error:
+    except (UserError, AnalysisError, CannotEdit) as error:
         for line in error.lines if isinstance(error, UserError) else [str(error)]:
             sys.stderr.write(f"error: {' '.join(plain(line).splitlines())}\n")
         sys.exit(2)

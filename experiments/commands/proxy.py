@@ -12,7 +12,6 @@ import typer
 from experiments.commands.common import WHERE, AsJson, AuthorityFolder, Detached, Reverse
 from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
-from interventions.yaml.yaml_problems import did_you_mean
 
 if TYPE_CHECKING:
     from proxy.serve import ProxySettings
@@ -151,6 +150,7 @@ async def _serve(options: "ProxySettings") -> None:
     from experiments.console.background import ready
     from experiments.designs.choice_sets.shop_products import shop_products
     from interventions.yaml.sitemap import load_site_map
+    from interventions.yaml.yaml_problems import did_you_mean
     from proxy.serve import serve as run_proxy
 
     async with AsyncExitStack() as stack:
