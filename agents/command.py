@@ -36,7 +36,7 @@ _MOST: Final = 10**9
 """More tokens or USD than any trial takes."""
 
 
-class Told(TypedDict):
+class ProgramTask(TypedDict):
     """The line of JSON that a program reads from its standard input, one for each trial."""
 
     trial: str
@@ -125,7 +125,7 @@ def memory() -> int:
     return int(size * 2**30)
 
 
-def environment(own: Mapping[str, str], told: Told | None, keeper: str) -> dict[str, str]:
+def environment(own: Mapping[str, str], told: ProgramTask | None, keeper: str) -> dict[str, str]:
     """Return the environment of a program: ours without secrets and settings of Souk, and its trial.
 
     `told`: None for a program that is kept, which has many trials. `keeper`: the variable by which the

@@ -15,7 +15,13 @@ from environments.action.pointer import BEHIND, Hit, acted_at, dismiss, hit_at, 
 from environments.action.ways import Ways
 from environments.browser.through_proxy import MARK, BrowserFailure, is_shown_document
 from environments.observation.accessibility import BID
-from environments.observation.observe import NOTHING, Disturbed, Seen, Wanted, observe
+from environments.observation.observe import (
+    NOTHING,
+    ObservationQuery,
+    PageDisturbed,
+    PageObservation,
+    observe,
+)
 from environments.observation.page_watch import PageWatch
 from environments.observation.settling import SETTLE_SECONDS, Settling
 from environments.observation.stops import Stop
@@ -26,7 +32,7 @@ from environments.protocol.observation import Observation, Tab, storable
 from environments.protocol.shown_product import product_spots, shown_product
 from environments.protocol.time_limit import NOBODY, Silent, time_limit
 from interventions.data_file import read_source
-from interventions.edits.in_browser import Standing
+from interventions.edits.in_browser import PageElements
 from interventions.yaml.sitemap import SiteMap
 
 # What a page does when it is scrolled begins with the next frame; a tab that shows nothing has none.
@@ -62,7 +68,7 @@ DEFAULT_VIEW: Final = View()
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TabObservation:
     """One look at the active tab: the observation, and the stop condition that holds, if any.
 
     `said` is the text by which the stop condition holds. `tab` is the index of the start page that the tab
@@ -76,8 +82,8 @@ class Look:
     stop: Stop | None
     said: str = ""
     tab: int | None = None
-    standing: Standing | None = None
-    before: Standing | None = None
+    standing: PageElements | None = None
+    before: PageElements | None = None
     way: tuple[str, ...] = ()
 
 
@@ -108,7 +114,7 @@ class Episode:
         goal: str,
         stops: Sequence[Stop] = (),
         view: View = DEFAULT_VIEW,
-        wanted: Wanted = NOTHING,
+        wanted: ObservationQuery = NOTHING,
         site: SiteMap | None = None,
         silent: Silent = NOBODY,
     ) -> None:
@@ -201,7 +207,7 @@ class Episode:
         await self._focus(pages[-1])
         await self._settle()
 
-    async def look(self) -> Look:
+    async def look(self) -> TabObservation:
         """Observe the active tab.
 
         Raises:
@@ -212,7 +218,7 @@ class Episode:
                 seen = await self._observe()
         except TimeoutError:
             raise BrowserFailure("the page does not answer") from None
-        except (PlaywrightError, Disturbed) as error:
+        except (PlaywrightError, PageDisturbed) as error:
             raise BrowserFailure(first_line(error)) from error
         self._titles[self._active] = seen.title
         observation = Observation(
@@ -232,7 +238,7 @@ class Episode:
             zoomed=self._part is not None,
         )
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
-        return Look(
+        return TabObservation(
             observation,
             seen.url,
             stop,
@@ -292,7 +298,7 @@ class Episode:
             return not self._is_gone()
         return True
 
-    async def _observe(self) -> Seen:
+    async def _observe(self) -> PageObservation:
         # A page that navigates by itself destroys the first call's context; the second sees the new page.
         try:
             with self._watch.asking():

@@ -35,7 +35,7 @@ from proxy.addon import (
     whole_body,
 )
 from proxy.decoding import Undecodable, decode
-from proxy.session import Added, Session
+from proxy.session import CartAddition, Session
 from proxy.shown_page import ShownPage
 
 logger = logging.getLogger(__name__)
@@ -122,15 +122,15 @@ class ChoiceWatch:
             session.note_added(_said_on(page, session))
 
 
-def _asked_for(request: http.Request, rule: CartRequest, session: Session) -> Added:
+def _asked_for(request: http.Request, rule: CartRequest, session: Session) -> CartAddition:
     """Return what a request adds: the product whose id it names, as the pages that were sent tell."""
     named = added_id(request, rule)
     if product := session.product_with(named):
-        return Added("request", product, named)
+        return CartAddition("request", product, named)
     at = session.product_at(request.headers.get("referer", ""))
     if named and session.ids_of(at):
         at = ""  # the page's own product has another id
-    return Added("request", "", named, at)
+    return CartAddition("request", "", named, at)
 
 
 def rule_of(request: http.Request, site: SiteMap) -> CartRequest | None:
@@ -260,7 +260,7 @@ def _readable_body(request: http.Request, response: http.Response) -> bytes:
         return b""
 
 
-def in_cart(page: ShownPage, session: Session) -> Iterator[Added]:
+def in_cart(page: ShownPage, session: Session) -> Iterator[CartAddition]:
     """Yield the products that a page shows in the cart."""
     site = session.site
     places = [place.css for card in site.choice.cart for place in site.role(card)]
@@ -269,10 +269,10 @@ def in_cart(page: ShownPage, session: Session) -> Iterator[Added]:
     view = MappedPage(page.parsed, site, session.plan.by_product, session.known)
     for key, showing in view.showings():
         if showing.group in site.choice.cart and key:
-            yield Added("cart", key)
+            yield CartAddition("cart", key)
 
 
-def in_data(page: ShownPage, session: Session) -> Iterator[Added]:
+def in_data(page: ShownPage, session: Session) -> Iterator[CartAddition]:
     """Yield the products that an answer in JSON shows in the cart."""
     rules = [data for data in session.site.data_at(page.url) if data.cart]
     try:
@@ -282,10 +282,10 @@ def in_data(page: ShownPage, session: Session) -> Iterator[Added]:
     for data in rules:
         for key, _ in document.entries(data, page.url, query=session.site.query):
             if key:
-                yield Added("cart", session.known.get(key, key))
+                yield CartAddition("cart", session.known.get(key, key))
 
 
-def _said_on(page: ShownPage, session: Session) -> Iterator[Added]:
+def _said_on(page: ShownPage, session: Session) -> Iterator[CartAddition]:
     """Yield what the shop says of its cart on a page."""
     for message in session.site.choice.message:
         if not any(hint in page.body for hint in hints([message.css])):
@@ -294,4 +294,4 @@ def _said_on(page: ShownPage, session: Session) -> Iterator[Added]:
         for node in parsed.find(message.css) if parsed else ():
             text = " ".join(node.text(separator=" ").split())
             if message.words.casefold() in text.casefold():
-                yield Added("message", named=text)
+                yield CartAddition("message", named=text)

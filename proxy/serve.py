@@ -22,7 +22,7 @@ from interventions.yaml.variables import VARIABLE, read_values
 from interventions.yaml.yaml_problems import did_you_mean
 from proxy.allow_list import AllowList
 from proxy.server import Proxy, Slot, run_proxy
-from proxy.session import Added, Session
+from proxy.session import CartAddition, Session
 from proxy.shown_page import ShownPage
 from proxy.untreated import why_untreated
 
@@ -193,7 +193,7 @@ class PrintingSession(Session):
 
     keep = note_page
 
-    def note_added(self, added: Iterable[Added]) -> None:
+    def note_added(self, added: Iterable[CartAddition]) -> None:
         """Ignore what is put into the cart."""
 
     def note_sent(self, *_: object, **__: object) -> None:

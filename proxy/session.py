@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Literal
 from urllib.parse import urlsplit
 
-from interventions.apply.consistency import Sighting
-from interventions.apply.drawn_sums import DrawnSums, Repriced
+from interventions.apply.consistency import PageFigure
+from interventions.apply.drawn_sums import DrawnSums, PriceChange
 from interventions.apply.engine import NO_TOTALS, NONE_EARLIER, Receipt, Rewrite, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
@@ -35,7 +35,7 @@ MOST_FAILURES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class CartAddition:
     """What tells that a product was put into the cart.
 
     Each part is empty where this tells nothing of it.
@@ -93,7 +93,7 @@ class Session:
     """
     replayed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """How often each request was answered from a recording."""
-    added: list[Added] = field(default_factory=list)
+    added: list[CartAddition] = field(default_factory=list)
     """What tells that a product is in the cart."""
     drawn: set[Receipt] = field(default_factory=set)
     """The receipts of pages as drawn, without hashes: those of a page that is drawn again are not new."""
@@ -185,11 +185,11 @@ class Session:
             for pattern in self.site.choice.address:
                 if found := match_path(pattern, path):
                     named = (found[1] or "") if found.groups() else ""
-                    self.note_added([Added("address", self.product_with(named), named)])
+                    self.note_added([CartAddition("address", self.product_with(named), named)])
         except TooSlow as error:
             self.note_failure(f"{url}: {error}")
 
-    def note_added(self, added: Iterable[Added]) -> None:
+    def note_added(self, added: Iterable[CartAddition]) -> None:
         """Keep what tells that a product is in the cart."""
         new = list(islice(added, MOST_PAGES - len(self.added)))
         self.added.extend(new)
@@ -211,7 +211,7 @@ class Session:
         """Return the totals that edits have moved in the cart, as it is after so many changes."""
         return self.totals[1] if cart is not None and cart == self.totals[0] else NO_TOTALS
 
-    def sightings(self) -> Iterator[Sighting]:
+    def sightings(self) -> Iterator[PageFigure]:
         """Yield the figures that the pages have shown for products, and the sums of carts, in order."""
         drawn = DrawnSums(dict(self._repriced()))
         for page in (*self.pages, *self.as_sent.values()):
@@ -222,7 +222,7 @@ class Session:
                 view = MappedPage(page.parsed, self.site, self.plan.by_product, self.known)
                 yield from drawn.on(view, page.cart)
 
-    def _repriced(self) -> Iterator[tuple[str, Repriced]]:
+    def _repriced(self) -> Iterator[tuple[str, PriceChange]]:
         """The prices that edits have replaced, with the new ones."""
         new: dict[str, Decimal] = {}
         for treatment in self.plan.treatments:
@@ -232,7 +232,7 @@ class Session:
         for product, price in new.items():
             old = self.earlier.get(product, Earlier()).price
             if old is not None and old != price:
-                yield product, Repriced(old, price)
+                yield product, PriceChange(old, price)
 
     def note_page(self, page: ShownPage) -> None:
         """Keep a page that was passed on, rewritten or not.

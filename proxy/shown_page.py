@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 
-from interventions.apply.consistency import Sighting, figures_in, figures_on, sightings_on
+from interventions.apply.consistency import PageFigure, figures_in, figures_on, sightings_on
 from interventions.apply.engine import NO_TOTALS
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
@@ -63,7 +63,7 @@ class ShownPage:
         sent = before.parsed if before else None
         return moved_totals(sent, self.parsed, site) if sent and self.parsed else NO_TOTALS
 
-    def sightings(self, site: SiteMap) -> list[Sighting]:
+    def sightings(self, site: SiteMap) -> list[PageFigure]:
         """Return the figures that the page shows for products, and the sums of a cart.
 
         Where scripts draw the pages, the sums of the page as drawn are `Session.sightings`. Of the page as it

@@ -23,7 +23,7 @@ FAILED: Final = "Not executed: an earlier computer action in this turn failed."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedAction:
     """An action that a model asks for, in its own call; `problem`: why it is none that can be taken."""
 
     call: str
@@ -36,7 +36,7 @@ class Asked:
 class ActionResult:
     """What became of an action that was asked for: an error, or an empty text, and the picture after it."""
 
-    asked: Asked
+    asked: RequestedAction
     error: str = ""
     picture: bytes = b""
 
@@ -49,7 +49,7 @@ class ModelTurn:
     """
 
     said: str
-    asked: tuple[Asked, ...]
+    asked: tuple[RequestedAction, ...]
     checks: tuple[SafetyCheck, ...] = ()
     cut_off: bool = False
 
@@ -87,9 +87,9 @@ class ComputerAgent:
     def __init__(self, model: ComputerModel, *, acknowledges: bool = False) -> None:
         self._model, self._acknowledges = model, acknowledges
         self._begun = False
-        self._waiting: deque[Asked] = deque()
+        self._waiting: deque[RequestedAction] = deque()
         self._done: list[ActionResult] = []
-        self._acted: Asked | None = None
+        self._acted: RequestedAction | None = None
         self._said = ""
         self._acknowledged = False
 

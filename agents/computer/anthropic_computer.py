@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from anthropic import AsyncAnthropic
 
 from agents.computer import tools
-from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
+from agents.computer.agent import ActionResult, ComputerModel, ModelTurn, RequestedAction
 from agents.providers.anthropic_messages import CACHE, connect, image_block, send
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
@@ -136,7 +136,7 @@ class AnthropicComputer(ComputerModel):
         self._messages.append({"role": "assistant", "content": told})
         return ModelTurn(said, tuple(asked), cut_off=cut_off)
 
-    def _asked(self, part: dict[str, Any]) -> list[Asked]:
+    def _asked(self, part: dict[str, Any]) -> list[RequestedAction]:
         call, name = str(part.get("id", "")), str(part.get("name", ""))
         if toolset := part.get("toolset_name"):
             self._toolsets[call] = str(toolset)

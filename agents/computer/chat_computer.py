@@ -11,7 +11,7 @@ import openai
 from openai import AsyncOpenAI
 
 from agents.computer import tools
-from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
+from agents.computer.agent import ActionResult, ComputerModel, ModelTurn, RequestedAction
 from agents.providers.model import THINKING, Request, TextAnswer
 from agents.providers.network import Failure
 from agents.providers.openai_chat import Completion, connect, data_url
@@ -56,7 +56,7 @@ class ChatComputer(ComputerModel):
         """Return the system's message, empty where there is none, and the text of the first of the user."""
 
     @abstractmethod
-    def parse(self, text: str) -> tuple[str, list[Asked]]:
+    def parse(self, text: str) -> tuple[str, list[RequestedAction]]:
         """Return what an answer says, and the actions that it asks for, in order; it may be any text."""
 
     def kept(self, text: str) -> str:
@@ -104,7 +104,7 @@ class ChatComputer(ComputerModel):
             return ModelTurn(text, (), cut_off=True)
         said, asked = self.parse(text)
         if text and not asked:
-            asked = [Asked("", "answer", None, f"it holds no action; {self.form}")]
+            asked = [RequestedAction("", "answer", None, f"it holds no action; {self.form}")]
         return ModelTurn(said, tuple(asked))
 
     def point(self, x: object, y: object) -> tuple[float, float] | None:

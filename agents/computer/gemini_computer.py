@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from agents.base import SafetyCheck
 from agents.computer import tools
-from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
+from agents.computer.agent import ActionResult, ComputerModel, ModelTurn, RequestedAction
 from agents.computer.options import DEFAULT
 from agents.providers.gemini import GeminiClient, generate, image_part
 from agents.providers.model import THINKING, Request, TextAnswer
@@ -103,7 +103,7 @@ class GeminiComputer(ComputerModel):
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. Parts go back as they came, as their signatures need it."""
         said: list[str] = []
-        asked: list[Asked] = []
+        asked: list[RequestedAction] = []
         checks: list[SafetyCheck] = []
         kept = [part for part in parts if not (cut_off and part.get("function_call"))]
         for part in kept:
@@ -124,7 +124,7 @@ class GeminiComputer(ComputerModel):
         self._contents.append({"role": "model", "parts": kept or [{"text": "(empty)"}]})
         return ModelTurn("\n".join(said), tuple(asked), tuple(checks), cut_off)
 
-    def _asked(self, call: str, name: str, given: dict[str, Any]) -> list[Asked]:
+    def _asked(self, call: str, name: str, given: dict[str, Any]) -> list[RequestedAction]:
         if name in _OWN:
             return tools.asked_of(call, name, tools.function_action(name, given))
         wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"

@@ -9,7 +9,7 @@ from openai import AsyncOpenAI
 
 from agents.base import SafetyCheck
 from agents.computer import tools
-from agents.computer.agent import ActionResult, Asked, ComputerModel, ModelTurn
+from agents.computer.agent import ActionResult, ComputerModel, ModelTurn, RequestedAction
 from agents.providers.model import THINKING, Request, TextAnswer, ended
 from agents.providers.network import Failure
 from agents.providers.openai_chat import connect, data_url
@@ -110,7 +110,7 @@ class OpenAIComputer(ComputerModel):
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> ModelTurn:
         """See `ComputerModel.read`. What was cut off is not sent again, but for words."""
         said: list[str] = []
-        asked: list[Asked] = []
+        asked: list[RequestedAction] = []
         checks: list[SafetyCheck] = []
         for part in parts:
             kind, call = part.get("type"), str(part.get("call_id", ""))
@@ -148,7 +148,7 @@ def _safety_checks(part: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _of_function(call: str, part: dict[str, Any]) -> list[Asked]:
+def _of_function(call: str, part: dict[str, Any]) -> list[RequestedAction]:
     name = str(part.get("name", ""))
     try:
         given = json.loads(part.get("arguments") or "{}")
@@ -157,11 +157,11 @@ def _of_function(call: str, part: dict[str, Any]) -> list[Asked]:
     return tools.asked_of(call, name, tools.function_action(name, given))
 
 
-def _actions(call: str, part: dict[str, Any]) -> list[Asked]:
+def _actions(call: str, part: dict[str, Any]) -> list[RequestedAction]:
     found = part.get("actions") or ([part["action"]] if part.get("action") else [])
     if not isinstance(found, list) or not found:
         return tools.asked_of(call, "computer", "the call has no actions")
-    asked: list[Asked] = []
+    asked: list[RequestedAction] = []
     for each in found:
         given = each if isinstance(each, dict) else {}
         name = str(given.get("type", "computer"))

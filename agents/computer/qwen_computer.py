@@ -5,7 +5,7 @@ import re
 from typing import Any, ClassVar, Final
 
 from agents.computer import tools
-from agents.computer.agent import Asked
+from agents.computer.agent import RequestedAction
 from agents.computer.chat_computer import GRID, ChatComputer, resized
 from environments.protocol.actions import Action
 from interventions.data_file import read_data, read_source
@@ -49,12 +49,12 @@ class QwenComputer(ChatComputer):
         lines = [json.dumps({"type": "function", "function": each}) for each in functions]
         return _PROMPT.format(tools="\n".join(lines)), goal
 
-    def parse(self, text: str) -> tuple[str, list[Asked]]:
+    def parse(self, text: str) -> tuple[str, list[RequestedAction]]:
         """See `ChatComputer.parse`."""
         asked = [each for call in _CALL.findall(text) for each in self._asked(call)]
         return _CALL.sub("", text).strip(), asked
 
-    def _asked(self, text: str) -> list[Asked]:
+    def _asked(self, text: str) -> list[RequestedAction]:
         try:
             call = json.loads(text)
         except (ValueError, RecursionError):

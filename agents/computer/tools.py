@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeGuard
 
-from agents.computer.agent import Asked
+from agents.computer.agent import RequestedAction
 from environments.protocol.actions import EVERY, Action, ActionError, parse_action
 from environments.protocol.observation import Observation
 from interventions.data_file import read_data
@@ -72,14 +72,14 @@ def function_action(name: str, given: object) -> list[Action] | str:
     return [Action(name, tuple(args))]
 
 
-def asked_of(call: str, name: str, found: Sequence[Action] | str) -> list[Asked]:
+def asked_of(call: str, name: str, found: Sequence[Action] | str) -> list[RequestedAction]:
     """Return actions as those of one call, or why they cannot be taken."""
     try:
         if not isinstance(found, str):
-            return [Asked(call, name, parse_action(str(action), EVERY)) for action in found]
+            return [RequestedAction(call, name, parse_action(str(action), EVERY)) for action in found]
     except ActionError as error:
         found = str(error)
-    return [Asked(call, name, None, found)]
+    return [RequestedAction(call, name, None, found)]
 
 
 def drag(start: tuple[float, float], end: tuple[float, float], held: str = "") -> Action:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from agents.computer import tools
-from agents.computer.agent import Asked
+from agents.computer.agent import RequestedAction
 from agents.computer.chat_computer import GRID, ChatComputer, resized
 from environments.protocol.actions import MAX_LENGTH, Action
 from interventions.data_file import read_source
@@ -77,7 +77,7 @@ class UITarsComputer(ChatComputer):
             return text
         return re.sub(r"(_box=')(\([^()'\n]{1,40}\))(?=')", r"\1<|box_start|>\2<|box_end|>", text)
 
-    def parse(self, text: str) -> tuple[str, list[Asked]]:
+    def parse(self, text: str) -> tuple[str, list[RequestedAction]]:
         """See `ChatComputer.parse`. Between actions is a blank line, or the word `Action:`."""
         thought, *rest = re.split(r"^[ \t]*Action:", text, flags=re.M)
         actions = [re.split(r"^[ \t]*Thought:", each, maxsplit=1, flags=re.M)[0].strip() for each in rest]
@@ -85,7 +85,7 @@ class UITarsComputer(ChatComputer):
         asked = [each for chunk in chunks for each in self._asked(chunk)]
         return thought.strip().removeprefix("Thought:").strip(), asked
 
-    def _asked(self, text: str) -> list[Asked]:
+    def _asked(self, text: str) -> list[RequestedAction]:
         call = _call(text)
         if call is None:
             return tools.asked_of(

@@ -31,7 +31,7 @@ _PATIENCE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramEnd:
     """How a program ended.
 
     `status` is negative for a signal; `limit` is why it was ended, and `error` why it did not start.
@@ -97,7 +97,7 @@ class Program:
         self.output, self._mark, self._relay, self.confined = output, mark, relay, confined
         self._keeper, self._control, self._written = keeper, control, written
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._hear())]
-        self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[ProgramEnd] = asyncio.get_running_loop().create_future()
         """How the program ended, once nothing is left of it."""
 
     def tell(self, text: str, *, more: bool = False) -> None:
@@ -123,7 +123,7 @@ class Program:
         while part := await self._written.read(2**16):
             self.output.add(part)
             if self.output.size > MOST_OUTPUT:
-                self._end(Ended(limit=f"more than {MOST_OUTPUT >> 20} MB of output"))
+                self._end(ProgramEnd(limit=f"more than {MOST_OUTPUT >> 20} MB of output"))
                 with suppress(OSError):
                     self._control.shutdown(socket.SHUT_WR)
                 return
@@ -134,7 +134,7 @@ class Program:
             told = part
         try:
             said = json.loads(told)
-            ended = Ended(said["status"], said["limit"], said["error"])
+            ended = ProgramEnd(said["status"], said["limit"], said["error"])
         except (ValueError, KeyError, TypeError):  # it was killed, or bubblewrap has not started it
             while left := processes(self._mark, os.getsid(0)):
                 for process in left:
@@ -142,7 +142,11 @@ class Program:
                 await asyncio.sleep(0.01)
             await asyncio.wait(self._tasks[:1], timeout=1)
             said = self.output.text.strip().rpartition("\n")[2]
-            ended = Ended(error=said) if said.startswith("bwrap: ") else Ended(limit="its keeper was killed")
+            ended = (
+                ProgramEnd(error=said)
+                if said.startswith("bwrap: ")
+                else ProgramEnd(limit="its keeper was killed")
+            )
         # What it has written before its end is still in the pipe.
         await asyncio.wait(self._tasks[:1], timeout=1)
         self._end(ended)
@@ -170,7 +174,7 @@ class Program:
                 else:
                     server.close()
 
-    def _end(self, ended: Ended) -> None:
+    def _end(self, ended: ProgramEnd) -> None:
         if not self.ended.done():
             self.ended.set_result(ended)
 

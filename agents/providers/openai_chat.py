@@ -120,23 +120,23 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
-class Cached(BaseModel):
+class CacheUsage(BaseModel):
     """What OpenAI says of its cache; other servers say nothing, or less."""
 
     cached_tokens: Count | None = None
     cache_write_tokens: Count | None = None
 
 
-def counted(read: int, written: int, cached: Cached | None) -> Tokens:
+def counted(read: int, written: int, cached: CacheUsage | None) -> Tokens:
     """Return the tokens of an answer; what is said of the cache is part of what was read."""
-    cached = cached or Cached()
+    cached = cached or CacheUsage()
     return Tokens(read, written, cached.cached_tokens or 0, cached.cache_write_tokens or 0)
 
 
 class _Usage(BaseModel):
     prompt_tokens: Count
     completion_tokens: Count
-    prompt_tokens_details: Cached | None = None
+    prompt_tokens_details: CacheUsage | None = None
 
     @property
     def tokens(self) -> Tokens:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from agents.base import ChatMessage
 from agents.providers.model import THINKING, Count, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import Failure
-from agents.providers.openai_chat import Cached, OpenAIChat, cache_key, counted, data_url, reasons
+from agents.providers.openai_chat import CacheUsage, OpenAIChat, cache_key, counted, data_url, reasons
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
 from agents.providers.settings import Service
@@ -85,7 +85,7 @@ class _Item(BaseModel):
 class _Usage(BaseModel):
     input_tokens: Count
     output_tokens: Count
-    input_tokens_details: Cached | None = None
+    input_tokens_details: CacheUsage | None = None
 
     @property
     def tokens(self) -> Tokens:

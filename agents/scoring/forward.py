@@ -27,7 +27,7 @@ _OBEY_MASKS: Final = ("gpt2", "llama", "qwen2", "qwen3", "phi", "gemma")
 """Models in which each layer sees, in its window, all that the mask lets it see at the stated positions."""
 
 
-class Stopped(Exception):
+class ScoringStopped(Exception):
     """The reading was stopped, because the result is no longer awaited."""
 
 
@@ -73,7 +73,7 @@ class Forward:
         The sum is not a number where the model gives none.
 
         Raises:
-            Stopped: `stop` was set.
+            ScoringStopped: `stop` was set.
             RuntimeError: the machine's memory does not suffice for a single text.
         """
         import torch
@@ -191,7 +191,7 @@ class Forward:
         import torch
 
         if job.stop.is_set():
-            raise Stopped
+            raise ScoringStopped
         ids = torch.as_tensor(tokens, device=self._model.device)
         self.passes += 1
         self.tokens += ids.numel()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from agents.base import ProviderError
 from agents.providers import local_models
-from agents.scoring.forward import Forward, Stopped
+from agents.scoring.forward import Forward, ScoringStopped
 from agents.scoring.score import TargetScore
 from agents.scoring.texts import Reading, TextReader
 from interventions.errors import UserError
@@ -68,7 +68,7 @@ class LocalScorer:
             sums = iter(self.forward.logprobs(possible, stop))
         except UserError as error:
             return error
-        except Stopped:
+        except ScoringStopped:
             return ProviderError("nobody waits for the scores")
         except RuntimeError as error:
             return ProviderError(f"the model failed: {(str(error).splitlines() or ['no reason'])[0][:200]}")

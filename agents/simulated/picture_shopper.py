@@ -18,7 +18,7 @@ from agents.simulated.readers.picture_page import (
 from agents.simulated.tab_shopper import Eyesight, Shopper, SimulatedShopper
 from agents.simulated.utility import Taste
 from environments.protocol.actions import Action
-from environments.protocol.observation import Drawn, Observation
+from environments.protocol.observation import Observation, VisibleElement
 
 _MIDDLE: Final = (640.0, 400.0)
 _DOWN: Final = Action("scroll_at", (*_MIDDLE, 0.0, 500.0))
@@ -39,7 +39,7 @@ class _PicturePurchase:
         self._picked: set[str] = set()
         self._scrolls = 0
 
-    def go_on(self, drawn: Sequence[Drawn], title: str) -> tuple[str, Action]:
+    def go_on(self, drawn: Sequence[VisibleElement], title: str) -> tuple[str, Action]:
         """Return the next thing to do on the page of the product with this title."""
         for group in option_groups(drawn):
             if not self._picked & {each.text for each in group}:
@@ -62,7 +62,7 @@ class PictureShopper(SimulatedShopper):
     def __init__(self, taste: Taste, sight: Eyesight, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         super().__init__(taste, seed=seed, nudges=nudges)
         self._sight, self._buying = sight, _PicturePurchase()
-        self._views = defaultdict[int, list[list[Drawn]]](list)
+        self._views = defaultdict[int, list[list[VisibleElement]]](list)
 
     def _decide(self, observation: Observation) -> tuple[str, Action]:
         tab = observation.active_tab
@@ -94,7 +94,7 @@ class PictureListingShopper(Shopper):
         super().__init__(taste, seed=seed, nudges=nudges)
         self._sight = sight
         self._clicked = self._typed = self._searched = self._opened = False
-        self._views: list[list[Drawn]] = []
+        self._views: list[list[VisibleElement]] = []
         self._read_further = 0
         self._choice: ListedProduct | None = None
         self._scrolls = count(1)
@@ -113,7 +113,7 @@ class PictureListingShopper(Shopper):
             return self._search(drawn, words)
         return self._browse(drawn)
 
-    def _search(self, drawn: Sequence[Drawn], words: str) -> tuple[str, Action]:
+    def _search(self, drawn: Sequence[VisibleElement], words: str) -> tuple[str, Action]:
         if self._typed:
             self._searched = True
             return f"I search for {words}.", Action("keyboard_press", ("Enter",))
@@ -125,7 +125,7 @@ class PictureListingShopper(Shopper):
             return "I go to the search field.", Action("mouse_click", at)
         return self._look(_DOWN, "the search field")
 
-    def _browse(self, drawn: Sequence[Drawn]) -> tuple[str, Action]:
+    def _browse(self, drawn: Sequence[VisibleElement]) -> tuple[str, Action]:
         self._views.append([each for each in drawn if self._sight.reads(each)])
         cards = read_cards_in_picture(self._views)
         if not cards:
@@ -136,7 +136,7 @@ class PictureListingShopper(Shopper):
         self._choice = self._choose_card(cards)
         return self._open(drawn, self._choice)
 
-    def _open(self, drawn: Sequence[Drawn], choice: ListedProduct) -> tuple[str, Action]:
+    def _open(self, drawn: Sequence[VisibleElement], choice: ListedProduct) -> tuple[str, Action]:
         on_card = (each for each in drawn if str(each.card) == choice.address and each.kind == "link")
         title = next((each for each in on_card if each.text == choice.title), None)
         if title is None:

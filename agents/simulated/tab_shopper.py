@@ -15,7 +15,7 @@ from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, ReadFacts, read_product_page
 from agents.simulated.utility import DisplayedOption, Taste, choose, source_for
 from environments.protocol.actions import Action
-from environments.protocol.observation import Drawn, Observation
+from environments.protocol.observation import Observation, VisibleElement
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean, load_model
 
@@ -45,7 +45,7 @@ class Eyesight(BaseModel):
     contrast: float = Field(default=1.0, ge=1, le=21, description="ink below this contrast is not read")
     scrolls: int = Field(default=0, ge=0, le=20, description="how often it scrolls down a page to read on")
 
-    def reads(self, each: Drawn) -> bool:
+    def reads(self, each: VisibleElement) -> bool:
         """Return whether a text is large and dark enough for these eyes."""
         return each.size >= self.smallest and each.contrast >= self.contrast
 

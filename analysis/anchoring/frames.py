@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.anchoring.abss import CONTROL, ModelScore, ranking
 from analysis.anchoring.expectation import BAND_STREAM, log_probabilities
-from analysis.anchoring.measures import Measured
+from analysis.anchoring.measures import PairMeasures
 from analysis.anchoring.paired import (
     PERMUTATION_STREAM,
     PairedTests,
@@ -31,7 +31,7 @@ Z: Final = 1.96
 """The factor of the interval of a mean attribution, as in the study."""
 
 
-def soft_ev(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
+def soft_ev(measured: Sequence[PairMeasures], seed: int) -> pd.DataFrame:
     """Return SoftEV by agent, stimulus and anchor, with the predictive band of the mean of 100 answers."""
     rows = (
         {
@@ -57,7 +57,7 @@ def soft_ev(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
     return result_frame(rows, *extra)
 
 
-def distributions(measured: Sequence[Measured]) -> pd.DataFrame:
+def distributions(measured: Sequence[PairMeasures]) -> pd.DataFrame:
     """Return the probability of each target among those scored.
 
     Columns: agent, stimulus, condition, value, probability.
@@ -78,7 +78,7 @@ def distributions(measured: Sequence[Measured]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
+def tests(measured: Sequence[PairMeasures], seed: int) -> pd.DataFrame:
     """Return the three paired tests of each stimulus, and of each agent one over its stimuli.
 
     Those of a stimulus are made on the raw scores and, as an extra, on normalised ones. `p_adjusted` is over
@@ -123,7 +123,7 @@ def _tests(found: PairedTests, seed: int) -> Iterator[Row]:
     }
 
 
-def _over_variations(measured: Sequence[Measured]) -> Iterator[Row]:
+def _over_variations(measured: Sequence[PairMeasures]) -> Iterator[Row]:
     """Of each agent the mean move of the expected answer, in percent of the distance of its anchors.
 
     The variations are what is independent: the scores of one prompt's answers are not. The classic question
@@ -145,7 +145,7 @@ def _over_variations(measured: Sequence[Measured]) -> Iterator[Row]:
         }
 
 
-def attributions(measured: Sequence[Measured]) -> pd.DataFrame:
+def attributions(measured: Sequence[PairMeasures]) -> pd.DataFrame:
     """Return the mean attribution of each field, by method, payoff, stimulus and anchor.
 
     payoff logprob: mean over the targets in nats, with mean +- 1.96 sd / sqrt(n); soft_ev: in the targets'
@@ -187,7 +187,7 @@ def _mean_of(phi: np.ndarray[Any, np.dtype[np.float64]]) -> Row:
     return row | {"estimate": mean, "std_dev": sd, "std_error": error} | interval
 
 
-def shifts(measured: Sequence[Measured]) -> pd.DataFrame:
+def shifts(measured: Sequence[PairMeasures]) -> pd.DataFrame:
     """Return the anchor field's attribution, high less low, by method.
 
     Extra columns hold the paired t, the multiplier exp(shift) and the call.
@@ -213,7 +213,7 @@ def shifts(measured: Sequence[Measured]) -> pd.DataFrame:
     return result_frame(rows, "stimulus", "method", "low", "high", "multiplier", "call", "df", "side")
 
 
-def calls(measured: Sequence[Measured]) -> pd.DataFrame:
+def calls(measured: Sequence[PairMeasures]) -> pd.DataFrame:
     """Return one row per agent and stimulus: what moved, in which direction, how clearly, and the score."""
     return pd.DataFrame(
         {
@@ -244,7 +244,7 @@ def _exp(value: float) -> float:
         return float(np.exp(value))
 
 
-def scores(measured: Sequence[Measured]) -> pd.DataFrame:
+def scores(measured: Sequence[PairMeasures]) -> pd.DataFrame:
     """Return ABSS by agent and stimulus with its parts; `counts`: it enters the model's score."""
     rows = (
         {
@@ -267,7 +267,7 @@ def scores(measured: Sequence[Measured]) -> pd.DataFrame:
     return result_frame(rows, "stimulus", "w_log", "w_shap", "rho", "concordance", "counts", "method")
 
 
-def _undefined(each: Measured) -> str:
+def _undefined(each: PairMeasures) -> str:
     return join_notes(
         "SoftEV is undefined" if np.isnan(each.delta_ev) else "",
         f"no attribution to the anchor: {each.shift.t.note}" if np.isnan(each.shift.delta) else "",

@@ -49,7 +49,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Measured:
+class PairMeasures:
     """A pair with all its measures.
 
     Attributions and shifts are by method, `method` is the one in the score.
@@ -71,7 +71,7 @@ class Measured:
         return self.expectations["high"].estimate - self.expectations["low"].estimate
 
 
-def measure(pair: Pair, *, seed: int, method: Method, permutations: int) -> Measured:
+def measure(pair: Pair, *, seed: int, method: Method, permutations: int) -> PairMeasures:
     """Compute all measures of a pair.
 
     method: the attribution in the score, where the scores allow it, else the other one.
@@ -96,7 +96,7 @@ def measure(pair: Pair, *, seed: int, method: Method, permutations: int) -> Meas
         p_wilcoxon=raw.p_wilcoxon,
         p_permutation=raw.p_permutation,
     )
-    return Measured(pair, expectations, raw, normalised, attributions, reason, shifts, used, shift, score)
+    return PairMeasures(pair, expectations, raw, normalised, attributions, reason, shifts, used, shift, score)
 
 
 def attribute(pair: Pair, permutations: int, seed: int) -> tuple[dict[Method, dict[str, Attribution]], str]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.anchoring.abss import ModelScore
-from analysis.anchoring.measures import Measured
+from analysis.anchoring.measures import PairMeasures
 from analysis.anchoring.paired import plain_call, signed_call
 
 Row = dict[str, Any]
@@ -20,7 +20,7 @@ RESULTS: Final = (
 )
 
 
-def results(measured: Sequence[Measured], found: Mapping[str, ModelScore]) -> pd.DataFrame:
+def results(measured: Sequence[PairMeasures], found: Mapping[str, ModelScore]) -> pd.DataFrame:
     """Return all numbers of the published tables in one wide table.
 
     A model's own row has the variation MODEL. Differences and t are high less low. shap: the attribution to
@@ -36,7 +36,7 @@ def results(measured: Sequence[Measured], found: Mapping[str, ModelScore]) -> pd
     return pd.DataFrame(rows, columns=list(RESULTS))
 
 
-def _result(each: Measured) -> Row:
+def _result(each: PairMeasures) -> Row:
     low, high = each.expectations["low"], each.expectations["high"]
     return {
         "anchor_low": each.pair.low.anchor,
@@ -63,7 +63,7 @@ def _result(each: Measured) -> Row:
     }
 
 
-def stimulus_calls(each: Measured) -> Row:
+def stimulus_calls(each: PairMeasures) -> Row:
     """Return direction and stars of the four tests, such as `B+***`, `W**`, `P`, `A-*`.
 
     A call is empty if it is undefined.

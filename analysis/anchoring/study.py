@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.anchoring import frames
 from analysis.anchoring.abss import expected_variations, model_score
-from analysis.anchoring.measures import Measured, Method, measure
+from analysis.anchoring.measures import Method, PairMeasures, measure
 from analysis.anchoring.paired import sign
 from analysis.anchoring.pairs import pairs
 from analysis.anchoring.results import results
@@ -79,7 +79,7 @@ def analyze_anchoring(
 def _notes(
     checked: pd.DataFrame,
     table: pd.DataFrame,
-    measured: list[Measured],
+    measured: list[PairMeasures],
     incomplete: Mapping[str, Sequence[str]],
     method: Method,
 ) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ _SKEW: Final = 1e-6
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredHypothesis:
     """A hypothesis: the row of a table that it is about, and what is expected there.
 
     row: the values of the columns that tell the row; where they do not name `group`, it is tested for each
@@ -57,7 +57,7 @@ class Registration:
 
     hash: str
     registered_at: str
-    hypotheses: Sequence[Declared]
+    hypotheses: Sequence[DeclaredHypothesis]
     agents: Sequence[str]
     correction: str = "holm"
     deviations: tuple[str, ...] = field(default=())
@@ -123,7 +123,9 @@ def _degrees(times: float) -> float | None:
     return float(brentq(lambda df: stats.t.ppf(1 - TAIL, df) - times, 0.5, 1e6))
 
 
-def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _tests(
+    frames: Mapping[str, Any], each: DeclaredHypothesis, agents: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """What a hypothesis is tested on: one row of its table for each agent."""
     found = frames.get(each.table)
     frame = found if isinstance(found, pd.DataFrame) else None
@@ -162,7 +164,7 @@ def _honest(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _estimand(each: Declared) -> str:
+def _estimand(each: DeclaredHypothesis) -> str:
     """The table of a hypothesis and its row in words."""
     return f"{each.table}: {', '.join(str(value) for value in each.row.values() if value != '')}"
 

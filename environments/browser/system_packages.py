@@ -27,7 +27,7 @@ BROWSER_PACKAGES = ("chromium-headless-shell", "chromium")
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingPackage:
     """A package that the system lacks: what needs it, and the Debian package that holds it."""
 
     name: str
@@ -38,28 +38,30 @@ class Missing:
         return f"{self.name} (needed by {self.needed_by})"
 
 
-def find_missing_library() -> Missing | None:
+def find_missing_library() -> MissingPackage | None:
     """Return the library that Playwright's own Node.js needs to start, when the system lacks it."""
     if sys.platform != "linux" or _loads("libatomic.so.1"):
         return None
-    return Missing("libatomic.so.1", "Playwright", "libatomic1")
+    return MissingPackage("libatomic.so.1", "Playwright", "libatomic1")
 
 
-def find_missing_for_browser() -> list[Missing]:
+def find_missing_for_browser() -> list[MissingPackage]:
     """List what the browser and its driver need."""
     library = find_missing_library()
     found = [library] if library else []
     # Every Chromium loads this library. Distributions other than Debian package browsers in other ways.
     if "SOUK_BROWSER" not in os.environ and _is_debian() and not _loads("libnss3.so"):
-        found.append(Missing("libnss3.so", "Chromium", BROWSER_PACKAGES[0]))
+        found.append(MissingPackage("libnss3.so", "Chromium", BROWSER_PACKAGES[0]))
     return found
 
 
-def _find_missing() -> list[Missing]:
+def _find_missing() -> list[MissingPackage]:
     """List what set-up needs and pip cannot install."""
     python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     has_venv = importlib.util.find_spec("ensurepip") is not None
-    module = [] if has_venv else [Missing("ensurepip", f"the venv module of {python}", f"{python}-venv")]
+    module = (
+        [] if has_venv else [MissingPackage("ensurepip", f"the venv module of {python}", f"{python}-venv")]
+    )
     return [*module, *find_missing_for_browser()]
 
 
@@ -69,7 +71,7 @@ def _bring_bubblewrap() -> None:
         say("without bubblewrap programs of command: and kept: are not confined (apt-get install bubblewrap)")
 
 
-def describe_install(missing: Sequence[Missing]) -> str:
+def describe_install(missing: Sequence[MissingPackage]) -> str:
     """Return the command that installs what is missing, for a person to type."""
     if shutil.which("apt-get") is None:
         return f"install {', '.join(part.name for part in missing)} with your system's package manager"
@@ -114,7 +116,7 @@ def _loads(library: str) -> bool:
     return True
 
 
-def bring(missing: Sequence[Missing]) -> bool:
+def bring(missing: Sequence[MissingPackage]) -> bool:
     """Install what is missing, or say in one line how to; return whether all is there."""
     if not missing or apt_install(*(part.package for part in missing)):
         return True

@@ -15,8 +15,8 @@ from environments.observation.ink import InkMoved, open_world, read_ink, take_ba
 from environments.observation.observe import (
     OBSERVE,
     PICTURES,
-    Disturbed,
-    Wanted,
+    ObservationQuery,
+    PageDisturbed,
     asked,
     inks_of,
     standing_of,
@@ -24,21 +24,21 @@ from environments.observation.observe import (
     with_texts,
 )
 from environments.observation.views import View
-from interventions.edits.in_browser import Standing
+from interventions.edits.in_browser import PageElements
 
 T = TypeVar("T")
 
 
 def observe_around(
-    page: Callable[[], Page], view: View, wanted: Wanted, observe: Callable[[], T]
-) -> tuple[T, tuple[Standing, Standing]]:
+    page: Callable[[], Page], view: View, wanted: ObservationQuery, observe: Callable[[], T]
+) -> tuple[T, tuple[PageElements, PageElements]]:
     """Observe the page that is active; return this, and what stood there before it and after it.
 
     A page that leads on meanwhile is observed again. The texts that must stand nowhere are those of the
     whole page: the reader of a tree is given them all.
 
     Raises:
-        Disturbed: the page leads on without end, or cannot be read.
+        PageDisturbed: the page leads on without end, or cannot be read.
         playwright.sync_api.Error: the page is gone, or has just navigated.
     """
     url, before = _read(page(), view, wanted)
@@ -48,10 +48,10 @@ def observe_around(
         if url == now:
             return observation, (before, after)
         url, before = now, after
-    raise Disturbed("the page does not hold still for its observation")
+    raise PageDisturbed("the page does not hold still for its observation")
 
 
-def _read(page: Page, view: View, wanted: Wanted) -> tuple[str, Standing]:
+def _read(page: Page, view: View, wanted: ObservationQuery) -> tuple[str, PageElements]:
     """The address of a page, and what stands there."""
     session = page.context.new_cdp_session(page)
     try:
@@ -67,11 +67,11 @@ def _read(page: Page, view: View, wanted: Wanted) -> tuple[str, Standing]:
             session.detach()
 
 
-def _with_texts_of(whole: Standing, standing: Standing) -> Standing:
-    """Raises Disturbed: the page has got other cards meanwhile."""
+def _with_texts_of(whole: PageElements, standing: PageElements) -> PageElements:
+    """Raises PageDisturbed: the page has got other cards meanwhile."""
     pairs = [*zip(standing.cards, whole.cards, strict=False)]
     if len(standing.cards) != len(whole.cards) or any(card.link != other.link for card, other in pairs):
-        raise Disturbed("the page does not hold still for its observation")
+        raise PageDisturbed("the page does not hold still for its observation")
     cards = tuple(
         replace(
             card,
@@ -82,7 +82,7 @@ def _with_texts_of(whole: Standing, standing: Standing) -> Standing:
     return replace(standing, own=whole.own, pictures=whole.pictures, cards=cards)
 
 
-def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[str, Standing]:
+def _told(session: CDPSession, world: int, view: View, wanted: ObservationQuery) -> tuple[str, PageElements]:
     argument = asked(view, (), wanted, marks=False)
     call = {"executionContextId": world, "functionDeclaration": OBSERVE, "arguments": [{"value": argument}]}
     for _ in range(PICTURES):
@@ -93,7 +93,7 @@ def _told(session: CDPSession, world: int, view: View, wanted: Wanted) -> tuple[
             if wanted.own and seen.get("closed"):
                 standing = with_texts(standing, _held(read_closed(world), session))
             return seen["url"], standing
-    raise Disturbed("the page does not hold still for its picture")
+    raise PageDisturbed("the page does not hold still for its picture")
 
 
 def _inks(session: CDPSession, world: int, texts: Sequence[Mapping[str, Any]]) -> list[float | None]:

@@ -30,12 +30,12 @@ from environments.browser import through_proxy
 from environments.browser.pool import VIEWPORT, environment, find_browser, flags
 from environments.browsergym.observe_around import observe_around
 from environments.observation import settling
-from environments.observation.observe import NOTHING, Wanted
+from environments.observation.observe import NOTHING, ObservationQuery
 from environments.observation.stops import Stop
 from environments.observation.views import View
 from environments.protocol.actions import Action, ActionError, parse_action
 from environments.protocol.observation import Observation, Tab, storable
-from interventions.edits.in_browser import Standing
+from interventions.edits.in_browser import PageElements
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 """The result of a step: observation, reward, whether the episode has ended or was cut off, and `info`."""
@@ -66,7 +66,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         script: str = "",
         drawn: Mapping[str, Any] | None = None,
         facts: Mapping[str, Any],
-        wanted: Wanted = NOTHING,
+        wanted: ObservationQuery = NOTHING,
         page: Literal["viewport", "whole"] = "viewport",
     ) -> None:
         super().__init__(seed)
@@ -209,7 +209,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         self._executes = self._may_leave = False
         self.is_unusable = False
         """Whether the last text was no action at all."""
-        self.stood: tuple[Standing | None, Standing | None] = None, None
+        self.stood: tuple[PageElements | None, PageElements | None] = None, None
         """What stood on the page before the last observation and after it."""
         self._ways = Ways()
 
@@ -406,9 +406,9 @@ def look_of(
     stop: Stop | None,
     page: Literal["viewport", "whole"] = "viewport",
     tab: int | None = None,
-    stood: tuple[Standing | None, Standing | None] = (None, None),
+    stood: tuple[PageElements | None, PageElements | None] = (None, None),
     way: tuple[str, ...] = (),
-) -> episode.Look:
+) -> episode.TabObservation:
     """Turn BrowserGym's observation into Souk's.
 
     The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`. `tab` and `way`
@@ -428,7 +428,7 @@ def look_of(
         )
     )
     error = storable(observation["last_action_error"])
-    return episode.Look(
+    return episode.TabObservation(
         Observation(observation["goal"], storable(html), tabs, error, step, page=page),
         observation["url"],
         stop,

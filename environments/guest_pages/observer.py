@@ -10,9 +10,16 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from environments.action.pointer import DESCRIBED, roles_of
-from environments.observation.observe import FARTHEST, LEGIBLE, Disturbed, Wanted, parsed, standing_of
+from environments.observation.observe import (
+    FARTHEST,
+    LEGIBLE,
+    ObservationQuery,
+    PageDisturbed,
+    parsed,
+    standing_of,
+)
 from interventions.data_file import read_source
-from interventions.edits.in_browser import Standing
+from interventions.edits.in_browser import PageElements
 from interventions.html.inline_script import UNDISTURBED, called, short, with_functions
 from interventions.yaml.sitemap import SiteMap
 from proxy import keys
@@ -45,7 +52,7 @@ class _PageReport:
     came: str
     visit: float
     drawn: bool
-    standing: Standing
+    standing: PageElements
     scroll: tuple[int, int]
 
 
@@ -71,7 +78,7 @@ def observer_code(site: SiteMap) -> str:
 
 
 @lru_cache(maxsize=256)
-def observer(wanted: Wanted, path: str, sees: Sees) -> str:
+def observer(wanted: ObservationQuery, path: str, sees: Sees) -> str:
     """Return the script in every page of a guest, which calls that of `observer_code`.
 
     Reports are sent to `path`.
@@ -89,18 +96,18 @@ def observer(wanted: Wanted, path: str, sees: Sees) -> str:
     return called(_OBSERVED, told)
 
 
-def read_report(body: bytes, wanted: Wanted) -> _PageReport:
+def read_report(body: bytes, wanted: ObservationQuery) -> _PageReport:
     """Read what the script has sent.
 
     Raises:
-        Disturbed: it is not what the script sends, or the page's scripts have replaced what reads the page.
+        PageDisturbed: it is not what the script sends, or the page has replaced functions that read it.
     """
     sent = parsed(body)
     match sent:
         case {"replaced": str(replaced)} if replaced:
-            raise Disturbed(f"the page's scripts have replaced {replaced}")
+            raise PageDisturbed(f"the page's scripts have replaced {replaced}")
         case {"absent": True}:
-            raise Disturbed("the script that observes the page was not loaded")
+            raise PageDisturbed("the script that observes the page was not loaded")
         case {
             "at": str(at),
             "came": str(came),
@@ -109,7 +116,7 @@ def read_report(body: bytes, wanted: Wanted) -> _PageReport:
             "scroll": [int(x), int(y)],
         } if max(abs(x), abs(y)) < FARTHEST and 0 <= visit <= 1:
             return _PageReport(at, came, float(visit), drawn, standing_of(sent, wanted), (x, y))
-    raise Disturbed("the page's scripts disturb the observation")
+    raise PageDisturbed("the page's scripts disturb the observation")
 
 
 def read_press(body: bytes) -> float | None:

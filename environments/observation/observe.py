@@ -25,16 +25,16 @@ from environments.observation.picture import (
 from environments.observation.stops import Stop
 from environments.observation.views import View
 from environments.observation.zoom import ViewportPart, in_part, take_part
-from environments.protocol.observation import Box, Drawn, storable
+from environments.protocol.observation import Box, VisibleElement, storable
 from interventions.data_file import read_source
 from interventions.edits.in_browser import (
-    CardSpots,
+    CardElements,
+    CardQuery,
     Element,
-    Inserted,
-    OnScreen,
-    Spot,
-    Standing,
-    StandingCard,
+    ElementQuery,
+    InsertedElement,
+    PageElements,
+    ScreenBox,
     as_read,
 )
 
@@ -51,7 +51,7 @@ Inks = Sequence[tuple[float | None, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ObservationQuery:
     """What a look reads besides the observation; the agent is told none of it.
 
     `spots` are read of the page, `cards` of each of its cards. `own`: whether to read the texts of the
@@ -62,19 +62,19 @@ class Wanted:
     picture, which simulated shoppers look at; None: they are not.
     """
 
-    spots: tuple[Spot, ...] = ()
+    spots: tuple[ElementQuery, ...] = ()
     own: bool = False
-    cards: tuple[CardSpots, ...] = ()
+    cards: tuple[CardQuery, ...] = ()
     drawn: tuple[str, ...] = ()
     pictures: bool = False
     rectangles: tuple[str, ...] | None = None
 
 
-NOTHING: Final = Wanted()
+NOTHING: Final = ObservationQuery()
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PageObservation:
     """The contents of a page. `stop` is the index of the stop condition that holds, or -1.
 
     `said` is its text.
@@ -87,23 +87,27 @@ class Seen:
     said: str
     tree: str
     screenshot: bytes
-    standing: Standing
-    drawn: tuple[Drawn, ...] = ()
+    standing: PageElements
+    drawn: tuple[VisibleElement, ...] = ()
 
 
-class Disturbed(Exception):
+class PageDisturbed(Exception):
     """The page has replaced functions that the call inside it uses."""
 
 
 async def observe(
-    page: Page, view: View, stops: Sequence[Stop], wanted: Wanted = NOTHING, part: ViewportPart | None = None
-) -> Seen:
+    page: Page,
+    view: View,
+    stops: Sequence[Stop],
+    wanted: ObservationQuery = NOTHING,
+    part: ViewportPart | None = None,
+) -> PageObservation:
     """Look at a page; the observation is the same whatever else is `wanted`.
 
     `part`: the part of the viewport that the picture is to show; None: all of it.
 
     Raises:
-        Disturbed: the page's scripts make it impossible.
+        PageDisturbed: the page's scripts make it impossible.
         playwright.async_api.Error: the page is gone, or has just navigated.
     """
     inks: Inks = ()
@@ -123,7 +127,7 @@ async def observe(
         await session.detach()
     drawn, marked = drawn_in_picture(seen.get("drawn"), inks), marked_in(seen.get("marked"))
     if drawn is None or marked is None:
-        raise Disturbed("the page's scripts disturb the observation")
+        raise PageDisturbed("the page's scripts disturb the observation")
     if view.marks and part:
         picture, _ = with_marks(picture, in_part(marked, part))
     elif view.marks:
@@ -131,7 +135,7 @@ async def observe(
         standing = _uncovered(standing, labels)
         drawn = tuple(each for each in drawn if not is_covered(each.box, labels))
     html, title = storable(seen["html"]) if view.html else "", storable(seen["title"])
-    return Seen(
+    return PageObservation(
         html,
         title,
         seen["url"],
@@ -144,7 +148,7 @@ async def observe(
     )
 
 
-async def _read(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted) -> Any:
+async def _read(page: Page, view: View, stops: Sequence[Stop], wanted: ObservationQuery) -> Any:
     return told(await page.evaluate(OBSERVE, asked(view, tuple(stops), wanted)), len(stops))
 
 
@@ -159,7 +163,7 @@ async def _held(talk: Talk, session: CDPSession) -> list[Any]:
 
 
 async def _pictured(
-    page: Page, view: View, stops: Sequence[Stop], wanted: Wanted, part: ViewportPart | None
+    page: Page, view: View, stops: Sequence[Stop], wanted: ObservationQuery, part: ViewportPart | None
 ) -> tuple[Any, bytes, Inks]:
     """What a page shows, its picture, and what can be read there: all stands there before it and after it."""
     await make_ready(page)
@@ -183,7 +187,7 @@ async def _pictured(
                 before = after
                 continue
             before = await _read(page, view, stops, wanted)
-        raise Disturbed("the page does not hold still for its picture")
+        raise PageDisturbed("the page does not hold still for its picture")
     finally:
         with suppress(PlaywrightError):
             await session.detach()
@@ -199,13 +203,13 @@ def _remember(same: bytes, inks: list[float | None]) -> None:
     _known_inks[same] = inks
 
 
-def _uncovered(standing: Standing, labels: Sequence[Box]) -> Standing:
+def _uncovered(standing: PageElements, labels: Sequence[Box]) -> PageElements:
     """What stands on a page, less what labels cover in the picture."""
 
-    def hides(at: OnScreen) -> bool:
+    def hides(at: ScreenBox) -> bool:
         return is_covered((at.x, at.y, at.width, at.height), labels)
 
-    def other(each: Inserted) -> Inserted:
+    def other(each: InsertedElement) -> InsertedElement:
         if not hides(each.on_screen):
             return each
         return replace(each, given="", on_screen=replace(each.on_screen, why=_UNDER))
@@ -222,7 +226,7 @@ def _uncovered(standing: Standing, labels: Sequence[Box]) -> Standing:
 
 
 @lru_cache(maxsize=64)
-def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted, *, marks: bool = True) -> str:
+def asked(view: View, stops: tuple[Stop, ...], wanted: ObservationQuery, *, marks: bool = True) -> str:
     """Return what the call inside the page is to read, as JSON; `marks`: whether it marks elements."""
     return json.dumps(
         {
@@ -242,10 +246,10 @@ def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted, *, marks: bool = 
 
 
 def told(answer: Any, stops: int = 0) -> Any:
-    """Return what the call inside the page has read, of so many stop conditions. Raises Disturbed."""
+    """Return what the call inside the page has read, of so many stop conditions. Raises PageDisturbed."""
     seen = parsed(answer)
     if not _is_sound(seen, stops):
-        raise Disturbed("the page's scripts disturb the observation")
+        raise PageDisturbed("the page's scripts disturb the observation")
     return seen
 
 
@@ -262,48 +266,48 @@ def inks_of(seen: Any, inks: Sequence[float | None]) -> Inks:
     return [(ink, storable(each["why"])) for ink, each in zip(inks, seen["inks"], strict=False)]
 
 
-def standing_of(read: Any, wanted: Wanted, inks: Inks = ()) -> Standing:
+def standing_of(read: Any, wanted: ObservationQuery, inks: Inks = ()) -> PageElements:
     """Return what a page's script has `read` at the spots (`found`), the texts beside, and in cards.
 
     inks: what of it can be read in the picture, where the reader is given one.
 
     Raises:
-        Disturbed: it is not what our script makes.
+        PageDisturbed: it is not what our script makes.
     """
     match read:
         case {"cards": [*cards]}:
             its = tuple(_card(card, wanted.cards, inks) for card in cards)
             return replace(_standing(read, wanted.spots, inks), cards=its)
-    raise Disturbed("the page's scripts disturb the observation")
+    raise PageDisturbed("the page's scripts disturb the observation")
 
 
-def _standing(read: Any, spots: Sequence[Spot], inks: Inks) -> Standing:
+def _standing(read: Any, spots: Sequence[ElementQuery], inks: Inks) -> PageElements:
     match read:
         case {"found": [*found], "own": str(own), "pictures": [*pictures]} if (
             len(found) == len(spots)
             and all(each is None or _are_elements(each) for each in found)
             and all(isinstance(each, str) for each in pictures)
         ):
-            return Standing(
+            return PageElements(
                 {spot: _elements(each, inks) for spot, each in zip(spots, found, strict=True)},
                 "\n".join(map(_text, own.split("\n"))),
                 frozenset(map(storable, pictures)),
             )
-    raise Disturbed("the page's scripts disturb the observation")
+    raise PageDisturbed("the page's scripts disturb the observation")
 
 
-def with_texts(standing: Standing, texts: Sequence[str]) -> Standing:
+def with_texts(standing: PageElements, texts: Sequence[str]) -> PageElements:
     """Return what stands on a page, with further texts of the observation."""
     return replace(standing, own="\n".join((standing.own, *map(_text, texts))))
 
 
-def _card(read: Any, kinds: Sequence[CardSpots], inks: Inks) -> StandingCard:
+def _card(read: Any, kinds: Sequence[CardQuery], inks: Inks) -> CardElements:
     match read:
         case {"kind": int(number), "link": str(link)} if 0 <= number < len(kinds) and _is_on_screen(read):
             kind, box = kinds[number], _on_screen(read, inks)
-            standing = Standing({}) if box.why else _standing(read, kind.spots, inks)
-            return StandingCard(kind.group, storable(link), box, standing)
-    raise Disturbed("the page's scripts disturb the observation")
+            standing = PageElements({}) if box.why else _standing(read, kind.spots, inks)
+            return CardElements(kind.group, storable(link), box, standing)
+    raise PageDisturbed("the page's scripts disturb the observation")
 
 
 def _elements(found: Any, inks: Inks) -> tuple[Element, ...] | None:
@@ -315,7 +319,7 @@ def _elements(found: Any, inks: Inks) -> tuple[Element, ...] | None:
             " ".join(storable(each["text"]).split()) if each["given"] is None else _text(each["text"]),
             None if each["given"] is None else _given(each["given"], inks),
             tuple(
-                Inserted(
+                InsertedElement(
                     storable(other["where"]),
                     _text(other["text"]),
                     _given(other["given"], inks),
@@ -343,12 +347,12 @@ def _is_read(numbers: Sequence[int], inks: Inks) -> Iterator[bool]:
     return (not 0 <= number < len(inks) or inks[number][0] is not None for number in numbers)
 
 
-def _on_screen(found: Any, inks: Inks) -> OnScreen:
+def _on_screen(found: Any, inks: Inks) -> ScreenBox:
     x, y, width, height = found["box"]
     why, numbers = storable(found["why"]), found.get("inks", ())
     if not why and numbers and not any(_is_read(numbers, inks)):
         why = inks[numbers[0]][1]
-    return OnScreen(x, y, width, height, why)
+    return ScreenBox(x, y, width, height, why)
 
 
 def _text(text: str) -> str:

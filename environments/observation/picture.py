@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from playwright.async_api import Page
 
-from environments.protocol.observation import Box, Drawn
+from environments.protocol.observation import Box, VisibleElement
 from interventions.data_file import read_source
 
 TIMEOUT_MS: Final = 10_000
@@ -27,7 +27,7 @@ _COVERED: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class ElementMark:
     """An element with a mark: its `bid`, and its box in pixels of the picture (left, top, width, height)."""
 
     bid: str
@@ -46,7 +46,7 @@ async def take_picture(page: Page) -> bytes:
     )
 
 
-def with_marks(picture: bytes, marked: Sequence[Marked]) -> tuple[bytes, list[Box]]:
+def with_marks(picture: bytes, marked: Sequence[ElementMark]) -> tuple[bytes, list[Box]]:
     """Draw the marks of elements into a picture; return it, and the boxes of the labels."""
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 (few experiments draw marks)
 
@@ -84,15 +84,17 @@ def _shared(one: Box, other: Box) -> int:
     return max(width, 0) * max(height, 0)
 
 
-def marked_in(read: Any) -> tuple[Marked, ...] | None:
+def marked_in(read: Any) -> tuple[ElementMark, ...] | None:
     """Return the marked elements that the script has read; None: it is not what our script makes."""
     try:
-        return tuple(Marked(_text(each["bid"]), _box(each["box"])) for each in read)
+        return tuple(ElementMark(_text(each["bid"]), _box(each["box"])) for each in read)
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def drawn_in_picture(read: Any, inks: Sequence[tuple[float | None, str]]) -> tuple[Drawn, ...] | None:
+def drawn_in_picture(
+    read: Any, inks: Sequence[tuple[float | None, str]]
+) -> tuple[VisibleElement, ...] | None:
     """Return the texts and controls that the script has read, and that can be read in the picture.
 
     inks: the contrast of each text there; None: it is illegible. The result is None where the script has
@@ -100,7 +102,7 @@ def drawn_in_picture(read: Any, inks: Sequence[tuple[float | None, str]]) -> tup
     """
     try:
         return tuple(
-            Drawn(
+            VisibleElement(
                 _text(each["kind"]),
                 _text(each["text"]),
                 _box(each["box"]),

@@ -7,7 +7,7 @@ from typing import Any, Final
 from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from environments.observation.observe import Wanted
+from environments.observation.observe import ObservationQuery
 from environments.observation.page_watch import PageWatch
 from interventions.data_file import read_source
 from interventions.yaml.sitemap import SiteMap
@@ -40,7 +40,7 @@ class Settling:
         context: BrowserContext,
         watch: PageWatch,
         site: SiteMap | None,
-        wanted: Wanted,
+        wanted: ObservationQuery,
         is_gone: Callable[[], bool],
         asked: Callable[[Request], None],
     ) -> None:
@@ -139,7 +139,7 @@ class Settling:
             self._quiet.set()
 
 
-def drawn_in(site: SiteMap, wanted: Wanted) -> dict[str, Any]:
+def drawn_in(site: SiteMap, wanted: ObservationQuery) -> dict[str, Any]:
     """Return what DRAWN looks for: selectors of known types of pages, and of what a product's has to show."""
     tests = {kind: test.css for kind, test in site.pages.items() if test.css}
     return {"known": [*tests.values()], "product": tests.get("product"), "parts": wanted.drawn}

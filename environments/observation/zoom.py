@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from playwright.async_api import CDPSession, Page
 
-from environments.observation.picture import TIMEOUT_MS, Marked
+from environments.observation.picture import TIMEOUT_MS, ElementMark
 from environments.protocol.actions import Action, ActionError
 
 NO_CARET: Final = "* { caret-color: transparent !important }"
@@ -93,7 +93,7 @@ async def _session(page: Page) -> CDPSession:
     return _SESSIONS[page]
 
 
-def in_part(marked: Sequence[Marked], part: ViewportPart) -> list[Marked]:
+def in_part(marked: Sequence[ElementMark], part: ViewportPart) -> list[ElementMark]:
     """Return the elements that are in a part, with their boxes in pixels of its picture."""
     moved = []
     for each in marked:
@@ -106,5 +106,5 @@ def in_part(marked: Sequence[Marked], part: ViewportPart) -> list[Marked]:
                 round(width * part.scale),
                 round(height * part.scale),
             )
-            moved.append(Marked(each.bid, box))
+            moved.append(ElementMark(each.bid, box))
     return moved

@@ -10,7 +10,7 @@ Box = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class VisibleElement:
     """A text or control that can be seen in a picture.
 
     `kind`: text, link, button, radio, checkbox, list or field. `box`: left, top, width, height in pixels of
@@ -65,7 +65,7 @@ class Observation:
     screenshot: bytes = b""
     page: Literal["viewport", "whole"] = "viewport"
     product: ShownProduct | None = None
-    drawn: tuple[Drawn, ...] = ()
+    drawn: tuple[VisibleElement, ...] = ()
     marks: bool = True
     pointer: bool = False
     arrived: bool = False

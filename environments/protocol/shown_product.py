@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from interventions.edits.in_browser import Element, Spot, Standing
+from interventions.edits.in_browser import Element, ElementQuery, PageElements
 from interventions.edits.place_values import value_at
 from interventions.yaml.sitemap import Place, SiteMap
 
@@ -27,13 +27,13 @@ class ShownProduct:
     add_to_cart: str = ""
 
 
-def product_spots(site: SiteMap) -> tuple[Spot, ...]:
+def product_spots(site: SiteMap) -> tuple[ElementQuery, ...]:
     """Return what has to be read of a page."""
     roles = (NAME, PRICE, RATING, REVIEWS, BUTTON)
-    return tuple(Spot(place.css, place.attribute) for role in roles for place in site.role(role))
+    return tuple(ElementQuery(place.css, place.attribute) for role in roles for place in site.role(role))
 
 
-def shown_product(standing: Standing, site: SiteMap) -> ShownProduct | None:
+def shown_product(standing: PageElements, site: SiteMap) -> ShownProduct | None:
     """Return the product that a page shows; None where it shows nothing at the roles."""
     price, rating, reviews = (_figure(standing, site, role) for role in (PRICE, RATING, REVIEWS))
     shown = ShownProduct(
@@ -46,13 +46,13 @@ def shown_product(standing: Standing, site: SiteMap) -> ShownProduct | None:
     return None if shown == ShownProduct() else shown
 
 
-def _given(standing: Standing, site: SiteMap, role: str) -> Iterator[tuple[Place, Element]]:
+def _given(standing: PageElements, site: SiteMap, role: str) -> Iterator[tuple[Place, Element]]:
     for place in site.role(role):
-        for element in standing.found.get(Spot(place.css, place.attribute)) or ():
+        for element in standing.found.get(ElementQuery(place.css, place.attribute)) or ():
             yield place, element
 
 
-def _figure(standing: Standing, site: SiteMap, role: str) -> float | None:
+def _figure(standing: PageElements, site: SiteMap, role: str) -> float | None:
     parts: dict[str, str] = {}
     for place, element in _given(standing, site, role):
         if place.part:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from environments.shop.departments import Category, build_tree, leaf_paths, slug
-from environments.shop.lexicon import Shelf, Unlisted, shelves, unlisted
+from environments.shop.lexicon import Shelf, UnlistedProduct, shelves, unlisted
 from environments.shop.market import MARKETS, percent, price_cents, quantile, ratings, strata
 
 SMALLEST_SHELF: Final = 60
@@ -115,7 +115,7 @@ def generate(seed: int = 0) -> Catalogue:
     )
 
 
-def _unlisted(item: Unlisted, seed: int, product_id: int) -> Product:
+def _unlisted(item: UnlistedProduct, seed: int, product_id: int) -> Product:
     return Product(
         id=product_id,
         key=slug(item.name),

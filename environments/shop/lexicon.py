@@ -27,7 +27,7 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlisted:
+class UnlistedProduct:
     """A product with a page of its own that no listing shows.
 
     `path` is its category, and the last part of `path` names its picture.
@@ -57,9 +57,11 @@ def shelves() -> Mapping[str, Shelf]:
 
 
 @cache
-def unlisted() -> Mapping[str, Unlisted]:
+def unlisted() -> Mapping[str, UnlistedProduct]:
     """Return the products that no listing shows, by their category."""
     return {
-        told["path"][-1]: Unlisted(**told | {"path": tuple(told["path"]), "bullets": tuple(told["bullets"])})
+        told["path"][-1]: UnlistedProduct(
+            **told | {"path": tuple(told["path"]), "bullets": tuple(told["bullets"])}
+        )
         for told in read_data(__file__, "unlisted.yaml")
     }

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from environments.shop.catalogue import Product
-from environments.shop.lexicon import Shelf, Unlisted, shelves, unlisted
+from environments.shop.lexicon import Shelf, UnlistedProduct, shelves, unlisted
 from interventions.data_file import items, read_data
 
 _FEATURES: Final = 5
@@ -93,7 +93,7 @@ def _opinions(stars: int, aspects: list[str], rng: random.Random) -> Iterator[st
         yield rng.choice(_words()[mood]).format(aspect=aspect)
 
 
-def _shelf(product: Product) -> Shelf | Unlisted:
+def _shelf(product: Product) -> Shelf | UnlistedProduct:
     return unlisted().get(product.category) or shelves()[product.category]
 
 

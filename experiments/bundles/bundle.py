@@ -24,7 +24,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from analysis.tables.errors import AnalysisError
 from experiments.plans.registered import registered_data, registered_results
-from experiments.records.integrity.ledger import Altered, database_of, ledger, ledger_fault, plan_row
+from experiments.records.integrity.ledger import LedgerAltered, database_of, ledger, ledger_fault, plan_row
 from experiments.records.reading.plans import registered_plan
 from experiments.records.reading.tidy_tables import stored_rows
 from experiments.records.record import Row, kind_of
@@ -122,10 +122,10 @@ def make_bundle(records: Records, found: Row, pages: Iterable[tuple[str, bytes]]
     of_run = {name: found[name] for name in ("run", "name", "started_at")}
     try:
         if entries and (broken := ledger_fault(records, run)):
-            raise Altered(broken)
+            raise LedgerAltered(broken)
         with again(of_run, members) as made:
             members[ESTIMATES] = _json(estimates(kind, members, made, run))
-    except Altered as error:
+    except LedgerAltered as error:
         raise UserError(
             f"--db {records.url}: {error}: no archive of it would be whole; souk db check says more"
         ) from None
@@ -180,7 +180,7 @@ def again(of_run: Mapping[str, str], members: Mapping[str, bytes]) -> Iterator[R
     """Make a database of a run again, of the chain among `members`; None where there is no chain.
 
     Raises:
-        Altered: what the chain says does not fit together.
+        LedgerAltered: what the chain says does not fit together.
     """
     if CHAIN not in members:
         yield None

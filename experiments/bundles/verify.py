@@ -35,8 +35,8 @@ from experiments.bundles.bundle import (
 )
 from experiments.plans.registered import of_other_code
 from experiments.records.errors import Unreadable
-from experiments.records.integrity.ledger import Altered, ledger_fault, links_of
-from experiments.records.reading.plans import Registered, plan_digest
+from experiments.records.integrity.ledger import LedgerAltered, ledger_fault, links_of
+from experiments.records.reading.plans import RegisteredPlan, plan_digest
 from experiments.records.store import Records
 from experiments.studies.kinds import study_of
 from interventions.errors import UserError
@@ -136,7 +136,7 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> _Verified:
                 found.proof.extend(_check_chain(path, file, manifest, made))
             then = json.loads(file.read(ESTIMATES))
             now = estimates(manifest.kind, kept, made, manifest.run)
-    except Altered as error:
+    except LedgerAltered as error:
         raise _broken(path, f"{CHAIN}: {error}") from None
     here = versions()
     others = {name: made for name, made in manifest.made_with.items() if here.get(name) != made}
@@ -148,7 +148,7 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> _Verified:
             f"site/: {len(site):,} files are as the manifest says; they cannot be made again from it"
         )
     if PLAN in kept:
-        found.notes.extend(of_other_code(Registered(**json.loads(kept[PLAN]))))
+        found.notes.extend(of_other_code(RegisteredPlan(**json.loads(kept[PLAN]))))
     found.differences.extend(differing(then, now, tolerance))
     if new := list(added(then, now)):
         found.notes.append(f"not in the archive, which another version of Souk made: {', '.join(new)}")

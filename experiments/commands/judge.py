@@ -30,7 +30,7 @@ def judge(
     from experiments.console.progress import RunProgress
     from experiments.console.terminal import stderr_console, stdout_console
     from experiments.records.reading.tidy_tables import factors_table
-    from experiments.studies.deciding_factors import Judging
+    from experiments.studies.deciding_factors import TrialJudge
     from experiments.studies.printing import print_sections
     from interventions.errors import UserError
 
@@ -38,7 +38,7 @@ def judge(
         raise UserError("--agent: name the judge, such as openai:gpt-4.1-mini")
     records, console = open_records(db), stderr_console()
     found = records.latest_run(run, "choice")
-    judging = Judging(records, found["run"], agent, limit)
+    judging = TrialJudge(records, found["run"], agent, limit)
     console.print(
         f"{found['run']}: {len(judging.waiting):,} trials to judge, {judging.done:,} judged before,"
         f" {judging.wordless:,} without a word of the agent",

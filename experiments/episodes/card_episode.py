@@ -8,7 +8,7 @@ from playwright.async_api import BrowserContext
 
 from agents.base import Agent
 from agents.registry import make_agent
-from environments.episode import Episode, Look
+from environments.episode import Episode, TabObservation
 from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
@@ -135,7 +135,7 @@ def _gave_up(cards: CardRun) -> bool:
     return not cards.done and invalid > cards.cards[cards.current].retries
 
 
-def _is_over(look: Look, session: Session) -> bool:
+def _is_over(look: TabObservation, session: Session) -> bool:
     session.step += 1
     cards = run_of(session)
     return bool(session.upstream_errors or is_error_page(look) or cards.done or _gave_up(cards))

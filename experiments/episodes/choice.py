@@ -4,49 +4,51 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from environments.episode import Look
+from environments.episode import TabObservation
 from environments.observation.stops import Stop
 from experiments.designs.shop.trial import ShopTrial
 from experiments.treatment.treatment_check import squeeze
 from interventions.apply.plan import Plan
 from interventions.yaml.choice import PRODUCT, Message
-from proxy.session import Added, Session
+from proxy.session import CartAddition, Session
 
 Name = tuple[str, str]
 """A product's name as a reader sees it, and the product's key."""
 
 
-class Chosen(NamedTuple):
+class ChosenProduct(NamedTuple):
     """The product that was put into the cart: its key, or in words what was seen of it."""
 
     product: str
     seen: str = ""
 
 
-def chosen(trial: ShopTrial, session: Session, look: Look | None = None) -> Chosen:
+def chosen(trial: ShopTrial, session: Session, look: TabObservation | None = None) -> ChosenProduct:
     """Return the product that was put into the cart.
 
     look: the last look, where the agent is Souk's own.
     """
-    by: dict[str, list[Added]] = {}
+    by: dict[str, list[CartAddition]] = {}
     for added in session.added:
         by.setdefault(added.by, []).append(added)
     asked, shown, reached = (by.get(name, ()) for name in ("request", "cart", "address"))
     if product := next((each.product for each in (*asked, *shown) if each.product), ""):
-        return Chosen(product)
+        return ChosenProduct(product)
     names = _names(trial, session.plan)
     messages = _said(session, look, by.get("message", ()))
     if said := next(filter(None, (named(text, rule, names) for rule, text in messages)), None):
         return said
     at = [each.at for each in asked] if asked else [session.product_at(look.url)] if look else []
     if product := next(filter(None, (*(each.product for each in reached), *at)), ""):
-        return Chosen(product)
+        return ChosenProduct(product)
     if wanted := next((each.named for each in (*asked, *reached) if each.named), ""):
-        return Chosen("", f"the id {wanted!r}, and no page tells whose it is")
-    return Chosen("", "something, and nothing tells what")
+        return ChosenProduct("", f"the id {wanted!r}, and no page tells whose it is")
+    return ChosenProduct("", "something, and nothing tells what")
 
 
-def _said(session: Session, look: Look | None, read: Iterable[Added]) -> Iterator[tuple[Message, str]]:
+def _said(
+    session: Session, look: TabObservation | None, read: Iterable[CartAddition]
+) -> Iterator[tuple[Message, str]]:
     """What the shop says of its cart, and the rule that knows it."""
     rules = session.site.choice.message
     if look and look.stop and look.stop.outcome == "choice":
@@ -70,7 +72,7 @@ def _names(trial: ShopTrial, plan: Plan) -> list[Name]:
     return sorted(shop + ours, key=lambda name: len(name[0]), reverse=True)
 
 
-def named(text: str, rule: Message, names: Sequence[Name]) -> Chosen | None:
+def named(text: str, rule: Message, names: Sequence[Name]) -> ChosenProduct | None:
     """Return the product that a message names; None where it names none, as "You added this item" does.
 
     names: those of the choice set, longest first. Another name is returned as what was seen.
@@ -87,12 +89,16 @@ def named(text: str, rule: Message, names: Sequence[Name]) -> Chosen | None:
     end = rf"\s*{re.escape(after)}" if after else r"[\s.!]*\Z"
     for name, key in names:
         if re.match(rf"{start}{re.escape(name)}{end}", rest, re.I):
-            return Chosen(key)
+            return ChosenProduct(key)
     name = re.split(re.escape(after), rest, maxsplit=1, flags=re.I)[0] if after else rest
     name = name.partition("<")[0].strip(" .!")
     if key := next((key for known, key in names if known.casefold() == name.casefold()), ""):
-        return Chosen(key)
-    return None if _NOBODY.fullmatch(name) else Chosen("", f"{name[:200]!r}, which is not in the choice set")
+        return ChosenProduct(key)
+    return (
+        None
+        if _NOBODY.fullmatch(name)
+        else ChosenProduct("", f"{name[:200]!r}, which is not in the choice set")
+    )
 
 
 _NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)

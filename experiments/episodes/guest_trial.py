@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from environments.action.acts import BEGIN, read_acts
 from environments.action.pointer import dismissing
 from environments.guest_pages.observer import observer, observer_code, read_lead, read_press, read_report
-from environments.observation.observe import Disturbed, Wanted
+from environments.observation.observe import ObservationQuery, PageDisturbed
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
@@ -27,8 +27,8 @@ from experiments.episodes.shop_episode import (
     to_record,
 )
 from experiments.records.record import Start, TrialRecord
-from experiments.treatment.guest_steps import Opened, PageNotice, guest_steps
-from experiments.treatment.sights import Sight
+from experiments.treatment.guest_steps import PageNotice, PageVisit, guest_steps
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.trajectory import Trajectory, failed_on_the_way, limited
 from experiments.treatment.treatment_check import wanted_in_browser
 from interventions.apply.mapped_page import product_at
@@ -82,7 +82,7 @@ class GuestTrial:
     advice: str
     """What to do where no page of the shop comes through the proxy."""
     observe: Observe
-    wanted: Wanted
+    wanted: ObservationQuery
     """What the pages' observer reads."""
     timers: list[asyncio.TimerHandle | asyncio.Task[None]] = field(default_factory=list)
     """What happens to the trial when time has passed; nothing does once it has ended."""
@@ -94,17 +94,17 @@ class GuestTrial:
     start: Start = field(default_factory=Start.now)
     attempts: int = 1
     """The number of this attempt at the trial."""
-    _opened: list[Opened] = field(default_factory=list)
+    _opened: list[PageVisit] = field(default_factory=list)
     """The pages that were opened, in order."""
     _told: list[PageNotice] = field(default_factory=list)
     """What pages have told of acts, in the order in which it came."""
     _acts: int = 0
     """How many acts that are."""
-    _looks: list[Sight] = field(default_factory=list)
+    _looks: list[ProductObservation] = field(default_factory=list)
     """What the observer has reported, in order."""
     _looked: list[float] = field(default_factory=list)
     """When each of these reports came, in seconds from the trial's start."""
-    _last: dict[float, Sight] = field(default_factory=dict)
+    _last: dict[float, ProductObservation] = field(default_factory=dict)
     """By visit of a page, the last report, whosever page it is."""
     _left: dict[float, float] = field(default_factory=dict)
     """By visit of a page that has been left, when this was, by the guest's clock."""
@@ -142,7 +142,7 @@ class GuestTrial:
         """Note that a page of the shop has come through the proxy; `shown`: as what the guest looks at."""
         self.seen = True
         if shown and not self.outcome:
-            self._opened.append(Opened(url, self.start.seconds))
+            self._opened.append(PageVisit(url, self.start.seconds))
             self.session.step = len(self._opened) - 1
 
     def asked(self, url: str, *, reads: bool, by_script: bool, by_page: bool) -> None:
@@ -181,10 +181,10 @@ class GuestTrial:
                 self._leads(*(urljoin(url, path) for path in lead))
                 return
             if not key:
-                raise Disturbed("a report that the observer has not sent")
+                raise PageDisturbed("a report that the observer has not sent")
             report = read_report(message, self.wanted)
             came, url = urljoin(url, report.came), urljoin(url, report.at)
-        except (Disturbed, ValueError) as error:  # the latter: it is no address
+        except (PageDisturbed, ValueError) as error:  # the latter: it is no address
             self.session.note_failure(f"{url}: {error}")
             return
         product = self._product(url, came)
@@ -192,7 +192,7 @@ class GuestTrial:
         lacks = not report.drawn and product in {each.key for each in self.definition.products}
         (self._undrawn.add if lacks else self._undrawn.discard)(product)
         html = self._sent().get(product, "")
-        sight = Sight(product, html, report.standing, url, scroll=report.scroll)
+        sight = ProductObservation(product, html, report.standing, url, scroll=report.scroll)
         self._last[report.visit] = sight
         if not lacks:
             self._looks.append(sight)
@@ -272,7 +272,7 @@ class GuestTrial:
             trajectory.end("treatment_failed", reason)
         self.end(trajectory)
 
-    def _chosen_at(self, product: str) -> Sight | None:
+    def _chosen_at(self, product: str) -> ProductObservation | None:
         """The page on which a product was chosen, where that is known and has to be an option's."""
         at = None if self._pressed is None else self._last.get(self._pressed)
         if at is None or self.design.experiment.task != "compare-tabs":
@@ -302,10 +302,10 @@ class GuestTrial:
         """By product, its page as it was sent last, as HTML."""
         return {page.product: page.text for page in self.session.pages if page.product}
 
-    def _shown(self) -> list[Sight]:
+    def _shown(self) -> list[ProductObservation]:
         """What the observer has reported; of products of which it has nothing, the pages that were sent."""
         reported = {look.product for look in self._looks}
-        sent = [Sight(page.product, page.text) for page in self.session.pages if page.product]
+        sent = [ProductObservation(page.product, page.text) for page in self.session.pages if page.product]
         return [*self._looks, *(sight for sight in sent if sight.product not in reported)]
 
     def _times_opened(self) -> Counter[str]:

@@ -13,20 +13,20 @@ from agents.base import Agent, is_simulated
 from agents.computer.options import DEFAULT
 from agents.registry import make_agent
 from environments.action.pointer import Hit
-from environments.episode import Episode, Look
+from environments.episode import Episode, TabObservation
 from environments.observation.page_errors import count_errors
 from environments.observation.stops import guard, stops_of
 from environments.protocol.actions import Action
 from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.choice import Chosen, chosen
+from experiments.episodes.choice import ChosenProduct, chosen
 from experiments.records.page_figures import figure_row
 from experiments.records.record import Row, Start, TrialRecord, to_row
 from experiments.treatment.guest_steps import GuestSteps, leads_to
 from experiments.treatment.sent_pages import sent_pages
 from experiments.treatment.shown_figures import shown_figures
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.trajectory import (
     Trajectory,
     act_until,
@@ -39,7 +39,7 @@ from experiments.treatment.trajectory import (
     usage_of,
 )
 from experiments.treatment.treatment_check import (
-    Placed,
+    EditBox,
     placed,
     shown_product,
     sights,
@@ -169,7 +169,7 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
             product = shown_product(last, trial, design, session)
             # Of another option's page its address has to say so: what it has led to may be anything.
             own = product if product == choice.product else session.product_at(last.url)
-            at = Sight(own, "", last.standing, last.url)
+            at = ProductObservation(own, "", last.standing, last.url)
             end_with(choice, trajectory, trial, session, seen, choice.product, at)
         else:
             end_with(choice, trajectory, trial, session, seen)
@@ -178,13 +178,13 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
 
 def end_with(
-    choice: Chosen,
+    choice: ChosenProduct,
     trajectory: Trajectory,
     trial: ShopTrial,
     session: Session,
-    seen: Sequence[Sight],
+    seen: Sequence[ProductObservation],
     opened: str = "",
-    at: Sight | None = None,
+    at: ProductObservation | None = None,
 ) -> None:
     """End a trial with a choice, where that is in the choice set and its treatment is proven.
 
@@ -205,7 +205,7 @@ def end_with(
 
 
 def is_over(
-    look: Look, trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session
+    look: TabObservation, trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session
 ) -> bool:
     """Return whether a trial is over at this look, and note how it ended where the page says so.
 
@@ -247,7 +247,7 @@ BY: Final = {
 """What tells that a product is in the cart, in words."""
 
 
-def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:
+def spoilt(look: TabObservation, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:
     """Return whether a trial is over because the agent is not shown what it should be.
 
     If an agent looks at a page whose treatment has not arrived, this is noted as a failure of the session.
@@ -258,7 +258,7 @@ def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -
     return bool(awaited or session.upstream_errors or is_error_page(look))
 
 
-def is_error_page(look: Look) -> bool:
+def is_error_page(look: TabObservation) -> bool:
     """Return whether the agent is shown the error page in place of one that could not be treated."""
     observation = look.observation
     return observation.tabs[observation.active_tab].title == NOT_TREATED
@@ -273,7 +273,7 @@ class GuestFacts:
     """
 
     steps: GuestSteps
-    seen: Sequence[Sight]
+    seen: Sequence[ProductObservation]
     looked: Sequence[float]
     opened: Mapping[str, int]
 
@@ -281,11 +281,11 @@ class GuestFacts:
         """Return the first step at which a page could be seen that came with the page opened as this one."""
         return self.steps.first[number] if number < len(self.steps.first) else 0
 
-    def hit_rows(self, session: Session, places: Sequence[Placed]) -> list[Row]:
+    def hit_rows(self, session: Session, places: Sequence[EditBox]) -> list[Row]:
         """Return what stood at the points of clicks, which are pixels of the page."""
         found: list[Row] = []
         product_at = cache(session.product_at)
-        at_look: dict[int, list[Placed]] = {}
+        at_look: dict[int, list[EditBox]] = {}
         for place in places:
             at_look.setdefault(place.step, []).append(place)
         looks, last = deque(enumerate(self.looked)), dict[str, int]()
@@ -369,7 +369,9 @@ def to_record(
 
 
 def _readable(
-    find: Callable[[Sequence[Sight], Session], list[T]], session: Session, seen: Sequence[Sight]
+    find: Callable[[Sequence[ProductObservation], Session], list[T]],
+    session: Session,
+    seen: Sequence[ProductObservation],
 ) -> list[T]:
     """What is found on the pages that were looked at; nothing where that takes too long."""
     try:
@@ -389,7 +391,7 @@ def _pressed(trajectory: Trajectory, hits: Sequence[Row]) -> int:
 
 
 def _hit_rows(
-    trial: ShopTrial, design: ShopDesign, trajectory: Trajectory, session: Session, places: Sequence[Placed]
+    trial: ShopTrial, design: ShopDesign, trajectory: Trajectory, session: Session, places: Sequence[EditBox]
 ) -> list[Row]:
     """What stood at the points of actions: a product is that of the page, or of the link there."""
     found: list[Row] = []
@@ -414,7 +416,7 @@ def _option_rows(
     trial: ShopTrial,
     design: ShopDesign,
     session: Session,
-    seen: Sequence[Sight],
+    seen: Sequence[ProductObservation],
     opened: Mapping[str, int] | None,
 ) -> list[Row]:
     # The last tab is the active one when the episode starts; a list is read from its top.

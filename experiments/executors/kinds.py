@@ -64,7 +64,7 @@ class _AsGuests(Protocol[D_contra]):
 
 
 @dataclass(frozen=True)
-class Running(Generic[D_contra, T]):
+class TrialRunners(Generic[D_contra, T]):
     """The functions that run the trials of one kind; None: its trials never run in this way.
 
     on_pages: from the design and the shop's address to what runs an episode. as_text: from the design, the
@@ -112,12 +112,12 @@ def _guests_of_shops(
 
 
 # The kind of a design, by which a row is found, does not tell the types of it and its trials.
-KINDS: Final[dict[str, Running[Any, Any]]] = {
-    "shop": Running[ShopDesign, ShopTrial](
+KINDS: Final[dict[str, TrialRunners[Any, Any]]] = {
+    "shop": TrialRunners[ShopDesign, ShopTrial](
         on_pages=ShopTrialRunner, check=check_start_pages, on_programs=_in_shops, guests=_guests_of_shops
     ),
-    "cards": Running[CardDesign, CardTrial](
+    "cards": TrialRunners[CardDesign, CardTrial](
         on_pages=CardTrialRunner, as_text=TextExecutor.of, scoring=CardScoring
     ),
-    "scores": Running[ScoreDesign, ScoreTrial](scoring=PromptScoring),
+    "scores": TrialRunners[ScoreDesign, ScoreTrial](scoring=PromptScoring),
 }

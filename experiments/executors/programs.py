@@ -24,9 +24,9 @@ from playwright.async_api import async_playwright
 
 from agents import command as settings
 from agents.base import Call, is_kept
-from agents.command import Told, command_of, environment, memory, secrets_of, usage_in
+from agents.command import ProgramTask, command_of, environment, memory, secrets_of, usage_in
 from agents.programs.bubblewrap import Files, confine, files_of, left_open
-from agents.programs.program import Ended, Output, Program, run_program
+from agents.programs.program import Output, Program, ProgramEnd, run_program
 from environments.browser.pool import find_browser
 from environments.launch.watchdog import VARIABLE
 from environments.observation.stops import guard
@@ -165,7 +165,7 @@ class ProgramVisit:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class RunningProgram:
     """A program of this agent that runs; `rest` ends it, and removes its folder."""
 
     agent: str
@@ -214,7 +214,7 @@ class _ProgramExecutor:
         self._warned = False
         self._running = 0
         """How many programs have a trial."""
-        self._idle: list[Started] = []
+        self._idle: list[RunningProgram] = []
         """The programs that wait for another one, the first for the longest time."""
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
@@ -273,12 +273,14 @@ class _ProgramExecutor:
                 program.tell(json.dumps(told), more=visit.kept)
                 await visit.see_through(program)
                 if visit.done.is_set() and not program.ended.done():
-                    self._idle.append(Started(agent, program, rest.pop_all()))
+                    self._idle.append(RunningProgram(agent, program, rest.pop_all()))
             visit.output = cut(program.output.text)
         finally:
             self._running -= 1
 
-    async def _start(self, visit: ProgramVisit, told: Told, port: int, rest: AsyncExitStack) -> Program:
+    async def _start(
+        self, visit: ProgramVisit, told: ProgramTask, port: int, rest: AsyncExitStack
+    ) -> Program:
         folder = rest.enter_context(
             tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True)
         )
@@ -297,7 +299,7 @@ class _ProgramExecutor:
             )
         )
 
-    def _sandbox(self, agent: str, told: Told, folder: Path) -> list[str]:
+    def _sandbox(self, agent: str, told: ProgramTask, folder: Path) -> list[str]:
         """Return the command that confines a program of this agent, which has the folder."""
         if agent not in self._files:
             named = [Path(each) for each in (told["ca"], told["browser"]) if each]
@@ -305,7 +307,7 @@ class _ProgramExecutor:
         network = settings.reach() is None
         return confine(self._files[agent], self._private, folder, memory(), network=network)
 
-    async def _waiting(self, agent: str) -> Started | None:
+    async def _waiting(self, agent: str) -> RunningProgram | None:
         """Return a program of this agent that waits for a trial; None: there is none, and room for one."""
         while found := next((each for each in self._idle if each.agent == agent), None):
             self._idle.remove(found)
@@ -321,7 +323,7 @@ class _ProgramExecutor:
         while self._idle:
             await self._idle.pop().rest.aclose()
 
-    def _told(self, guest: GuestTrial, slot: Slot) -> Told:
+    def _told(self, guest: GuestTrial, slot: Slot) -> ProgramTask:
         proxy = self._testbed.proxy
         return {
             "trial": guest.trial,
@@ -360,7 +362,7 @@ async def open_programs(
         await executor.close()
 
 
-def end_of(ended: Ended, output: str, *, kept: bool = False, confined: bool = False) -> Trajectory:
+def end_of(ended: ProgramEnd, output: str, *, kept: bool = False, confined: bool = False) -> Trajectory:
     """Return how a trial ends whose program ended before it. Raises UserError: the program did not start.
 
     `kept`: it should not have ended. Whether it has even read the line of this trial is not known then.

@@ -52,7 +52,7 @@ _LOOKED_AT: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class StartPage:
     """The page that a start address leads to.
 
     `problem`: why it certainly leads to no page.
@@ -97,7 +97,7 @@ async def check_start_pages(
     suspected: dict[str, list[tuple[str, UserError]]] = {}
     figures: dict[str, Row] = {}
 
-    async def fetch(session: Session, url: str) -> Fetched | None:
+    async def fetch(session: Session, url: str) -> StartPage | None:
         async with free, httpx.AsyncClient(verify=context, timeout=TIMEOUT_S, trust_env=False) as client:
             return await _fetch(client, session, allow, url)
 
@@ -231,13 +231,13 @@ def _in_data(url: str, text: str, site: SiteMap) -> list[str]:
     return [key for data in site.data_at(url) for key, _ in document.entries(data, url, query=site.query)]
 
 
-async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, url: str) -> Fetched | None:
+async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, url: str) -> StartPage | None:
     """What an address leads to, noted in the session as the proxy does; None: a program is not told."""
     address = url
     for _ in range(MOST_HOPS):
         host = httpx.URL(address)
         if (host.host, host.port or (443 if host.scheme == "https" else 80)) not in allow:
-            return Fetched(address, problem=f"leads to {host.host}, which is not named in live.allow")
+            return StartPage(address, problem=f"leads to {host.host}, which is not named in live.allow")
         answer, body = await download(client, address, {"accept": "text/html,*/*;q=0.8"})
         location = answer.headers.get("location", "")
         if not (answer.is_redirect and location):
@@ -245,12 +245,12 @@ async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, 
         session.redirected(address, location)
         address = str(host.join(location))
     else:
-        return Fetched(address, problem="leads from one address to the next without an end")
+        return StartPage(address, problem="leads from one address to the next without an end")
     if answer.status_code in GONE:
-        return Fetched(address, problem=f"is no page (HTTP {answer.status_code})")
+        return StartPage(address, problem=f"is no page (HTTP {answer.status_code})")
     if not answer.is_success:
         return None
-    return Fetched(address, answer.headers.get("content-type", "text/html"), body)
+    return StartPage(address, answer.headers.get("content-type", "text/html"), body)
 
 
 def _tell_left(left: Sequence[str]) -> None:
@@ -260,11 +260,13 @@ def _tell_left(left: Sequence[str]) -> None:
         stderr_console().print(f"{left[0]}{others}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _page(page: Fetched) -> Page:
+def _page(page: StartPage) -> Page:
     return Page(page.body, page.kind, Marks(frozenset()), page.address)
 
 
-def _read(session: Session, page: Fetched, product: str, design: ShopDesign) -> tuple[str, ShownFacts | None]:
+def _read(
+    session: Session, page: StartPage, product: str, design: ShopDesign
+) -> tuple[str, ShownFacts | None]:
     """What is wrong with a start page of a product, and what it shows of this; the former may be empty."""
     if page.problem or not is_html(page.kind):
         return page.problem or f"is no page but {page.kind}", None
@@ -277,7 +279,7 @@ def _read(session: Session, page: Fetched, product: str, design: ShopDesign) -> 
     return _mistaken(session, page, view.product, design), None
 
 
-def _mistaken(session: Session, page: Fetched, shown: str | None, design: ShopDesign) -> str:
+def _mistaken(session: Session, page: StartPage, shown: str | None, design: ShopDesign) -> str:
     """What the proxy would take a start page for."""
     if shown is None:
         return f"is not a product's page as the site map {session.site.name} knows it (pages.product)"

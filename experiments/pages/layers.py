@@ -7,7 +7,7 @@ from playwright.async_api import Page
 
 from environments.action.pointer import dismiss
 from environments.browser.pool import run_browsers
-from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
+from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, SiteMapping, keep_to, still
 from interventions.data_file import read_source
 from interventions.proposal.phrases import taking_away
 from interventions.proposal.scan import Capture, Scan, ancestors
@@ -22,7 +22,7 @@ _MOST: Final = 3
 """The most layers of a page, and the most buttons of one that are tried."""
 
 
-async def layers_over(mapped: Mapped) -> tuple[tuple[Dismissal, ...], tuple[str, ...]]:
+async def layers_over(mapped: SiteMapping) -> tuple[tuple[Dismissal, ...], tuple[str, ...]]:
     """Return the buttons that take the layers over the product's page away, and a line for each that stays.
 
     They are pressed in a fresh session, which is then forgotten.

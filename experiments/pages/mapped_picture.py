@@ -10,7 +10,7 @@ from playwright.async_api import Error as PlaywrightError
 from environments.action.pointer import dismiss
 from environments.browser.pool import VIEWPORT, run_browsers
 from experiments.pages.side_by_side import framed
-from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
+from experiments.pages.site_mapping import PATIENCE_S, SiteMapping, keep_to
 from interventions.data_file import read_source
 from interventions.errors import UserError
 from interventions.proposal.roles import FoundRole
@@ -20,7 +20,7 @@ _SCRIPT: Final = read_source(__file__, "mapped_picture.js")
 _TALLEST: Final = 1400
 
 
-async def picture(mapped: Mapped) -> bytes:
+async def picture(mapped: SiteMapping) -> bytes:
     """Return a PNG. Raises UserError."""
     pictures, addresses = dict[str, bytes](), list[str]()
     try:

@@ -16,7 +16,7 @@ from environments.browser.pool import run_browsers
 from environments.browser.through_proxy import BrowserFailure
 from experiments.pages.purchasing import in_browser, open_page, press
 from experiments.pages.redrawn import place_in, redrawn, value_of
-from experiments.pages.site_mapping import AS_DRAWN, Mapped
+from experiments.pages.site_mapping import AS_DRAWN, SiteMapping
 from interventions.apply.engine import EditFailed
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan, Treatment
@@ -56,7 +56,7 @@ class Proof:
 
 
 async def prove(
-    mapped: Mapped, site: SiteMap, *, buys: bool, upstream_ca: Path | None = None
+    mapped: SiteMapping, site: SiteMap, *, buys: bool, upstream_ca: Path | None = None
 ) -> dict[str, Proof]:
     """Return a proof for each role of the map, and for each rule of its `choice`.
 
@@ -115,7 +115,7 @@ def _possible(site: SiteMap, product: Capture, proofs: dict[str, Proof]) -> Iter
 
 
 async def _visit(
-    page: Page, mapped: Mapped, site: SiteMap, session: Session, proofs: dict[str, Proof], *, buys: bool
+    page: Page, mapped: SiteMapping, site: SiteMap, session: Session, proofs: dict[str, Proof], *, buys: bool
 ) -> None:
     key = site.key(mapped.product.url)
     if mapped.listing is not None:

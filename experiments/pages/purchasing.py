@@ -14,10 +14,10 @@ from playwright.async_api import Error as PlaywrightError
 from environments.action.pointer import dismiss
 from environments.browser.pool import run_browsers
 from environments.observation.settling import AWAITED
-from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
+from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, SiteMapping, keep_to, still
 from interventions.data_file import read_source
 from interventions.html.tree import select
-from interventions.proposal.cart import Purchase, Sent, shows_line
+from interventions.proposal.cart import Purchase, SentRequest, shows_line
 from interventions.proposal.checkout import checkout_link, leads_elsewhere
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
 from interventions.proposal.purchase import learn
@@ -36,7 +36,7 @@ _COVERS: Final = re.compile(r"(<[^>\n]+>)[^\n]* intercepts pointer events")
 _CHOOSE: Final = read_source(__file__, "choose_options.js")
 
 
-async def learned(mapped: Mapped) -> tuple[Mapped, tuple[str, ...]]:
+async def learned(mapped: SiteMapping) -> tuple[SiteMapping, tuple[str, ...]]:
     """Return the proposal with what a purchase taught, and a line for each thing that could not be done."""
     done = await purchase(mapped)
     if done is None:
@@ -51,7 +51,7 @@ async def learned(mapped: Mapped) -> tuple[Mapped, tuple[str, ...]]:
     return mapped, tuple(troubles)
 
 
-async def purchase(mapped: Mapped) -> Purchase | None:
+async def purchase(mapped: SiteMapping) -> Purchase | None:
     """Press the proposed button once, look at the cart, press it a second time, and look again.
 
     The second piece tells the price of one from the sum of the line. Then the checkout is opened where a
@@ -234,13 +234,13 @@ async def _checkout(page: Page, done: Purchase, render: bool) -> tuple[Capture |
     return Capture(page.url, html if render else sent), ""
 
 
-async def _sent(request: Request) -> Sent:
+async def _sent(request: Request) -> SentRequest:
     status = 0
     with suppress(PlaywrightError):
         answer = await request.response()
         status = answer.status if answer else 0
     body = request.post_data_buffer or b""
-    return Sent(
+    return SentRequest(
         request.method, request.url, request.headers.get("content-type", ""), body.decode("utf-8", "replace"),
         status, request.is_navigation_request(),
     )  # fmt: skip

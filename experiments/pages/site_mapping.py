@@ -36,7 +36,7 @@ AS_DRAWN: Final = read_source(__file__, "as_drawn.js")
 
 
 @dataclass(frozen=True)
-class Mapped:
+class SiteMapping:
     """A proposal, the pages as the shop sends them, and the hosts that may be contacted.
 
     `trusted`: the keys of the shop's own certificates (see `proxy.trust.keys_of`).
@@ -63,7 +63,7 @@ async def map_site(
     render: bool = False,
     follow: int = 6,
     upstream_ca: Path | None = None,
-) -> Mapped:
+) -> SiteMapping:
     """Fetch the pages and propose a map.
 
     Without `listing_url` at most `follow` of the page's own links are tried; only the hosts of the two
@@ -102,7 +102,7 @@ async def map_site(
             product, listing = shown[0], shown[1] if listing else None
     else:
         proposal = propose(name, product, listing, home=home)
-    return Mapped(proposal, product, listing, hosts, trusted, render=render)
+    return SiteMapping(proposal, product, listing, hosts, trusted, render=render)
 
 
 async def _drawn_first(page: Capture, hosts: frozenset[str], upstream_ca: Path | None) -> str | None:
@@ -111,7 +111,7 @@ async def _drawn_first(page: Capture, hosts: frozenset[str], upstream_ca: Path |
     return first_product(drawn)
 
 
-def save(mapped: Mapped, file: Path, *, anew: bool = False) -> tuple[SiteMap, list[str]]:
+def save(mapped: SiteMapping, file: Path, *, anew: bool = False) -> tuple[SiteMap, list[str]]:
     """Write the YAML of the map; `anew`: over the one that was written before.
 
     Returns the map, and a line for each edit that does not work with it. Raises UserError.

@@ -8,7 +8,7 @@ from experiments.pages.layers import layers_over
 from experiments.pages.mapped_picture import picture
 from experiments.pages.proof import Proof, prove
 from experiments.pages.purchasing import learned
-from experiments.pages.site_mapping import Mapped, map_site, save
+from experiments.pages.site_mapping import SiteMapping, map_site, save
 from interventions.apply.following import left_behind
 from interventions.errors import UserError
 from interventions.html.marking import Marks
@@ -20,7 +20,7 @@ from interventions.proposal.check import HTML
 class ProvedMap:
     """A map that was written: the proposal, the proof of each role, and what does not work."""
 
-    mapped: Mapped
+    mapped: SiteMapping
     proofs: dict[str, Proof]
     troubles: tuple[str, ...]
 

@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from analysis.choice.exact.exact import exact_tests
-from analysis.reporting.registered import Declared, Registration, judged, with_plan
+from analysis.reporting.registered import DeclaredHypothesis, Registration, judged, with_plan
 from analysis.reporting.sections import Report
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import check_table
 from experiments.plans.plan import analysis_code, sha256
 from experiments.records.reading.plans import (
-    Registered,
+    RegisteredPlan,
     changed_keys,
     registered_otherwise,
     registered_plan,
@@ -30,7 +30,9 @@ from experiments.records.store import Records
 from experiments.studies.kinds import of_design, study_of
 
 
-def registration(records: Records, found: Row, plan: Registered, more: Iterable[str] = ()) -> Registration:
+def registration(
+    records: Records, found: Row, plan: RegisteredPlan, more: Iterable[str] = ()
+) -> Registration:
     """Return what is known of a run's plan: hypotheses, and how the run departed from it.
 
     more: deviations of the analysis at hand.
@@ -41,7 +43,9 @@ def registration(records: Records, found: Row, plan: Registered, more: Iterable[
         hash=plan.hash,
         registered_at=plan.registered_at,
         hypotheses=[
-            Declared(**{each.name: row[each.name] for each in fields(Declared) if each.name in row})
+            DeclaredHypothesis(
+                **{each.name: row[each.name] for each in fields(DeclaredHypothesis) if each.name in row}
+            )
             for row in content["hypotheses"]
         ],
         agents=[
@@ -52,7 +56,7 @@ def registration(records: Records, found: Row, plan: Registered, more: Iterable[
     )
 
 
-def _deviations(records: Records, found: Row, plan: Registered) -> Iterator[str]:
+def _deviations(records: Records, found: Row, plan: RegisteredPlan) -> Iterator[str]:
     """How the stored trials and facts of a run depart from its plan, a line each."""
     content, run = plan.content, plan.run
     facts = found["facts"]
@@ -82,7 +86,7 @@ def _deviations(records: Records, found: Row, plan: Registered) -> Iterator[str]
         yield f"{plan.discarded:,} trials of this run were deleted (souk runs delete) after registration"
 
 
-def of_other_code(plan: Registered) -> tuple[str, ...]:
+def of_other_code(plan: RegisteredPlan) -> tuple[str, ...]:
     """Return a line where the analysis at hand is not the one of the plan."""
     then, now = plan.content["analysis"], {"souk": version("souk"), "code": analysis_code()}
     if then == now:
@@ -133,7 +137,7 @@ def _unusual(found: Row, options: Mapping[str, Any]) -> list[str]:
 def _without_excluded(
     records: Records,
     found: Row,
-    plan: Registered,
+    plan: RegisteredPlan,
     analysed: Any,
     only: Sequence[str],
     without: Sequence[str],
@@ -148,7 +152,7 @@ def _without_excluded(
 
 
 def _of_margins(
-    records: Records, found: Row, plan: Registered, only: Sequence[str], without: Sequence[str]
+    records: Records, found: Row, plan: RegisteredPlan, only: Sequence[str], without: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
     """The exact tests of the margins that hypotheses declare."""
     asked = [each for each in plan.content["hypotheses"] if each["table"] == "exact"]
@@ -160,7 +164,7 @@ def _of_margins(
 
 
 def _kept(
-    records: Records, found: Row, plan: Registered, only: Sequence[str], without: Sequence[str]
+    records: Records, found: Row, plan: RegisteredPlan, only: Sequence[str], without: Sequence[str]
 ) -> list[Any]:
     """The tables of a run without what the plan, or the command, leaves out."""
     study, excluded = study_of(kind_of(found)), plan.content["exclude"]

@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.designs.loading import AnyDesign
-from experiments.records.reading.plans import Registered, changed_keys, registered_otherwise, registered_plan
+from experiments.records.reading.plans import (
+    RegisteredPlan,
+    changed_keys,
+    registered_otherwise,
+    registered_plan,
+)
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
 from interventions.errors import UserError
@@ -21,7 +26,7 @@ def plan_path(experiment: str, name: str) -> Path:
     return path.with_suffix(SUFFIX) if path.suffix in (".yaml", ".yml") else Path(f"{name}{SUFFIX}")
 
 
-def _file_text(plan: Registered) -> str:
+def _file_text(plan: RegisteredPlan) -> str:
     """Return the file of a plan: its hash, and what the hash is of."""
     return json.dumps({"sha256": plan.hash, "plan": plan.content}, indent=1, ensure_ascii=False) + "\n"
 
@@ -45,7 +50,7 @@ def read_plan(path: Path) -> dict[str, Any] | None:
         raise UserError(f"{path}: no plan that souk register has written; name another with --out") from None
 
 
-def write_plan(path: Path, plan: Registered) -> None:
+def write_plan(path: Path, plan: RegisteredPlan) -> None:
     """Write the file of a plan, never half of one. Raises UserError."""
     with whole_file(path) as partial:
         partial.write_text(_file_text(plan), encoding="utf-8")

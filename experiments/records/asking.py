@@ -15,7 +15,7 @@ HURRIED_SECONDS: Final = 2.5
 """How long it may take once the command is to end."""
 
 
-class Asking:
+class DatabaseThread:
     """A thread of its own, in which a database is asked one thing after another."""
 
     def __init__(self, records: Records, name: str) -> None:

@@ -56,7 +56,7 @@ def requested_state(records: Records, run: str) -> Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimResult:
     """The result of claiming trials; trials that are in neither set have ended."""
 
     own: frozenset[str]
@@ -120,7 +120,7 @@ class Runner:
             connection.execute(claims.delete().where(*self._is_mine(claims)))
             self._say(connection, ended=True)
 
-    def claim(self, records: Records, wanted: Sequence[str]) -> Claimed:
+    def claim(self, records: Records, wanted: Sequence[str]) -> ClaimResult:
         """Claim trials for this process, except those that have ended or that another process has claimed."""
         stored = sql.select(trials.c.trial).where(
             trials.c.run == self.run, trials.c.trial.in_(wanted), trials.c.outcome != "infra_error"
@@ -138,7 +138,7 @@ class Runner:
             if own:
                 key = {"run": self.run, "host": self.host, "pid": self.pid}
                 connection.execute(claims.insert(), [{**key, "trial": trial} for trial in own])
-        return Claimed(frozenset(own), others)
+        return ClaimResult(frozenset(own), others)
 
     def release(self, records: Records, trial: str) -> None:
         """Give up a claimed trial, so that another process can claim it."""

@@ -96,7 +96,7 @@ class Unpacker:
         self._bases[base.name] = base
 
 
-class SentBefore:
+class StoredBases:
     """Which pages of a run are bases: the first one of all, and the first one at each address."""
 
     def __init__(self, stored: Iterable[tuple[str, str, bytes]]) -> None:

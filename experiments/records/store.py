@@ -39,7 +39,7 @@ from experiments.records.errors import (
     unusable,
     without_password,
 )
-from experiments.records.packing import HEAD, Packer, SentBefore, Unpacker
+from experiments.records.packing import HEAD, Packer, StoredBases, Unpacker
 from experiments.records.record import Row, RunFacts, TrialRecord
 from experiments.records.seals import rows_of_run, seal, seal_run
 from experiments.records.stored_facts import strange_fact, whole_characters
@@ -90,7 +90,7 @@ class Records:
         self.url = without_password(url)
         self._seen_artifacts: set[str] = set()
         self._packer, self._unpacker = Packer(), Unpacker(self._data)
-        self._sent: dict[str, SentBefore] = {}
+        self._sent: dict[str, StoredBases] = {}
         """By run, what the pages that its shop sends are packed with."""
         self.engine = connect(url)
         self._open = open_connections(self.engine)
@@ -339,13 +339,13 @@ class Records:
         seal_run(connection, run)
 
     @staticmethod
-    def _sent_before(connection: sql.Connection, run: str) -> SentBefore:
+    def _sent_before(connection: sql.Connection, run: str) -> StoredBases:
         """What is stored of the pages that the shop of a run has sent."""
         head = sql.func.substr(artifacts.c.data, 1, HEAD, type_=sql.LargeBinary)
         query = sql.select(sent_pages.c.url, artifacts.c.hash, head)
         stored = query.join(artifacts, sent_pages.c.body == artifacts.c.hash)
         there = stored.where(sent_pages.c.run == run, artifacts.c.data != b"")
-        return SentBefore((url, name, data) for url, name, data in connection.execute(there))
+        return StoredBases((url, name, data) for url, name, data in connection.execute(there))
 
     def _data(self, name: str) -> bytes | None:
         """The data stored under a hash; None: there are none."""

@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from experiments.records.asking import Asking
-from experiments.records.control import Claimed, Runner
+from experiments.records.asking import DatabaseThread
+from experiments.records.control import ClaimResult, Runner
 from experiments.records.errors import cause, is_away, is_damaged, is_full, unreadable
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
@@ -44,7 +44,7 @@ class Writer:
         self._trace = trace
         self._say = say
         self._patience = patience
-        self._asking = Asking(records, "records")
+        self._asking = DatabaseThread(records, "records")
         self._waiting: list[tuple[TrialRecord, asyncio.Future[None]]] = []
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
@@ -52,7 +52,7 @@ class Writer:
         self._told = False
         self._away = False
 
-    async def claim(self, runner: Runner, trials: Sequence[str]) -> Claimed:
+    async def claim(self, runner: Runner, trials: Sequence[str]) -> ClaimResult:
         """Claim trials for a process of the run, before it starts them.
 
         Raises:

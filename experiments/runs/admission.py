@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 from agents.base import is_simulated
 from agents.providers.pricing import Tokens, price_of
-from experiments.records.asking import Asking
+from experiments.records.asking import DatabaseThread
 from experiments.records.control import BEAT, Runner, named, requested_state
 from experiments.records.errors import DatabaseFailure
 from experiments.records.reading.queries import costs, wasted
@@ -90,7 +90,7 @@ class Admission:
         """This process, in the records."""
         self._running: dict[str, _Reserved] = {}
         self._paused = False
-        self._asking = Asking(records, "admission")
+        self._asking = DatabaseThread(records, "admission")
         self._changed = asyncio.Event()
         self._spent = 0.0
         self._unknown: list[_Reserved] = []

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, Generic, TypeVar
 
 from experiments.designs.design import Trial
-from experiments.records.control import Claimed, named
+from experiments.records.control import ClaimResult, named
 
 MOST_AT_ONCE: Final = 500
 """The most trials claimed in one transaction.
@@ -21,7 +21,7 @@ The looks are a second apart.
 """
 
 T = TypeVar("T", bound=Trial)
-Claim = Callable[[Sequence[str]], Awaitable[Claimed]]
+Claim = Callable[[Sequence[str]], Awaitable[ClaimResult]]
 
 
 class ClaimedTrials(Generic[T]):
@@ -71,7 +71,7 @@ class ClaimedTrials(Generic[T]):
                 break
         return self._ready.popleft() if self._ready else None
 
-    def _sort(self, wanted: list[T], claimed: Claimed) -> None:
+    def _sort(self, wanted: list[T], claimed: ClaimResult) -> None:
         self._ready += (trial for trial in wanted if trial.id in claimed.own)
         self._held = [trial for trial in wanted if trial.id in claimed.others]
         if ended := len(wanted) - len(claimed.own) - len(self._held):

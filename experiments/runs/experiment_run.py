@@ -47,8 +47,6 @@ from proxy.trust import bundle
 if TYPE_CHECKING:
     from experiments.episodes.guest_trial import Observe
 
-"""Outcomes of which the first is told while the run goes on."""
-
 
 class ExperimentRun:
     """An experiment with its trials, agents, database and folder, checked and ready to run."""

@@ -62,7 +62,7 @@ class _Verdict(BaseModel):
     factors: list[_Named]
 
 
-class Judging:
+class TrialJudge:
     """The judging of a run by one judge; trials that it has judged already are left out."""
 
     def __init__(self, records: Records, run: str, judge: str, limit: int | None = None) -> None:

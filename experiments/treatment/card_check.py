@@ -6,16 +6,23 @@ from typing import NamedTuple
 
 from experiments.treatment.list_order import card_key, is_drawn, page_at
 from experiments.treatment.old_values import old_value
-from experiments.treatment.sights import EditsMade, ReceiptKey, Sight, as_in_card, is_told
+from experiments.treatment.sights import EditsMade, ProductObservation, ReceiptKey, as_in_card, is_told
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.base import Edit
-from interventions.edits.in_browser import CardSpots, NotRead, Spot, StandingCard, There, Verdict
+from interventions.edits.in_browser import (
+    CardElements,
+    CardQuery,
+    ElementQuery,
+    PagePlaces,
+    PlaceNotRead,
+    Verdict,
+)
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 from proxy.shown_page import ShownPage
 
 
-def card_spots(edits: Sequence[Edit], site: SiteMap, *, all_kinds: bool) -> tuple[CardSpots, ...]:
+def card_spots(edits: Sequence[Edit], site: SiteMap, *, all_kinds: bool) -> tuple[CardQuery, ...]:
     """Return what to read of cards to look for the edits in them.
 
     `all_kinds`: cards are read too in which no edit can be.
@@ -27,7 +34,7 @@ def card_spots(edits: Sequence[Edit], site: SiteMap, *, all_kinds: bool) -> tupl
         spots = tuple(dict.fromkeys(spot for edit in mine for spot in edit.spots(mapped)))
         if spots or all_kinds:
             found += [
-                CardSpots(group, place.css, Spot(link.css, link.attribute), spots)
+                CardQuery(group, place.css, ElementQuery(link.css, link.attribute), spots)
                 for place in site.role(group)
             ]
     return tuple(found)
@@ -40,13 +47,13 @@ def _role_in_card(edit: Edit, group: str, site: SiteMap) -> str:
     return role if part and whose in ("product", group) and role in site.roles else ""
 
 
-class _Met(NamedTuple):
+class _CardObservation(NamedTuple):
     """A card of a product as it stood at a look; `page_type` is empty where it is not known."""
 
     step: int
     key: str
-    card: StandingCard
-    sight: Sight
+    card: CardElements
+    sight: ProductObservation
     page_type: str
 
     @property
@@ -55,7 +62,7 @@ class _Met(NamedTuple):
         return not self.card.on_screen.why
 
 
-def met_cards(seen: Sequence[Sight], session: Session) -> Iterator[_Met]:
+def met_cards(seen: Sequence[ProductObservation], session: Session) -> Iterator[_CardObservation]:
     """Yield the cards of the pages that were looked at."""
     for step, sight in enumerate(seen):
         if not sight.sent or not any(standing.cards for standing in sight.standings):
@@ -66,7 +73,7 @@ def met_cards(seen: Sequence[Sight], session: Session) -> Iterator[_Met]:
         for standing in sight.standings:
             for card in standing.cards:
                 key = card_key(card.group, card.link, sight.url, session)
-                yield _Met(step, key, card, replace(sight, standing=standing), page_type)
+                yield _CardObservation(step, key, card, replace(sight, standing=standing), page_type)
 
 
 class CardCheck:
@@ -78,7 +85,7 @@ class CardCheck:
         self._in_data = {(r.intervention, r.edit, r.product) for r in session.receipts if r.is_data}
         self._made = {(r.intervention, r.edit, r.role, r.product, r.page_type) for r in session.receipts}
 
-    def verdicts(self, met: _Met) -> Iterator[tuple[ReceiptKey, Verdict | None]]:
+    def verdicts(self, met: _CardObservation) -> Iterator[tuple[ReceiptKey, Verdict | None]]:
         """Yield the edits that a card has to show, and whether it does; None: that cannot be told."""
         group = met.card.group
         for treatment in (*self._plan.by_product.get(met.key, ()), *self._plan.everywhere):
@@ -93,27 +100,27 @@ class CardCheck:
                 if treatment.product or (*proof, met.page_type) in self._made:
                     yield proof, self._verdict(edit, proof, met)
 
-    def _verdict(self, edit: Edit, proof: ReceiptKey, met: _Met) -> Verdict | None:
+    def _verdict(self, edit: Edit, proof: ReceiptKey, met: _CardObservation) -> Verdict | None:
         done = self._done[met.card.group]
         changes = done.changes.get(proof, [])
         if not changes and (proof.intervention, proof.edit, proof.product) not in self._in_data:
             return Verdict("it has no receipt")
         try:
-            return edit.stands(There(done.site, met.card.standing, met.sight.url), changes)
-        except NotRead:
+            return edit.stands(PagePlaces(done.site, met.card.standing, met.sight.url), changes)
+        except PlaceNotRead:
             return None
 
-    def old_value(self, met: _Met) -> str:
+    def old_value(self, met: _CardObservation) -> str:
         """Return where a card shows what an edit has replaced; empty where it does not."""
         # The first line is a page's title, which no card has.
         standing = replace(met.card.standing, own=f"\n{met.card.standing.own}")
         try:
             return old_value(met.key, [replace(met.sight, standing=standing)], self._done[met.card.group])
-        except NotRead:
+        except PlaceNotRead:
             return ""
 
 
-def proven_in_cards(seen: Sequence[Sight], session: Session) -> set[ReceiptKey]:
+def proven_in_cards(seen: Sequence[ProductObservation], session: Session) -> set[ReceiptKey]:
     """Return the edits that were looked for in every card in view of their product."""
     cards, told = CardCheck(session), dict[ReceiptKey, bool]()
     for met in met_cards(seen, session):
@@ -122,7 +129,7 @@ def proven_in_cards(seen: Sequence[Sight], session: Session) -> set[ReceiptKey]:
     return {proof for proof, known in told.items() if known}
 
 
-def lacking(seen: Sequence[Sight], session: Session, keys: list[str]) -> str:
+def lacking(seen: Sequence[ProductObservation], session: Session, keys: list[str]) -> str:
     """Return which edit a card that was looked at lacks; empty where none does.
 
     Each card of a product of which something was in view has to show what was planned for it there, and not
@@ -154,7 +161,9 @@ def lacking(seen: Sequence[Sight], session: Session, keys: list[str]) -> str:
     return _gone(seen, session, keys, met)
 
 
-def _gone(seen: Sequence[Sight], session: Session, keys: list[str], met: Sequence[_Met]) -> str:
+def _gone(
+    seen: Sequence[ProductObservation], session: Session, keys: list[str], met: Sequence[_CardObservation]
+) -> str:
     """Which product has lost its card on a page that was looked at, so that nothing is known of its edits."""
     is_whole_set = any(edit.only for each in session.plan.everywhere for edit in each.edits)
     shown = {each.key for each in met if is_drawn(each.card.on_screen)}
@@ -174,7 +183,7 @@ def _gone(seen: Sequence[Sight], session: Session, keys: list[str], met: Sequenc
     return ""
 
 
-def _address(sight: Sight) -> str:
+def _address(sight: ProductObservation) -> str:
     return sight.url.partition("#")[0]
 
 

@@ -21,7 +21,7 @@ _SLACK_SECONDS: Final = 0.05
 """By how much two clocks of one browser may differ."""
 
 
-class Opened(NamedTuple):
+class PageVisit(NamedTuple):
     """A page that a guest has opened, and when, in seconds from the trial's start."""
 
     url: str
@@ -61,7 +61,7 @@ class GuestSteps:
 
 
 def guest_steps(
-    opened: Sequence[Opened], told: Sequence[PageNotice], pages: Sequence[ShownPage], end: float
+    opened: Sequence[PageVisit], told: Sequence[PageNotice], pages: Sequence[ShownPage], end: float
 ) -> GuestSteps:
     """Return the steps of a trial that ended after `end` seconds.
 
@@ -101,7 +101,7 @@ class _Event(NamedTuple):
     opened: int | None = None
 
 
-def _events(opened: Sequence[Opened], told: Sequence[PageNotice]) -> list[_Event]:
+def _events(opened: Sequence[PageVisit], told: Sequence[PageNotice]) -> list[_Event]:
     """What happened, in order. By the reports it is known how much the guest's clock is behind."""
     lag = min((report.at - report.acts.now / 1000 for report in told), default=0.0)
     acts = [
@@ -134,7 +134,7 @@ def _events(opened: Sequence[Opened], told: Sequence[PageNotice]) -> list[_Event
 class _Kept:
     """The pages that were edited, as they were sent, or as their scripts have drawn them."""
 
-    def __init__(self, opened: Sequence[Opened], pages: Sequence[ShownPage]) -> None:
+    def __init__(self, opened: Sequence[PageVisit], pages: Sequence[ShownPage]) -> None:
         self.artifacts: dict[str, str] = {}
         self._names: dict[int, str] = {}
         self._drawn = {page.url: page for page in pages if page.drawn}
@@ -156,7 +156,7 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class _Look:
+class _GuestObservation:
     url: str
     observation: str | None
     began: float
@@ -191,7 +191,7 @@ class _Walk:
 
     kept: _Kept
     number: int
-    looks: list[_Look] = field(default_factory=list)
+    looks: list[_GuestObservation] = field(default_factory=list)
     hits: list[tuple[int, Hit]] = field(default_factory=list)
     first: list[int] = field(init=False)
     tabs: list[_Tab] = field(default_factory=list)
@@ -221,7 +221,7 @@ class _Walk:
         self.glides = None
         if self.looks:
             self.looks[-1].action = action
-        self.looks.append(_Look(page.url, page.observation, at))
+        self.looks.append(_GuestObservation(page.url, page.observation, at))
 
     def _go_to(self, at: float, page: _Page) -> None:
         """Look at the tab of a page, if it is another one."""
@@ -261,7 +261,7 @@ class _Walk:
     def _shows(self, at: float, action: Action, page: _Page, *, explained: bool) -> None:
         """A page has come in the tab that is looked at; `explained`: a click has led to it."""
         if explained and self.looks:
-            self.looks[-1] = _Look(page.url, page.observation, at)
+            self.looks[-1] = _GuestObservation(page.url, page.observation, at)
         else:
             self._do(at, action, page)
         self.pressed = None

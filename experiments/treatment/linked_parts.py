@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from experiments.treatment.list_order import page_at
 from experiments.treatment.old_values import place_of_price, replaced_prices
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.in_browser import as_read
 from interventions.errors import CannotEdit
@@ -22,7 +22,7 @@ LONGEST_PART: Final = 300
 """The most characters of a part: of a card, or of a line of a table."""
 
 
-def old_price_by_link(seen: Sequence[Sight], session: Session, keys: Sequence[str]) -> str:
+def old_price_by_link(seen: Sequence[ProductObservation], session: Session, keys: Sequence[str]) -> str:
     """Return where a page shows the price that an edit has replaced beside a link to the product.
 
     Empty where none does. A product's own page, and the cards of the site map, are checked elsewhere.
@@ -50,7 +50,7 @@ def old_price_by_link(seen: Sequence[Sight], session: Session, keys: Sequence[st
     return ""
 
 
-def _is_given(price: str, sight: Sight) -> bool:
+def _is_given(price: str, sight: ProductObservation) -> bool:
     return any(place_of_price(standing.own, price) for standing in sight.standings)
 
 

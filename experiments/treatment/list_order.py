@@ -5,13 +5,13 @@ from functools import cmp_to_key, partial
 from typing import Final, NamedTuple
 
 from interventions.apply.mapped_page import MappedPage, product_at
-from interventions.edits.in_browser import Element, OnScreen, Spot, Standing
+from interventions.edits.in_browser import Element, ElementQuery, PageElements, ScreenBox
 from interventions.edits.place_values import pattern_part
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 from proxy.shown_page import ShownPage
 
-_DIRECTION: Final = Spot("html", "dir")
+_DIRECTION: Final = ElementQuery("html", "dir")
 _UNSEEN: Final = frozenset(["hidden", "transparent", "not legible in the picture", "tiny"])
 """Why a card is on no screen, wherever the page is scrolled to."""
 
@@ -29,19 +29,19 @@ class Order(NamedTuple):
     only: bool = False
 
 
-def order_spots(site: SiteMap) -> tuple[Spot, ...]:
+def order_spots(site: SiteMap) -> tuple[ElementQuery, ...]:
     """Return what is to be read of a page to know the order of its lists."""
     return (*_cards(site), _DIRECTION)
 
 
-def _cards(site: SiteMap) -> tuple[Spot, ...]:
+def _cards(site: SiteMap) -> tuple[ElementQuery, ...]:
     links = site.role("item.link")
     if not links or links[0].attribute is None:
         return ()
-    return tuple(Spot(place.css, links[0].attribute, links[0].css) for place in site.role("item"))
+    return tuple(ElementQuery(place.css, links[0].attribute, links[0].css) for place in site.role("item"))
 
 
-def misplaced(seen: Sequence[tuple[str, Standing | None]], session: Session) -> str:
+def misplaced(seen: Sequence[tuple[str, PageElements | None]], session: Session) -> str:
     """Return why the lists that were looked at are not in the order that was made; empty where they are.
 
     seen: the address of each page that was looked at, and what stood there.
@@ -68,7 +68,7 @@ def _is_kept(order: Order, shown: tuple[str, ...]) -> bool:
     return shown[: last + 1] == order.keys[: last + 1]
 
 
-def looked_at(seen: Sequence[tuple[str, Standing | None]], session: Session) -> set[tuple[str, str]]:
+def looked_at(seen: Sequence[tuple[str, PageElements | None]], session: Session) -> set[tuple[str, str]]:
     """Return the interventions and edits whose lists the browser has read."""
     return {
         (order.intervention, order.edit)
@@ -109,16 +109,16 @@ def page_at(url: str, session: Session) -> ShownPage | None:
     return next((page for page in reversed(session.pages) if page.url == address), None)
 
 
-class _Shown(NamedTuple):
+class _ListedProduct(NamedTuple):
     """The products of a list as an eye meets them; `given`: whether the reader was given any of them."""
 
     keys: tuple[str, ...]
     given: bool
 
 
-def _shown(order: Order, url: str, standing: Standing, session: Session) -> _Shown | None:
+def _shown(order: Order, url: str, standing: PageElements, session: Session) -> _ListedProduct | None:
     """What stands in a list; None: the browser has not read the cards."""
-    lists: dict[tuple[Spot, int], list[tuple[str, Element]]] = {}
+    lists: dict[tuple[ElementQuery, int], list[tuple[str, Element]]] = {}
     spots = _cards(session.site)
     for spot in spots:
         for card in standing.found.get(spot) or ():
@@ -135,7 +135,7 @@ def _shown(order: Order, url: str, standing: Standing, session: Session) -> _Sho
     before = cmp_to_key(partial(_compared, right_to_left=right_to_left))
     met = sorted(drawn, key=lambda each: before(each[1].on_screen))
     given = any(card.given and not card.on_screen.why for _, card in drawn)
-    return _Shown(tuple(dict.fromkeys(key for key, _ in met)), given)
+    return _ListedProduct(tuple(dict.fromkeys(key for key, _ in met)), given)
 
 
 def card_key(group: str, address: str, url: str, session: Session) -> str:
@@ -152,12 +152,12 @@ def _common(cards: Sequence[tuple[str, Element]], keys: Sequence[str]) -> int:
     return len({key for key, _ in cards} & set(keys))
 
 
-def is_drawn(box: OnScreen) -> bool:
+def is_drawn(box: ScreenBox) -> bool:
     """Return whether a card is on the screen, wherever the page is scrolled to."""
     return box.width > 0 and box.height > 0 and box.why not in _UNSEEN
 
 
-def _compared(a: OnScreen, b: OnScreen, *, right_to_left: bool) -> int:
+def _compared(a: ScreenBox, b: ScreenBox, *, right_to_left: bool) -> int:
     """Below 0 where a box is met before another: rows from the top, each in the direction of reading."""
     if 2 * abs(a.y - b.y) > min(a.height, b.height):
         return a.y - b.y

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Final
 from urllib.parse import urljoin
 
-from experiments.treatment.sights import EditsMade, Sight
-from interventions.edits.in_browser import There, bounded, holds, in_pieces
+from experiments.treatment.sights import EditsMade, ProductObservation
+from interventions.edits.in_browser import PagePlaces, bounded, holds, in_pieces
 from interventions.html.numbers import Figure, figures, read_figure
 from interventions.html.ranges import PriceSpan, prices
 
@@ -18,7 +18,7 @@ _DECIMALS = re.compile(r"[.,٫]\d")
 _CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
 
 
-def old_value(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
+def old_value(key: str, mine: Sequence[ProductObservation], done: EditsMade) -> str:
     """Return where the sights of a product's page show what an edit has replaced; empty where they do not."""
     for old in (_old_price, _old_text, _old_name, _old_sentence, _old_picture):
         if reason := old(key, mine, done):
@@ -26,7 +26,7 @@ def old_value(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     return ""
 
 
-def _old_price(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
+def _old_price(key: str, mine: Sequence[ProductObservation], done: EditsMade) -> str:
     """Where an agent was shown the price that an edit has replaced, beside the new one."""
     made = done.replaced(key, "price")
     texts = [
@@ -69,7 +69,7 @@ def _distinct(price: str) -> str:
     return figure.text if re.search(r"[.,٫]\d\d$", figure.text) else price
 
 
-def _old_text(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
+def _old_text(key: str, mine: Sequence[ProductObservation], done: EditsMade) -> str:
     """Where an agent was shown a text that an edit has replaced, beside the new one."""
     made = done.replaced(key, "text")
     # A rating without decimals may be what a customer gave.
@@ -86,7 +86,7 @@ def _old_text(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     return ""
 
 
-def _old_name(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
+def _old_name(key: str, mine: Sequence[ProductObservation], done: EditsMade) -> str:
     """Where an agent was shown the name that an edit has replaced: as a text, or in a tab's title."""
     names = done.names.get(key, set()) | {
         (change.before, change.after) for change in done.replaced(key, "name")
@@ -103,7 +103,7 @@ def _old_name(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     return ""
 
 
-def _old_sentence(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
+def _old_sentence(key: str, mine: Sequence[ProductObservation], done: EditsMade) -> str:
     """Where an agent was shown a sentence in which an edit has replaced words, beside the new one.
 
     A short one may stand there for something else; it counts as a text of its own.
@@ -122,7 +122,7 @@ def _sentences(text: str) -> set[str]:
     return {each.strip() for each in (found[:-1] if text.endswith("…") and len(found) > 1 else found)}
 
 
-def _old_picture(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
+def _old_picture(key: str, mine: Sequence[ProductObservation], done: EditsMade) -> str:
     """Where an agent was shown the picture that an edit has replaced, beside the new one."""
     for sight in mine:
         shown = sight.standing.pictures if sight.standing else frozenset()
@@ -133,11 +133,11 @@ def _old_picture(key: str, mine: Sequence[Sight], done: EditsMade) -> str:
     return ""
 
 
-def _replaced_in_data(key: str, done: EditsMade, sight: Sight) -> Iterator[str]:
+def _replaced_in_data(key: str, done: EditsMade, sight: ProductObservation) -> Iterator[str]:
     """The prices that edits have replaced in data, as the page would write them."""
     if sight.standing is None or key not in done.prices:
         return
-    _, element = next(There(done.site, sight.standing).all("product.price"), (None, None))
+    _, element = next(PagePlaces(done.site, sight.standing).all("product.price"), (None, None))
     if element is None:
         return
     for price in prices(element.text, spaced=True)[:1]:

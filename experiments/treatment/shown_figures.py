@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from interventions.apply.mapped_page import MappedPage
 from interventions.authoring.page_facts import ShownFacts, shown_on
-from interventions.edits.in_browser import Spot, Standing, as_read
+from interventions.edits.in_browser import ElementQuery, PageElements, as_read
 from interventions.edits.place_values import value_at
-from interventions.edits.showing import Showing
+from interventions.edits.showing import ProductPlace
 from interventions.errors import CannotEdit
 from interventions.html.page import Page
 from proxy.session import Session
@@ -30,7 +30,7 @@ NOT_SHOWN: Final = ShownFacts()
 
 
 def shown_figures(
-    keys: Sequence[str], session: Session, seen: Iterable[Sight], *, in_lists: bool
+    keys: Sequence[str], session: Session, seen: Iterable[ProductObservation], *, in_lists: bool
 ) -> dict[str, _PageFigures]:
     """Return what the last pages before the end showed of each of these products.
 
@@ -39,7 +39,7 @@ def shown_figures(
     figure than came.
     """
     shown, sent = dict.fromkeys(keys, NOT_SHOWN), dict.fromkeys(keys, NOT_SHOWN)
-    own: dict[str, Showing] = {}
+    own: dict[str, ProductPlace] = {}
     looks = {sight.product: sight.standing for sight in seen if sight.standing and not sight.part}
     pages = [page for page in (*session.as_sent.values(), *session.pages) if page.parsed]
     for page in [page for page in pages if page.drawn or not session.site.drawn]:
@@ -59,9 +59,11 @@ def shown_figures(
     return {key: _PageFigures(shown[key], sent[key], unread[key]) for key in keys}
 
 
-def _on(page: Page | None, product: str | None, session: Session) -> dict[str, tuple[Showing, ShownFacts]]:
+def _on(
+    page: Page | None, product: str | None, session: Session
+) -> dict[str, tuple[ProductPlace, ShownFacts]]:
     """By product, where a page shows it, and what; its own page comes before cards, and no cart counts."""
-    found: dict[str, tuple[Showing, ShownFacts]] = {}
+    found: dict[str, tuple[ProductPlace, ShownFacts]] = {}
     if page is None:
         return found
     view = MappedPage(page, session.site, session.plan.by_product, session.known)
@@ -74,7 +76,7 @@ def _on(page: Page | None, product: str | None, session: Session) -> dict[str, t
     return found
 
 
-def _as_sent(page: ShownPage, session: Session) -> dict[str, tuple[Showing, ShownFacts]]:
+def _as_sent(page: ShownPage, session: Session) -> dict[str, tuple[ProductPlace, ShownFacts]]:
     """The same of the page as the shop has sent it; empty where it is what was passed on, or not known."""
     before = page.before
     if page.drawn:
@@ -86,14 +88,14 @@ def _as_sent(page: ShownPage, session: Session) -> dict[str, tuple[Showing, Show
     return _on(before.parsed, page.product, session)
 
 
-def _redrawn(standing: Standing, showing: Showing) -> dict[str, Any]:
+def _redrawn(standing: PageElements, showing: ProductPlace) -> dict[str, Any]:
     """The figures of which the browser had another text than the page that came."""
     found: dict[str, Any] = {}
     for part in PARTS:
         role = f"product.{part}"
         came = {as_read(showing.value(target)) for target in showing.all(role)}
         for target in showing.all(role):
-            spot = Spot(target.place.css, target.place.attribute)
+            spot = ElementQuery(target.place.css, target.place.attribute)
             stood = next(iter(standing.found.get(spot) or ()), None)
             if stood is None or stood.text in came or target.place.part:
                 continue
@@ -103,7 +105,7 @@ def _redrawn(standing: Standing, showing: Showing) -> dict[str, Any]:
     return found
 
 
-def _unread(shown: ShownFacts, showing: Showing | None, session: Session) -> str:
+def _unread(shown: ShownFacts, showing: ProductPlace | None, session: Session) -> str:
     """Why figures are not known; empty where all are."""
     if shown == NOT_SHOWN:
         return "no page showed it"

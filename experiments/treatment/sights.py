@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from interventions.edits.base import Leftover
-from interventions.edits.in_browser import Standing, Verdict, as_read, holds
+from interventions.edits.in_browser import PageElements, Verdict, as_read, holds
 from interventions.edits.showing import Change
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
@@ -21,7 +21,7 @@ class ReceiptKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ProductObservation:
     """A product's own page as its reader was given it once, as HTML.
 
     `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
@@ -34,21 +34,21 @@ class Sight:
 
     product: str
     html: str
-    standing: Standing | None = None
+    standing: PageElements | None = None
     url: str = ""
     as_tree: bool = False
     sent: bool = True
     scroll: tuple[int, int] = (0, 0)
-    before: Standing | None = None
+    before: PageElements | None = None
     part: bool = False
 
     @property
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[PageElements]:
         """What stood on the page before its reader was given it, where that is known, and then."""
         return [each for each in (self.before, self.standing) if each]
 
 
-def is_told(verdict: Verdict, sight: Sight) -> bool:
+def is_told(verdict: Verdict, sight: ProductObservation) -> bool:
     """Return whether the accessibility tree has what an edit made, where its reader was given the tree alone.
 
     It leaves out what is hidden from assistive technology, and has texts in the letters in which they are

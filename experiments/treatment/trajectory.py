@@ -13,7 +13,7 @@ from agents.base import Agent, AgentError, Call, Decision, GaveUp, ProviderError
 from analysis.tables.outcomes import Outcome
 from environments.action.pointer import Hit
 from environments.browser.through_proxy import BrowserFailure
-from environments.episode import Episode, Look
+from environments.episode import Episode, TabObservation
 from environments.protocol.observation import Observation
 from environments.protocol.time_limit import NOBODY, Silent, Standstill, time_limit
 from experiments.designs.design import Trial
@@ -38,7 +38,7 @@ class Trajectory:
     cause: Cause | None = None
     """The part of the infrastructure that failed, where the outcome is `infra_error`."""
     choice: str | None = None
-    looks: list[Look] = field(default_factory=list)
+    looks: list[TabObservation] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -90,7 +90,7 @@ async def limited(trajectory: Trajectory, seconds: float, silent: Silent = NOBOD
 
 
 async def act_until(
-    over: Callable[[Look], bool],
+    over: Callable[[TabObservation], bool],
     trajectory: Trajectory,
     episode: Episode,
     agent: Agent,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from html import unescape
 from typing import NamedTuple
 
-from environments.episode import Look
-from environments.observation.observe import Wanted
+from environments.episode import TabObservation
+from environments.observation.observe import ObservationQuery
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.treatment.card_check import (
@@ -20,14 +20,14 @@ from experiments.treatment.card_check import (
 from experiments.treatment.linked_parts import old_price_by_link
 from experiments.treatment.list_order import looked_at, misplaced, order_spots
 from experiments.treatment.old_values import old_value
-from experiments.treatment.sights import EditsMade, ReceiptKey, Sight, is_told
+from experiments.treatment.sights import EditsMade, ProductObservation, ReceiptKey, is_told
 from experiments.treatment.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.edits.base import Edit
 from interventions.edits.in_browser import (
-    NotRead,
-    Spot,
-    There,
+    ElementQuery,
+    PagePlaces,
+    PlaceNotRead,
     Verdict,
     as_read,
     holds,
@@ -36,7 +36,7 @@ from interventions.yaml.sitemap import PageType, SiteMap
 from proxy.session import Session
 
 
-def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
+def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> ObservationQuery:
     """Return what each look has to read of a page.
 
     It is the same in all conditions of a cell.
@@ -52,7 +52,7 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     cards = card_spots(edits, design.site, all_kinds=own or lists)
     if lists or any(edit.orders for edit in edits):
         spots += order_spots(design.site)
-    return Wanted(
+    return ObservationQuery(
         tuple(dict.fromkeys(spots)),
         own=own,
         cards=cards,
@@ -69,13 +69,15 @@ def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:
     return tuple(sorted(place.css for role in roles for place in site.role(role)[:1]))
 
 
-def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
+def sights(
+    trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session
+) -> list[ProductObservation]:
     """Return the products' own pages at which the agent looked before it acted, one for each action.
 
     Some of them it was not sent: it acted in a batch.
     """
     return [
-        Sight(
+        ProductObservation(
             shown_product(look, trial, design, session),
             look.observation.html or look.observation.tree,
             look.standing,
@@ -85,12 +87,12 @@ def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session
             part=look.observation.zoomed,
         )
         if decision.looked
-        else Sight(shown_product(look, trial, design, session), "", sent=False)
+        else ProductObservation(shown_product(look, trial, design, session), "", sent=False)
         for look, decision in zip(trajectory.looks, trajectory.decisions, strict=False)
     ]
 
 
-def shown_product(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> str:
+def shown_product(look: TabObservation, trial: ShopTrial, design: ShopDesign, session: Session) -> str:
     """Return the product on whose page a look was.
 
     A tab shows the product that it began with until the agent itself has left the page, and then the first
@@ -103,7 +105,7 @@ def shown_product(look: Look, trial: ShopTrial, design: ShopDesign, session: Ses
     return next(way, None) or session.product_at(look.url)
 
 
-def unknown_page(sight: Sight | None, site: SiteMap, keys: Sequence[str]) -> str:
+def unknown_page(sight: ProductObservation | None, site: SiteMap, keys: Sequence[str]) -> str:
     """Return why a choice that was made at this sight does not count; empty where it may, or none is known.
 
     It was made on a page that is not known to be one of the choice set (`keys`), nor a cart or a list.
@@ -120,9 +122,9 @@ def unknown_page(sight: Sight | None, site: SiteMap, keys: Sequence[str]) -> str
     )
 
 
-def _page_types(site: SiteMap) -> list[tuple[PageType, Spot]]:
+def _page_types(site: SiteMap) -> list[tuple[PageType, ElementQuery]]:
     """What tells the types of pages, in order. It only has to be there: an attribute is short."""
-    return [(name, Spot(test.css, "class")) for name, test in site.pages.items() if test.css]
+    return [(name, ElementQuery(test.css, "class")) for name, test in site.pages.items() if test.css]
 
 
 def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:
@@ -131,7 +133,7 @@ def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:
     return is_for_own_page(role, site) or role.startswith("page.")
 
 
-def untreated(seen: Sequence[Sight], session: Session, keys: list[str], chosen: str = "") -> str:
+def untreated(seen: Sequence[ProductObservation], session: Session, keys: list[str], chosen: str = "") -> str:
     """Return why the pages that the agent saw do not prove the treatment; empty where they do.
 
     Every planned edit of a product whose page the agent saw, or that it has `chosen`, needs a receipt. What
@@ -162,7 +164,7 @@ class Effect(NamedTuple):
     page_type: str
 
 
-def unchecked(seen: Sequence[Sight], session: Session) -> list[Effect]:
+def unchecked(seen: Sequence[ProductObservation], session: Session) -> list[Effect]:
     """Return the edits with receipts that could not be looked for in the browser.
 
     Only edits that have changed a page count. Edits of data are left out: nobody reads data but the page's
@@ -187,7 +189,7 @@ def unchecked(seen: Sequence[Sight], session: Session) -> list[Effect]:
     return sorted(found)
 
 
-class Placed(NamedTuple):
+class EditBox(NamedTuple):
     """Where an edit stood on a product's own page, or in a card, at a look, in pixels of the viewport.
 
     `why` its text could not be read there; empty where it could.
@@ -209,10 +211,10 @@ class Placed(NamedTuple):
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
 
-def placed(seen: Sequence[Sight], session: Session) -> list[Placed]:
+def placed(seen: Sequence[ProductObservation], session: Session) -> list[EditBox]:
     """Return where the planned edits stood at each look after which the agent acted (`seen`, in order)."""
     done = EditsMade(session)
-    found = list[Placed]()
+    found = list[EditBox]()
     for step, sight in enumerate(seen):
         for edit, proof in () if sight.part else _planned(session, sight.product):
             verdict = _verdict(edit, proof, done, sight)
@@ -224,10 +226,10 @@ def placed(seen: Sequence[Sight], session: Session) -> list[Placed]:
     return sorted(found, key=lambda place: place.step)
 
 
-def _boxes(step: int, product: str, proof: ReceiptKey, verdict: Verdict | None) -> Iterator[Placed]:
+def _boxes(step: int, product: str, proof: ReceiptKey, verdict: Verdict | None) -> Iterator[EditBox]:
     for box in (element.on_screen for element in verdict.at) if verdict else ():
         edited = (proof.intervention, proof.edit, proof.role)
-        yield Placed(step, product, *edited, box.x, box.y, box.width, box.height, box.why)
+        yield EditBox(step, product, *edited, box.x, box.y, box.width, box.height, box.why)
 
 
 def _planned(session: Session, key: str) -> Iterator[tuple[Edit, ReceiptKey]]:
@@ -250,15 +252,16 @@ def _planned(session: Session, key: str) -> Iterator[tuple[Edit, ReceiptKey]]:
                 yield edit, ReceiptKey(treatment.intervention, edit.kind(), edit.roles()[0], key)
 
 
-def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: Sight) -> Verdict | None:
+def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: ProductObservation) -> Verdict | None:
     """Whether what an edit made stands in a sight of its page, all along; None: that cannot be told."""
     if sight.standing is None or proof not in done.changes:
         return None
     try:
         asked = [
-            edit.stands(There(done.site, each, sight.url), done.changes[proof]) for each in sight.standings
+            edit.stands(PagePlaces(done.site, each, sight.url), done.changes[proof])
+            for each in sight.standings
         ]
-    except NotRead:
+    except PlaceNotRead:
         return None
     found = [each for each in asked if each]
     if len(found) < len(asked):
@@ -267,7 +270,9 @@ def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: Sight) -> Ve
     return replace(worst, given=all(each.given for each in found))
 
 
-def _untreated_pages(seen: Sequence[Sight], session: Session, keys: list[str], chosen: str) -> str:
+def _untreated_pages(
+    seen: Sequence[ProductObservation], session: Session, keys: list[str], chosen: str
+) -> str:
     done = EditsMade(session)
     for key in keys:
         every = [sight for sight in seen if sight.product == key]
@@ -286,7 +291,7 @@ def _untreated_pages(seen: Sequence[Sight], session: Session, keys: list[str], c
     return ""
 
 
-def _not_shown(edit: Edit, proof: ReceiptKey, done: EditsMade, mine: Sequence[Sight]) -> str:
+def _not_shown(edit: Edit, proof: ReceiptKey, done: EditsMade, mine: Sequence[ProductObservation]) -> str:
     """Why what an edit made was not shown, or an empty string."""
     verdicts = [_verdict(edit, proof, done, sight) for sight in mine]
     for verdict in verdicts:

@@ -25,7 +25,7 @@ from experiments.viewer.screens.trial_screen import trial_screen
 from experiments.viewer.screens.trials_screen import trials_screen
 from experiments.viewer.screens.twin_screen import twin_screen
 from experiments.viewer.site_address import CONTENTS
-from experiments.viewer.site_links import FileLinks, SiteLinks, Taken, numbered, run_page, trial_page
+from experiments.viewer.site_links import FileLinks, SiteLinks, SiteSelection, numbered, run_page, trial_page
 from experiments.viewer.state_cache import StateCache
 from interventions.errors import UserError
 
@@ -52,7 +52,7 @@ class Site:
         cells = with_tags(records, selection, facet_cells(records, selection))
         counts = facet_counts(cells, selection)
         self._records, self._cache, self._tell = records, StateCache(records), tell
-        self.taken = Taken(selection, rows, counts)
+        self.taken = SiteSelection(selection, rows, counts)
         everything = sum(records.outcomes(selection.run).values())
         part = (
             ""

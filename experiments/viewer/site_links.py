@@ -16,7 +16,7 @@ _CELL: Final = ("agent", "condition", "ordering")
 
 
 @dataclass
-class Taken:
+class SiteSelection:
     """The trials that a site has: those of a selection, in its order.
 
     counts: how many of them have each value of a facet. lists: the selections that the site's pages show as
@@ -70,7 +70,7 @@ class FileLinks(Links):
 class SiteLinks(FileLinks):
     """The addresses on a page of a site that is in a folder of it (`up`: `../`), or in none."""
 
-    def __init__(self, taken: Taken, up: str = "", *, twin: bool = True) -> None:
+    def __init__(self, taken: SiteSelection, up: str = "", *, twin: bool = True) -> None:
         """Take the trials of the site. twin: whether the trial of this page has a page beside its twin."""
         self._taken, self._up, self._twin = taken, up, twin
 

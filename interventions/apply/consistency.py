@@ -51,7 +51,7 @@ class Cart:
 
 
 @dataclass(frozen=True)
-class Sighting:
+class PageFigure:
     """A figure that one page shows for a product: price in currency units, rating in percent.
 
     The sum of a line counts as the price of one piece.
@@ -77,7 +77,7 @@ class Sighting:
     is_drawn: bool = False
     """Whether scripts have drawn it. Then `sent` is what it would be at the prices that the shop has sent."""
 
-    def agrees(self, other: "Sighting") -> bool:
+    def agrees(self, other: "PageFigure") -> bool:
         """Return whether both figures can be true."""
         apart, tolerance = self.value - other.value, max(self.tolerance, other.tolerance)
         if not (self.is_sum or other.is_sum):
@@ -87,7 +87,7 @@ class Sighting:
         return abs(apart) <= tolerance or abs(apart - sent_apart) <= tolerance
 
 
-def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> list[Sighting]:
+def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> list[PageFigure]:
     """Return the figures that a page, or an answer in JSON, shows for products; none for other content."""
     try:
         if is_html(content_type):
@@ -100,7 +100,7 @@ def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> lis
 
 
 @one_page()
-def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
+def sightings_on(page: Page, site: SiteMap) -> list[PageFigure]:
     """Return the figures that a page shows for products; none where it cannot be read."""
     try:
         return list(figures_of(page, site))
@@ -109,13 +109,13 @@ def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
 
 
 @one_page()
-def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None = None) -> list[Sighting]:
+def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None = None) -> list[PageFigure]:
     """Return the figures that a page shows for products, and the sums of a cart.
 
     There are none where it cannot be read. `sent` is the page as the shop has sent it (None: not known);
     `state`: see `Cart`.
     """
-    view, found = MappedPage(page, site), list[Sighting]()
+    view, found = MappedPage(page, site), list[PageFigure]()
     try:
         found = list(figures_of(page, site))
         sums = sums_on_page(view)
@@ -131,7 +131,7 @@ def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None =
         return found
 
 
-def _following(view: MappedPage, sent: MappedPage) -> Iterator[Sighting]:
+def _following(view: MappedPage, sent: MappedPage) -> Iterator[PageFigure]:
     """The amounts that follow a price, and what they should be there, where a price was edited."""
     now, before = following_on(view), following_on(sent)
     if [each[:3] for each in now] != [each[:3] for each in before]:
@@ -141,14 +141,14 @@ def _following(view: MappedPage, sent: MappedPage) -> Iterator[Sighting]:
             value, tolerance = each.should_be(old)
             # On another page, or beside it, the unit may be another one.
             part, url = f"{each.what}, {old.value} before,", view.page.url
-            yield Sighting(each.product, part, value, "product.price", url)
-            yield Sighting(each.product, part, each.value, each.role, url, tolerance)
+            yield PageFigure(each.product, part, value, "product.price", url)
+            yield PageFigure(each.product, part, each.value, each.role, url, tolerance)
 
 
 @one_page()
 def figures_in(
     text: str, sent: str | None, url: str, site: SiteMap, state: int | None = None
-) -> list[Sighting]:
+) -> list[PageFigure]:
     """Return the same of an answer in JSON."""
     try:
         document = Document(text)
@@ -165,13 +165,13 @@ def figures_in(
 
 
 def _together(
-    found: list[Sighting],
+    found: list[PageFigure],
     sums: CartSums,
-    before: list[Sighting],
+    before: list[PageFigure],
     sums_before: CartSums | None,
     url: str,
     state: int | None,
-) -> list[Sighting]:
+) -> list[PageFigure]:
     """The figures and the sums, each with what the shop has sent in its place."""
     found = list(_paired(found, before))
     if sums_before is not None and sums.places != sums_before.places:
@@ -181,11 +181,13 @@ def _together(
         role = line.role if line.pieces == 1 else f"{line.role} / {line.pieces.normalize():f}"
         sent = old.value / old.pieces if old else None
         each = line.value / line.pieces
-        found.append(Sighting(line.product, "price", each, role, url, line.rounding, is_sum=True, sent=sent))
+        found.append(
+            PageFigure(line.product, "price", each, role, url, line.rounding, is_sum=True, sent=sent)
+        )
     return found + list(_totals(sums, sums_before, url, state))
 
 
-def _paired(found: Iterable[Sighting], before: Iterable[Sighting]) -> Iterator[Sighting]:
+def _paired(found: Iterable[PageFigure], before: Iterable[PageFigure]) -> Iterator[PageFigure]:
     """The figures, with what the shop has sent where the page had as many of them in that place."""
     old = _by_place(before)
     for place, figures in _by_place(found).items():
@@ -194,14 +196,14 @@ def _paired(found: Iterable[Sighting], before: Iterable[Sighting]) -> Iterator[S
             yield replace(each, sent=old[place][number].value) if known else each
 
 
-def _by_place(seen: Iterable[Sighting]) -> dict[tuple[str, str, str], list[Sighting]]:
-    found: dict[tuple[str, str, str], list[Sighting]] = {}
+def _by_place(seen: Iterable[PageFigure]) -> dict[tuple[str, str, str], list[PageFigure]]:
+    found: dict[tuple[str, str, str], list[PageFigure]] = {}
     for each in seen:
         found.setdefault((each.product, each.part, each.role), []).append(each)
     return found
 
 
-def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None) -> Iterator[Sighting]:
+def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None) -> Iterator[PageFigure]:
     shown: dict[str, object] = dict(sums.content)
     if sums.currency:
         shown["currency"] = sums.currency
@@ -212,10 +214,10 @@ def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None
             shown["empty"] = not any(total.value for total in before.totals)
     cart = Cart(state, shown)
 
-    def seen(new: list[Total], old: list[Total]) -> Iterator[Sighting]:
+    def seen(new: list[Total], old: list[Total]) -> Iterator[PageFigure]:
         for number, each in enumerate(new):
             sent = old[number].value if old else None
-            yield Sighting(
+            yield PageFigure(
                 CART, "total", each.value, each.role, url, each.rounding, is_sum=True, sent=sent, cart=cart
             )
 
@@ -229,7 +231,7 @@ def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None
     yield from totals
 
 
-def disagreements(seen: Iterable[Sighting]) -> list[str]:
+def disagreements(seen: Iterable[PageFigure]) -> list[str]:
     """Return a line for each product and part that pages show with different values, and for each such sum.
 
     The figures are in the order in which the pages came. Where edits have made figures one that differ as the
@@ -246,9 +248,9 @@ def disagreements(seen: Iterable[Sighting]) -> list[str]:
     return [line for key in sorted(found) for line in found[key]]
 
 
-def _grouped(seen: Iterable[Sighting]) -> dict[tuple[str, str, int], list[Sighting]]:
+def _grouped(seen: Iterable[PageFigure]) -> dict[tuple[str, str, int], list[PageFigure]]:
     """The figures by product and part, those of a cart by its state too."""
-    groups: dict[tuple[str, str, int], list[Sighting]] = {}
+    groups: dict[tuple[str, str, int], list[PageFigure]] = {}
     cart: Cart | None = None
     page, number = cart, 0
     for each in seen:
@@ -260,7 +262,7 @@ def _grouped(seen: Iterable[Sighting]) -> dict[tuple[str, str, int], list[Sighti
     return groups
 
 
-def _disagreements(product: str, part: str, found: Sequence[Sighting]) -> Iterator[str]:
+def _disagreements(product: str, part: str, found: Sequence[PageFigure]) -> Iterator[str]:
     first = min(found, key=_rank)
     figures = [each for each in found if not (each.is_sum or each.agrees(first))]
     for other in figures[:1]:
@@ -275,12 +277,12 @@ def _disagreements(product: str, part: str, found: Sequence[Sighting]) -> Iterat
             yield _told(product, part, first, other)
 
 
-def _rank(sighting: Sighting) -> tuple[bool, bool]:
+def _rank(sighting: PageFigure) -> tuple[bool, bool]:
     """What others are held against comes first."""
     return sighting.is_sum, not sighting.is_of_lines
 
 
-def _told(product: str, part: str, first: Sighting, other: Sighting) -> str:
+def _told(product: str, part: str, first: PageFigure, other: PageFigure) -> str:
     line = (
         f"{product}: {part} is {_written(first.value)} as {first.role} on {first.url}, "
         f"but {_written(other.value)} as {other.role} on {other.url}"
@@ -297,12 +299,12 @@ def _written(value: Decimal) -> str:
 
 
 @lru_cache(maxsize=16)  # a parsed page takes twenty times its bytes
-def figures_of(page: Page, site: SiteMap) -> tuple[Sighting, ...]:
+def figures_of(page: Page, site: SiteMap) -> tuple[PageFigure, ...]:
     """Return the figures that a page shows for products, each with its role. Raises CannotEdit."""
     return tuple(_figures(MappedPage(page, site)))
 
 
-def _figures(view: MappedPage) -> Iterator[Sighting]:
+def _figures(view: MappedPage) -> Iterator[PageFigure]:
     for key, showing in view.showings():
         if not key or showing.group == "page":
             continue
@@ -311,26 +313,28 @@ def _figures(view: MappedPage) -> Iterator[Sighting]:
             for target in showing.all(f"product.{part}"):
                 if (value := showing.number(target, role)) is not None:
                     tolerance = max(tolerance_at(target.place), showing.rounding(target, role))
-                    yield Sighting(key, part, value, role, view.page.url, tolerance)
+                    yield PageFigure(key, part, value, role, view.page.url, tolerance)
     for embedded in view.documents():
         for data in embedded.rules:
             yield from _in_data(embedded.document, data, view.site, view.page.url, view.product)
 
 
-def _in_answer(body: bytes, content_type: str, url: str, site: SiteMap) -> Iterator[Sighting]:
+def _in_answer(body: bytes, content_type: str, url: str, site: SiteMap) -> Iterator[PageFigure]:
     yield from _in_document(Document(body.decode(charset.detect(body, content_type)[0])), url, site)
 
 
-def _in_document(document: Document, url: str, site: SiteMap) -> Iterator[Sighting]:
+def _in_document(document: Document, url: str, site: SiteMap) -> Iterator[PageFigure]:
     for data in site.data_at(url):
         yield from _in_data(document, data, site, url, None)
 
 
-def _in_data(document: Document, data: Data, site: SiteMap, url: str, own: str | None) -> Iterator[Sighting]:
+def _in_data(
+    document: Document, data: Data, site: SiteMap, url: str, own: str | None
+) -> Iterator[PageFigure]:
     for key, entry in document.entries(data, url, own, site.query):
         for part in PARTS if key else ():
             for value, scale in entry.figures(part):
                 shown, tolerance = value, Decimal(0)
                 if scale is not None:
                     shown, tolerance = value * 100 / scale, Decimal(5) / scale
-                yield Sighting(key, part, shown, f"data.{part}", url, tolerance)
+                yield PageFigure(key, part, shown, f"data.{part}", url, tolerance)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from interventions.apply.consistency import CART, Cart, Sighting
+from interventions.apply.consistency import CART, Cart, PageFigure
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.sums import ROW, CartSums, sums_on_page
 from interventions.errors import CannotEdit
 
 
-class Repriced(NamedTuple):
+class PriceChange(NamedTuple):
     """The price of a product in currency units, as the shop has it and as an edit has made it."""
 
     old: Decimal
@@ -48,20 +48,20 @@ class _BothSums:
 class DrawnSums:
     """The carts of an episode as its pages come, of which some are drawn by scripts."""
 
-    prices: Mapping[str, Repriced]
+    prices: Mapping[str, PriceChange]
     _sent: dict[int, list[_BothSums]] = field(default_factory=dict)
     """How often the cart had changed -> totals that answers in JSON have told, as sent and as edited."""
     _lines: dict[int, _BothSums] = field(default_factory=dict)
     """The same for what the lines of drawn pages come to."""
 
-    def note(self, sighting: Sighting) -> None:
+    def note(self, sighting: PageFigure) -> None:
         """Note a total that an answer in JSON has told."""
         state = sighting.cart.state if sighting.cart else None
         if sighting.role == "data.totals" and state is not None and sighting.sent is not None:
             both = _BothSums(sighting.sent, sighting.value, sighting.tolerance)
             self._sent.setdefault(state, []).append(both)
 
-    def on(self, view: MappedPage, state: int | None) -> Iterator[Sighting]:
+    def on(self, view: MappedPage, state: int | None) -> Iterator[PageFigure]:
         """Yield the sums of a page as drawn that are those at the old prices, each with the right one.
 
         state: how often the cart may have changed before; None: it may have changed meanwhile.
@@ -83,7 +83,7 @@ class DrawnSums:
             late = next((both for both in known if both.is_old(total.value)), None)
             if late is None or any(both.is_new(total.value) for both in known):
                 continue
-            right = Sighting(
+            right = PageFigure(
                 CART, "total", late.new, "the sum at the new prices", url, late.rounding,
                 is_sum=True, sent=late.old, cart=cart, is_of_lines=True, is_drawn=True,
             )  # fmt: skip
@@ -94,7 +94,7 @@ class DrawnSums:
             each = line.value / line.pieces
             if price and _BothSums(price.old, price.new, line.rounding).is_old(each):
                 role = line.role if line.pieces == 1 else f"{line.role} / {line.pieces.normalize():f}"
-                yield Sighting(line.product, "price", each, role, url, line.rounding, is_sum=True)
+                yield PageFigure(line.product, "price", each, role, url, line.rounding, is_sum=True)
 
     def _of_lines(self, sums: CartSums) -> _BothSums | None:
         """What the lines come to; None where no price of theirs was edited, or they do not tell."""

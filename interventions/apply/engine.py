@@ -15,7 +15,7 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.apply.product_json import Document
 from interventions.edits.base import Edit
 from interventions.edits.place_values import figures_at
-from interventions.edits.showing import Change, Earlier, Showing, Target
+from interventions.edits.showing import Change, Earlier, ProductPlace, Target
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.content_type import is_data, is_html, is_json, is_plain
@@ -24,7 +24,7 @@ from interventions.html.marking import ALL_TAGS, Marks, hints, marks_for
 from interventions.html.page import Page
 from interventions.html.parsing_cost import parsing_steps
 from interventions.html.ranges import prices
-from interventions.html.source_page import Unmarked
+from interventions.html.source_page import TargetNotMarked
 from interventions.html.splices import Owner
 from interventions.html.strings import with_strings
 from interventions.html.tree import MOST_STEPS
@@ -155,7 +155,7 @@ def rewrite(
             page.stand_among([place.css for card in site.cards for place in site.role(card)])
             try:
                 result = task.run(page)
-            except Unmarked:
+            except TargetNotMarked:
                 places.forget(url, plan)
             else:
                 places.learn(url, plan, page.located)
@@ -217,7 +217,7 @@ class _Rewriting:
     steps: int = 0
 
     def run(self, page: Page) -> Rewrite:
-        """Raises CannotEdit, Unmarked."""
+        """Raises CannotEdit, TargetNotMarked."""
         self.page, self.done, self.lacks = page, [], None
         if self.site.drawn and self.came is None:
             return self.run_shell(page)
@@ -253,7 +253,7 @@ class _Rewriting:
     def run_shell(self, page: Page) -> Rewrite:
         """Make the edits of data in a page that scripts draw, and let its policy pass what they need.
 
-        Raises CannotEdit, Unmarked.
+        Raises CannotEdit, TargetNotMarked.
         """
         view = MappedPage(page, self.site, self.plan.by_product, self.known)
         if self.plan.writes_values:
@@ -357,7 +357,7 @@ class _Rewriting:
         """Write the totals of a page that has none of the cart's lines; return whether there are any."""
         if not self.totals or any(page.has(place.css) for place in self.site.role("row")):
             return False
-        showing, found = Showing(page, self.site, "page"), False
+        showing, found = ProductPlace(page, self.site, "page"), False
         for place in self.site.role(TOTAL):
             for node in page.find(place.css):
                 target = Target(node, place)
@@ -384,7 +384,7 @@ class _Rewriting:
             if not treatment.pages or page_type in treatment.pages:
                 yield from ((treatment, edit) for edit in treatment.edits)
 
-    def planned(self, key: str, showing: Showing, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
+    def planned(self, key: str, showing: ProductPlace, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits to be made where a product shows."""
         for treatment, edit in self.concerning(key, page_type):
             role = edit.roles()[0]

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborNode
 
 from interventions.apply.mapped_page import MappedPage
-from interventions.edits.showing import FOLLOWERS, Showing
+from interventions.edits.showing import FOLLOWERS, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.html.amounts import Amount, amounts_in, near_price
 from interventions.html.page import Page
@@ -97,12 +97,12 @@ def left_behind(page: Page, site: SiteMap) -> str:
     )
 
 
-def _price(showing: Showing) -> Decimal | None:
+def _price(showing: ProductPlace) -> Decimal | None:
     numbers = (showing.number(each, f"{showing.group}.price") for each in showing.all("product.price"))
     return next((number for number in numbers if number is not None), None)
 
 
-def _uncovered(view: MappedPage, showing: Showing) -> Iterator[Amount]:
+def _uncovered(view: MappedPage, showing: ProductPlace) -> Iterator[Amount]:
     """The amounts around a price that no role covers and that do not stay as they are."""
     shown = next((each.node for each in showing.all("product.price") if each.attribute is None), None)
     if shown is None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborNode
 
 from interventions.apply.product_json import Document
-from interventions.edits.showing import Showing
+from interventions.edits.showing import ProductPlace
 from interventions.errors import CannotEdit
 from interventions.html.page import Page
 from interventions.yaml.sitemap import Data, SiteMap
@@ -72,7 +72,7 @@ class MappedPage:
         """The product that the page is about: the one that the page names, else the one of its address."""
         if self.page_type != "product":
             return None
-        named, address = self.key(Showing(self.page, self.site, "product")), self.at(self.page.url)
+        named, address = self.key(ProductPlace(self.page, self.site, "product")), self.at(self.page.url)
         if self.moved:
             return address
         return named if named and (self._is_meant(named) or not self._is_meant(address)) else address
@@ -80,7 +80,7 @@ class MappedPage:
     def _is_meant(self, product: str) -> bool:
         return product in self.planned or (product != "" and product in self.known.values())
 
-    def key(self, showing: Showing) -> str:
+    def key(self, showing: ProductPlace) -> str:
         """Return the key of the product that a showing links to, or names; empty without a link."""
         link = next(showing.all(f"{showing.group}.link"), None)
         address = showing.names(link) if link else None
@@ -89,7 +89,7 @@ class MappedPage:
         named = self.site.key(address)
         return named if named in self.known.values() else self.at(address)
 
-    def _is_template(self, showing: Showing) -> bool:
+    def _is_template(self, showing: ProductPlace) -> bool:
         """Return whether a card is one that scripts will copy and fill: hidden, with a link to nowhere."""
         link = next(showing.all(f"{showing.group}.link"), None)
         nowhere = link is not None and (showing.names(link) or "").strip() in ("", "#")
@@ -99,21 +99,21 @@ class MappedPage:
         """Return the product that has its page at an address."""
         return product_at(url, self.known, self.site, self.page.url)
 
-    def showings(self) -> Iterator[tuple[str, Showing]]:
+    def showings(self) -> Iterator[tuple[str, ProductPlace]]:
         """Yield each place where a product shows, with the product's key.
 
         These are the product's own page, each card or row, and at last the page as a whole. The key is empty
         where no product is known.
         """
         if self.product:
-            yield self.product, Showing(self.page, self.site, "product")
+            yield self.product, ProductPlace(self.page, self.site, "product")
         for group in self.site.cards:
             for place in self.site.role(group):
                 for card in self.page.find(place.css):
-                    showing = Showing(self.page, self.site, group, card)
+                    showing = ProductPlace(self.page, self.site, group, card)
                     if not self._is_template(showing):
                         yield self.key(showing), showing
-        yield self.product or "", Showing(self.page, self.site, "page")
+        yield self.product or "", ProductPlace(self.page, self.site, "page")
 
     def documents(self) -> Iterator[_Embedded]:
         """Yield the data that the page embeds; what is not JSON holds no products."""

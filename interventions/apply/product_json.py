@@ -18,7 +18,7 @@ from jsonpath import JSONPathMatch
 from interventions.edits.place_values import LONGEST
 from interventions.edits.showing import apart
 from interventions.errors import CannotEdit
-from interventions.html.markup import Written, read_text
+from interventions.html.markup import SourceText, read_text
 from interventions.html.numbers import UNKNOWN, machine_figure, on_scale
 from interventions.html.raised import missing_signs
 from interventions.html.ranges import PriceSpan, prices
@@ -259,7 +259,7 @@ def _instead(new: Decimal, old: Decimal) -> Decimal:
     return new
 
 
-def _read(text: str) -> tuple[bytes, Written]:
+def _read(text: str) -> tuple[bytes, SourceText]:
     """A text that may be HTML: as bytes, and what it shows."""
     source = text.encode("utf-8", "surrogatepass")
     ends = [match.span() for match in _MARKUP.finditer(source)]

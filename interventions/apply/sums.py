@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document, ProductObject
 from interventions.edits.place_values import figures_at
-from interventions.edits.showing import Showing, Target
+from interventions.edits.showing import ProductPlace, Target
 from interventions.errors import CannotEdit
 from interventions.html.currencies import minor_units
 from interventions.html.page import Page
@@ -134,14 +134,14 @@ def sums_in_answer(document: Document, url: str, site: SiteMap) -> CartSums:
     return found
 
 
-def _is_line(showing: Showing) -> bool:
+def _is_line(showing: ProductPlace) -> bool:
     """Whether a place is a line of a cart: a row, or a card that shows a number of pieces or their sum."""
     if showing.group in ("product", "page"):
         return False
     return showing.group == ROW or any(map(showing.role, ("product.quantity", "product.subtotal")))
 
 
-def _line_on(key: str, showing: Showing, found: CartSums) -> Line:
+def _line_on(key: str, showing: ProductPlace, found: CartSums) -> Line:
     def shown(part: str) -> Iterator[tuple[Target, Decimal]]:
         for target in showing.all(f"product.{part}"):
             if (value := showing.number(target, f"{showing.group}.{part}")) is not None:
@@ -156,7 +156,7 @@ def _line_on(key: str, showing: Showing, found: CartSums) -> Line:
 
 
 def _totals_on(view: MappedPage, role: str, found: CartSums) -> Iterator[Total]:
-    showing = Showing(view.page, view.site, "cart")
+    showing = ProductPlace(view.page, view.site, "cart")
     for place in view.site.role(role):
         for number, node in enumerate(view.page.find(place.css)):
             target = Target(node, place)
@@ -165,7 +165,7 @@ def _totals_on(view: MappedPage, role: str, found: CartSums) -> Iterator[Total]:
                 yield Total(role, f"{place.css} {number}", value, _half(found.currency))
 
 
-def _currency(showing: Showing, target: Target, role: str) -> str:
+def _currency(showing: ProductPlace, target: Target, role: str) -> str:
     found = figures_at(target.place, showing.value(target), showing.usage(role, target))
     return found[0].currency if len(found) == 1 else ""
 

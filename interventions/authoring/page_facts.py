@@ -7,7 +7,7 @@ from interventions.apply.consistency import figures_of
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import ProductFacts
 from interventions.apply.product_json import Document
-from interventions.edits.showing import Showing
+from interventions.edits.showing import ProductPlace
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.limited import one_page
@@ -50,7 +50,7 @@ def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> _P
     """
     view = MappedPage(Page(body, content_type, Marks(frozenset()), url), site)
     found: dict[str, ShownFacts] = {}
-    first: dict[str, Showing] = {}
+    first: dict[str, ProductPlace] = {}
     for key, showing, shown in shown_on(view, from_data=True):
         if key == (view.product or key):
             found[key] = found.get(key, shown).or_else(shown)
@@ -64,7 +64,7 @@ def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> _P
 
 
 @one_page()
-def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, Showing, ShownFacts]]:
+def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, ProductPlace, ShownFacts]]:
     """Return what each place of a page shows of a product, the product's own page first.
 
     A figure for which the site map has no role is that of the page's data; with `from_data` also one that the
@@ -88,12 +88,12 @@ def shown_on(view: MappedPage, *, from_data: bool = False) -> list[tuple[str, Sh
     return places
 
 
-def _text(showing: Showing, part: str) -> str | None:
+def _text(showing: ProductPlace, part: str) -> str | None:
     """The text of a role's first element."""
     return next((showing.value(target) for target in showing.all(f"product.{part}")), None)
 
 
-def _facts(key: str, showing: Showing, shown: ShownFacts) -> ProductFacts:
+def _facts(key: str, showing: ProductPlace, shown: ShownFacts) -> ProductFacts:
     return ProductFacts(
         key=key,
         category=_text(showing, "category") or "",

@@ -31,7 +31,7 @@ class Letters(_Model):
     """`declared`: what declares an answer; `pricebench`: any letter that is a word, as the study guessed."""
 
 
-class Biased(_Model):
+class BiasRule(_Model):
     """Which answers show the bias that a card measures."""
 
     letter: str = ""
@@ -71,7 +71,7 @@ class CardTemplate(_Model):
     """The longest answer of a model to the prompt, in tokens."""
     retries: Annotated[int, Field(ge=0)] = 0
     """How often an invalid answer may be mended, after a reminder."""
-    biased: Biased | None = None
+    biased: BiasRule | None = None
     """In a battery of biases: which answers are biased."""
     example: _KnownNames = _KnownNames()
     """An example of what the design fills in."""

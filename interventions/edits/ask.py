@@ -10,7 +10,7 @@ from interventions.cards.card import Card
 from interventions.cards.page import ANSWER_PATH, render_fragment
 from interventions.edits.base import Edit, Leftover, RoleName
 from interventions.edits.insert_text import FLOW
-from interventions.edits.showing import Change, Showing
+from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.html.placement import lineage
 
@@ -46,7 +46,7 @@ class Ask(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return (self.after,)
 
-    def apply(self, showing: Showing) -> Change | None:
+    def apply(self, showing: ProductPlace) -> Change | None:
         if showing.group != "product":
             return None
         page, node = showing.page, showing.main(self.after)[0].node

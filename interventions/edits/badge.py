@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel
 
 from interventions.edits.base import Edit, Leftover, RoleName, Text
-from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, inserted, is_one_of
+from interventions.edits.showing import Change, ProductPlace
 
 _COLOURS = {
     "blue": "#174ea6",
@@ -41,10 +41,10 @@ class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return (self.before,)
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         return inserted(there, self.before, "before", is_one_of([self.text]), self.text)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         style = _STYLE + _COLOURS[self.colour]
         text = html.escape(self.text, quote=False)
         markup = f'<span class="product-badge-details" style="{style}">{text}</span>'

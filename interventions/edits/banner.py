@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel
 
 from interventions.edits.base import Edit, Leftover, Text
-from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, inserted, is_one_of
+from interventions.edits.showing import Change, ProductPlace
 
 _STYLES = {
     "info": "background:#e8f0fe;color:#174ea6",
@@ -32,10 +32,10 @@ class Banner(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return ("page.body",)
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         return inserted(there, "page.body", "inside", is_one_of([self.text]), self.text)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         style = _STYLE + _STYLES[self.style]
         text = html.escape(self.text, quote=False)
         markup = f'<div class="page-banner-details" role="status" style="{style}">{text}</div>'

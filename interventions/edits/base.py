@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, PlainValidator, ValidationInfo, WithJsonSchema
 
-from interventions.edits.in_browser import Spot, There, Verdict
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import ElementQuery, PagePlaces, Verdict
+from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.notations import check_css
 from interventions.yaml.sitemap import Place, SiteMap
@@ -57,7 +57,7 @@ class Edit:
         """
         raise NotImplementedError
 
-    def role_at(self, showing: Showing) -> str:
+    def role_at(self, showing: ProductPlace) -> str:
         """Return the role that the edit is about where a product shows."""
         return self.roles()[0]
 
@@ -65,7 +65,7 @@ class Edit:
         """Return the roles without which the edit cannot be made on a product's own page."""
         return self.roles()[:1]
 
-    def apply(self, showing: Showing) -> Change | None:
+    def apply(self, showing: ProductPlace) -> Change | None:
         """Make the change where the product shows. Raises CannotEdit.
 
         Returns None when there is nothing to change here.
@@ -79,12 +79,12 @@ class Edit:
         """
         return place.attribute
 
-    def spots(self, site: SiteMap) -> Iterator[Spot]:
+    def spots(self, site: SiteMap) -> Iterator[ElementQuery]:
         """Yield what is to be read from a product's own page in a browser, to check the change."""
         for place in site.role(self.roles()[0]):
-            yield Spot(place.css, self.attribute(place))
+            yield ElementQuery(place.css, self.attribute(place))
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         """Check that a product's own page in a browser shows what was `done`.
 
         Returns None when that cannot be told. Raises NotRead.

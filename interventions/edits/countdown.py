@@ -10,8 +10,8 @@ from pydantic import BaseModel, field_validator
 
 from interventions.data_file import read_source
 from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, RoleName, Text, figure, filled, whole
-from interventions.edits.in_browser import There, Verdict, as_read, inserted
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, as_read, inserted
+from interventions.edits.showing import Change, ProductPlace
 
 _STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
 _SCRIPT = read_source(__file__, "countdown.js")
@@ -47,12 +47,12 @@ class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return (self.after,)
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         before, after = map(re.escape, as_read(self.text).split("{time}"))
         running = re.compile(rf"{before}\d+(:\d\d){{1,2}}{after}")
         return inserted(there, self.after, "after", lambda text: bool(running.fullmatch(text)), self.text)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         minutes = int(filled(self.minutes))
         start = f"{minutes}:00" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:00"
         before, after = (html.escape(part, quote=False) for part in self.text.split("{time}"))

@@ -6,8 +6,8 @@ from typing import ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import Edit, Leftover, Text
-from interventions.edits.in_browser import Spot, There, Verdict, as_read, holds
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import ElementQuery, PagePlaces, Verdict, as_read, holds
+from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import Place, SiteMap
 
@@ -20,12 +20,12 @@ class HideOption(Edit, RootModel[Text], frozen=True):
     def roles(self) -> tuple[str, ...]:
         return ("product.option",)
 
-    def spots(self, site: SiteMap) -> Iterator[Spot]:
+    def spots(self, site: SiteMap) -> Iterator[ElementQuery]:
         yield from super().spots(site)
         for place in site.role("product.option"):
-            yield Spot(_around(place).css)
+            yield ElementQuery(_around(place).css)
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         labels = [element.text.casefold() for element in there.main("product.option")]
         label = as_read(self.root).casefold()
         if label in labels:
@@ -39,7 +39,7 @@ class HideOption(Edit, RootModel[Text], frozen=True):
                 return Verdict(f"the list of product.option shows {self.root!r}")
         return Verdict()
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         options = showing.main("product.option")
         found = [target for target in options if showing.value(target).casefold() == self.root.casefold()]
         if not found:

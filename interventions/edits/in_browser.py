@@ -29,7 +29,7 @@ They change nothing there; after others (Arabic and Indic letters, emoji) they c
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ElementQuery:
     """Elements of a page to read, whoever is shown them: their text, or an attribute.
 
     `part`: a selector; the attribute is that of the first such element inside.
@@ -40,12 +40,12 @@ class Spot:
     part: str | None = None
 
 
-PICTURES: Final = Spot("img", "src")
+PICTURES: Final = ElementQuery("img", "src")
 """All pictures of a page."""
 
 
 @dataclass(frozen=True, slots=True)
-class CardSpots:
+class CardQuery:
     """What to read of all cards of a kind (`group`), which `css` finds.
 
     `link` leads to the product that a card shows; `spots` are read of each card by itself.
@@ -53,12 +53,12 @@ class CardSpots:
 
     group: str
     css: str
-    link: Spot
-    spots: tuple[Spot, ...] = ()
+    link: ElementQuery
+    spots: tuple[ElementQuery, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class OnScreen:
+class ScreenBox:
     """Where an element is on the screen: its box in pixels from the upper left corner of the viewport.
 
     `why`: why nothing of its text can be read there; empty where something can, and where it has no text.
@@ -71,17 +71,17 @@ class OnScreen:
     why: str = ""
 
 
-NOWHERE: Final = OnScreen()
+NOWHERE: Final = ScreenBox()
 
 
 @dataclass(frozen=True, slots=True)
-class Inserted:
+class InsertedElement:
     """An element that an edit may have put `before`, `after` or `inside` another element."""
 
     where: str
     text: str
     given: str
-    on_screen: OnScreen = NOWHERE
+    on_screen: ScreenBox = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class Element:
 
     text: str
     given: str | None
-    beside: tuple[Inserted, ...] = ()
-    on_screen: OnScreen = NOWHERE
+    beside: tuple[InsertedElement, ...] = ()
+    on_screen: ScreenBox = NOWHERE
     bid: str = ""
     in_list: int = 0
 
@@ -111,7 +111,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PageElements:
     """The elements of a page at each spot (None: the browser does not know the selector).
 
     `own`: the texts that the reader was given outside of cards, in the form of `as_read`, one line each;
@@ -119,14 +119,14 @@ class Standing:
     `cards`: the page's cards.
     """
 
-    found: Mapping[Spot, tuple[Element, ...] | None]
+    found: Mapping[ElementQuery, tuple[Element, ...] | None]
     own: str = ""
     pictures: frozenset[str] = frozenset()
-    cards: tuple["StandingCard", ...] = ()
+    cards: tuple["CardElements", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class StandingCard:
+class CardElements:
     """A card of a page: the address that leads to its product, and what stands in it.
 
     `on_screen.why`: why nothing of it can be seen; then nothing else of it was read.
@@ -134,11 +134,11 @@ class StandingCard:
 
     group: str
     link: str
-    on_screen: OnScreen
-    standing: Standing
+    on_screen: ScreenBox
+    standing: PageElements
 
 
-class NotRead(LookupError):
+class PlaceNotRead(LookupError):
     """A place has not been read, so nothing can be said of it."""
 
 
@@ -151,16 +151,16 @@ class Verdict:
 
     problem: str = ""
     given: bool = True
-    at: tuple[Element | Inserted, ...] = ()
+    at: tuple[Element | InsertedElement, ...] = ()
 
 
-class There:
-    """The places of a product's own page in a browser, by role. Raises NotRead.
+class PagePlaces:
+    """The places of a product's own page in a browser, by role. Raises PlaceNotRead.
 
     url: the page's address.
     """
 
-    def __init__(self, site: SiteMap, standing: Standing, url: str = "") -> None:
+    def __init__(self, site: SiteMap, standing: PageElements, url: str = "") -> None:
         self._site, self._found, self._url = site, standing.found, url
 
     def pictures_from(self, address: str) -> tuple[Element, ...]:
@@ -171,9 +171,9 @@ class There:
 
     def at(self, place: Place, attribute: str | None) -> tuple[Element, ...]:
         """Return the elements of a place."""
-        found = self._found.get(Spot(place.css, attribute))
+        found = self._found.get(ElementQuery(place.css, attribute))
         if found is None:
-            raise NotRead(place.css)
+            raise PlaceNotRead(place.css)
         return found
 
     def main(self, role: str, attribute: str | None = None) -> tuple[Element, ...]:
@@ -184,12 +184,12 @@ class There:
         place = self._site.role(role)[0]
         return self.at(place, attribute or place.attribute)
 
-    def beside(self, role: str) -> tuple[Inserted, ...]:
+    def beside(self, role: str) -> tuple[InsertedElement, ...]:
         """Return what edits may have put beside the elements of a role; nothing where these were not read."""
         return tuple(
             inserted
             for place in self._site.role(role)[:1]
-            for element in self._found.get(Spot(place.css, place.attribute)) or ()
+            for element in self._found.get(ElementQuery(place.css, place.attribute)) or ()
             for inserted in element.beside
         )
 
@@ -209,7 +209,7 @@ def as_read(text: str) -> str:
     return " ".join(_IDLE_JOINERS.sub("", _UNSEEN.sub("", text)).split())
 
 
-def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool], text: str) -> Verdict:
+def inserted(there: PagePlaces, role: str, where: Where, fits: Callable[[str], bool], text: str) -> Verdict:
     """Check that a text for which `fits` holds is the whole text of an element where an edit put it.
 
     What stands beside a cell of a table stands in it.
@@ -267,7 +267,7 @@ def _bounded(wanted: str, pattern: str) -> str:
     return f"{before}{pattern}{after}"
 
 
-def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change]) -> Verdict:
+def figure_stands(there: PagePlaces, role: str, value: Decimal, done: Sequence[Change]) -> Verdict:
     """Check that every figure at the places of a role is the one that an edit wrote there."""
     main, *_ = there.places(role)
     alone = main.model_copy(update={"part": None})
@@ -292,7 +292,7 @@ def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change
     return Verdict(given=any(given) or not given, at=there.main(role))
 
 
-def _whole_figures(there: There, role: str) -> Iterator[tuple[Place, Element, Element | None]]:
+def _whole_figures(there: PagePlaces, role: str) -> Iterator[tuple[Place, Element, Element | None]]:
     """The elements of a role; a price in two elements is one, with its cents."""
     elements = [(place, element.alone()) for place, element in there.all(role)]
     cents = iter([element for place, element in elements if place.part == "fraction"])

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal, Self
 from pydantic import BaseModel, model_validator
 
 from interventions.edits.base import Edit, Leftover, RoleName, Text
-from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, inserted, is_one_of
+from interventions.edits.showing import Change, ProductPlace
 from interventions.html.page import Where
 
 _STYLES = {
@@ -53,12 +53,12 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return (self._places()[0][1],)
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         ((where, role),) = self._places()
         place: Literal["before", "after", "inside"] = where if where in ("before", "after") else "inside"
         return inserted(there, role, place, is_one_of([self.text]), self.text)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         ((where, role),) = self._places()
         part = "text" if role.startswith("css:") else role.rpartition(".")[2]
         targets = showing.main(role)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, model_validator
 from selectolax.lexbor import LexborNode
 
 from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled, whole
-from interventions.edits.showing import Change, Showing
+from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 
 Rank = Annotated[Decimal | str, figure("a rank", "a whole number from 1", whole(1, 10**6 - 1)), FIGURE_SCHEMA]
@@ -39,7 +39,7 @@ class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return ("item",)
 
-    def apply(self, showing: Showing) -> Change | None:
+    def apply(self, showing: ProductPlace) -> Change | None:
         card = showing.root
         if card is None:
             raise CannotEdit("a product's own page is no list")
@@ -61,13 +61,13 @@ class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
         )
 
 
-def siblings(showing: Showing, card: LexborNode) -> list[LexborNode]:
+def siblings(showing: ProductPlace, card: LexborNode) -> list[LexborNode]:
     """Return the cards of the list that holds `card`."""
     found = (node for place in showing.site.role("item") for node in showing.page.find(place.css))
     return [node for node in found if node.parent == card.parent]
 
 
-def key(showing: Showing, card: LexborNode) -> str:
+def key(showing: ProductPlace, card: LexborNode) -> str:
     """Return the address that a card links to."""
-    other = Showing(showing.page, showing.site, showing.group, card)
+    other = ProductPlace(showing.page, showing.site, showing.group, card)
     return next((showing.value(target) for target in other.all("item.link")), "")

@@ -6,8 +6,8 @@ from typing import ClassVar
 from pydantic import BaseModel, Field
 
 from interventions.edits.base import Edit, Leftover, RoleName, Text
-from interventions.edits.in_browser import There, Verdict, as_read
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, as_read
+from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 
 
@@ -26,7 +26,7 @@ class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return (self.role,)
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         elements, old, new = there.main(self.role), as_read(self.old), as_read(self.new)
         left = not any(old in change.after.replace(new, "") for change in done)
         for element in elements:
@@ -37,7 +37,7 @@ class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
         given = not new or any(new in (element.given or "") for element in elements)
         return Verdict(given=given, at=elements)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         found = (showing.page.replace_text(t.node, self.old, self.new) for t in showing.main(self.role))
         done = [texts for texts in found if texts]
         if not done:

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BaseModel
 
 from interventions.edits.base import Edit, Leftover, RoleName
-from interventions.edits.in_browser import There, Verdict, as_read
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, as_read
+from interventions.edits.showing import Change, ProductPlace
 from interventions.yaml.sitemap import Place
 
 _INERT = frozenset(
@@ -43,7 +43,7 @@ class SetAttribute(Edit, BaseModel, frozen=True, extra="forbid"):
     def attribute(self, place: Place) -> str | None:
         return self.name
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         elements, value = there.main(self.role, self.name), as_read(self.value)
         for element in elements:
             # Scripts add classes of their own.
@@ -55,7 +55,7 @@ class SetAttribute(Edit, BaseModel, frozen=True, extra="forbid"):
         seen = [element.given for element in elements if element.given is not None]
         return Verdict(given=not (seen and value) or value in seen, at=elements)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         done = [
             showing.page.set_attribute(target.node, self.name, self.value)
             for target in showing.main(self.role)

@@ -8,8 +8,8 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import AfterValidator, RootModel
 
 from interventions.edits.base import Edit, Leftover
-from interventions.edits.in_browser import PICTURES, Spot, There, Verdict
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PICTURES, ElementQuery, PagePlaces, Verdict
+from interventions.edits.showing import Change, ProductPlace
 from interventions.yaml.sitemap import Place, SiteMap
 from interventions.yaml.variables import VARIABLE
 
@@ -43,11 +43,11 @@ class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], 
     def attribute(self, place: Place) -> str | None:
         return place.attribute or "src"
 
-    def spots(self, site: SiteMap) -> Iterator[Spot]:
+    def spots(self, site: SiteMap) -> Iterator[ElementQuery]:
         yield from super().spots(site)
         yield PICTURES
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         (place, *_) = there.places("product.image")
         elements = there.at(place, self.attribute(place))
         if elements:
@@ -61,7 +61,7 @@ class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], 
         given = any(element.given in (None, element.text) for element in elements)
         return Verdict(given=given, at=elements)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         page, done = showing.page, []
         showing.main("product.image")
         for target in showing.all("product.image"):

@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
-from interventions.edits.in_browser import There, Verdict, figure_stands
+from interventions.edits.in_browser import PagePlaces, Verdict, figure_stands
 from interventions.edits.place_values import figures_at
-from interventions.edits.showing import FOLLOWERS, Change, Showing, Target
+from interventions.edits.showing import FOLLOWERS, Change, ProductPlace, Target
 from interventions.errors import CannotEdit
 
 
@@ -44,15 +44,15 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
     def values(self) -> Mapping[str, Decimal | str]:
         return {"price": filled(self.root)}
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         return figure_stands(there, "product.price", filled(self.root), done)
 
-    def role_at(self, showing: Showing) -> str:
+    def role_at(self, showing: ProductPlace) -> str:
         """Return the sum of the line where a cart shows no price of one piece."""
         price, subtotal = "product.price", "product.subtotal"
         return subtotal if showing.role(subtotal) and not showing.role(price) else price
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         price = filled(self.root)
         role, subtotal = self.role_at(showing), "product.subtotal"
         quantity = _shown(showing, "product.quantity") if showing.has("product.quantity") else Decimal(1)
@@ -91,13 +91,13 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
         return change
 
 
-def _highest(showing: Showing) -> str:
+def _highest(showing: ProductPlace) -> str:
     """The upper end of a range where it is shown in an element of its own; empty where there is none."""
     found = (each for each in showing.all("product.high_price") if each.attribute is None)
     return next(map(showing.value, found), "")
 
 
-def _totals(showing: Showing) -> tuple[str, ...]:
+def _totals(showing: ProductPlace) -> tuple[str, ...]:
     """The totals that follow a line; where a page shows lines twice, the cart's total follows its rows."""
     own = f"{showing.group}.total"
     rows = (place.css for place in showing.site.role("row"))
@@ -106,7 +106,7 @@ def _totals(showing: Showing) -> tuple[str, ...]:
     return "cart.total", own
 
 
-def _shown(showing: Showing, role: str) -> Decimal:
+def _shown(showing: ProductPlace, role: str) -> Decimal:
     target = showing.main(role)[0]
     return _known(showing.number(target, role), showing.value(target))
 

@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Edit, Leftover, figure, filled
-from interventions.edits.in_browser import There, Verdict, figure_stands
+from interventions.edits.in_browser import PagePlaces, Verdict, figure_stands
 from interventions.edits.place_values import best_at, tolerance_at, value_at
-from interventions.edits.showing import Change, Showing
+from interventions.edits.showing import Change, ProductPlace
 
 Rating = Annotated[
     Decimal | str,
@@ -34,7 +34,7 @@ class SetRating(Edit, RootModel[Rating], frozen=True):
     def values(self) -> Mapping[str, Decimal | str]:
         return {"rating": filled(self.root)}
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         rating = filled(self.root)
         verdict = figure_stands(there, "product.rating", rating, done)
         if verdict.problem or verdict.given:
@@ -51,5 +51,5 @@ class SetRating(Edit, RootModel[Rating], frozen=True):
         )
         return replace(verdict, given=True, at=written) if written else verdict
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         return showing.write("product.rating", filled(self.root))

@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Edit, figure, filled, whole
-from interventions.edits.in_browser import There, Verdict, figure_stands
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, figure_stands
+from interventions.edits.showing import Change, ProductPlace
 from interventions.html.page import Piece
 
 Count = Annotated[
@@ -31,10 +31,10 @@ class SetReviews(Edit, RootModel[Count], frozen=True):
     def values(self) -> Mapping[str, Decimal | str]:
         return {"reviews": filled(self.root)}
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         return figure_stands(there, "product.reviews", filled(self.root), done)
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         count = filled(self.root)
         change = showing.write("product.reviews", count)
         for target in showing.all("product.reviews"):

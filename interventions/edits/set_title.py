@@ -7,8 +7,8 @@ from typing import ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import Edit, Leftover, Text
-from interventions.edits.in_browser import There, Verdict, as_read, holds
-from interventions.edits.showing import Change, Showing
+from interventions.edits.in_browser import PagePlaces, Verdict, as_read, holds
+from interventions.edits.showing import Change, ProductPlace
 
 
 class SetTitle(Edit, RootModel[Text], frozen=True):
@@ -26,7 +26,7 @@ class SetTitle(Edit, RootModel[Text], frozen=True):
     def values(self) -> Mapping[str, Decimal | str]:
         return {"name": self.root}
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         first, wanted = there.main("product.name")[:1], as_read(self.root)
         if not first or first[0].text != wanted:
             return Verdict(f"product.name shows {[element.text for element in first]}")
@@ -37,5 +37,5 @@ class SetTitle(Edit, RootModel[Text], frozen=True):
         given = any(element.given == wanted for _, element in there.all("product.name"))
         return Verdict(given=given, at=tuple(first))
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         return showing.write_text("product.name", self.root)

@@ -7,9 +7,9 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from interventions.edits.base import Edit, Leftover
-from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.in_browser import PagePlaces, Verdict, inserted, is_one_of
 from interventions.edits.place_values import best_at, value_at
-from interventions.edits.showing import Change, Showing
+from interventions.edits.showing import Change, ProductPlace
 from interventions.yaml.sitemap import Place
 
 _STYLE = "margin:0 8px"
@@ -27,11 +27,11 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
     def needs(self) -> tuple[str, ...]:
         return ("product.stars", "product.rating")
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         texts = [change.after for change in done]
         return inserted(there, "product.stars", "after", is_one_of(texts), texts[0])
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         target = showing.main("product.rating")[0]
         rating = said(showing.value(target), target.place)
         text = rating if rating.casefold().startswith("rating") else f"Rating: {rating}"

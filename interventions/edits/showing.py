@@ -87,7 +87,7 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class Showing:
+class ProductPlace:
     """Where a product shows: on its own page (`group` product), in a card (item) or a cart row (row).
 
     The group `page` is the page as a whole.

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, Field
 
 from interventions.edits.base import Edit, Leftover, filled
-from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.in_browser import PagePlaces, Verdict, inserted, is_one_of
 from interventions.edits.set_price import Price
-from interventions.edits.showing import Change, Showing, Target
+from interventions.edits.showing import Change, ProductPlace, Target
 from interventions.errors import CannotEdit
 from interventions.html.numbers import one_line
 from interventions.html.ranges import prices
@@ -30,11 +30,11 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return ("product.price",)
 
-    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         texts = [change.after for change in done]
         return inserted(there, "product.price", "after", is_one_of(texts), texts[0])
 
-    def apply(self, showing: Showing) -> Change:
+    def apply(self, showing: ProductPlace) -> Change:
         targets = showing.main("product.price")
         texts = []
         for target in targets:
@@ -46,7 +46,7 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
             texts.append(text)
         return Change(len(texts), "", texts[0])
 
-    def _old(self, showing: Showing, target: Target) -> str:
+    def _old(self, showing: ProductPlace, target: Target) -> str:
         """The price that counts no more, in the format of the one that the shop shows."""
         if target.place.part or showing.has("product.high_price"):
             raise CannotEdit("the price stands in two elements; the map's first place has to hold all of it")

@@ -6,7 +6,7 @@ from pydantic import RootModel
 
 from interventions.edits.base import Edit, Leftover, Text
 from interventions.edits.reorder import key, siblings
-from interventions.edits.showing import Change, Showing
+from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import SiteMap
 
@@ -24,7 +24,7 @@ class Swap(Edit, RootModel[Text], frozen=True):
     def moved(self, site: SiteMap) -> frozenset[str]:
         return frozenset({site.key(self.root)})
 
-    def apply(self, showing: Showing) -> Change | None:
+    def apply(self, showing: ProductPlace) -> Change | None:
         card = showing.root
         if card is None:
             raise CannotEdit("a product's own page is no list")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from interventions.cards.card import Card
-from interventions.cards.template import Biased, CardTemplate
+from interventions.cards.template import BiasRule, CardTemplate
 from interventions.errors import UserError
 from interventions.files.schema import InterventionFile, load_interventions
 from interventions.yaml.yaml_source import did_you_mean
@@ -65,8 +65,8 @@ class Battery:
         assert card is not None  # noqa: S101 - load_battery has looked
         return card
 
-    def _biased(self, bias: str) -> Biased:
-        return self._template(bias).biased or Biased()
+    def _biased(self, bias: str) -> BiasRule:
+        return self._template(bias).biased or BiasRule()
 
 
 def load_battery(name_or_path: str | Path = "biases") -> Battery:

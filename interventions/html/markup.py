@@ -134,7 +134,7 @@ for _name, _char in html.entities.html5.items():
         _NAMES.setdefault(_char, []).append(_name)
 
 
-class Written(NamedTuple):
+class SourceText(NamedTuple):
     """A text with its references resolved, and where in the source each character starts and ends.
 
     A character that the source lacks stands at NOWHERE.
@@ -163,7 +163,7 @@ class Written(NamedTuple):
             if self.starts[first] != NOWHERE
         ]
 
-    def with_sign(self, sign: str, position: int) -> "Written":
+    def with_sign(self, sign: str, position: int) -> "SourceText":
         """Return the text with a sign that the source lacks, behind the character that ends at `position`.
 
         It stays as it is where none does.
@@ -173,7 +173,7 @@ class Written(NamedTuple):
         at = self.ends.index(position) + 1
         text, starts, ends = self
         starts, ends = ([*places[:at], NOWHERE, *places[at:]] for places in (starts, ends))
-        return Written(text[:at] + sign + text[at:], starts, ends)
+        return SourceText(text[:at] + sign + text[at:], starts, ends)
 
 
 NOWHERE: Final = -1
@@ -181,7 +181,7 @@ _CENTS: Final = re.compile(r"[.,٫]\d\d\Z")
 _DECIMALS: Final = 3  # characters
 
 
-def read_text(source: bytes, spans: Iterable[tuple[int, int]], codec: str) -> Written:
+def read_text(source: bytes, spans: Iterable[tuple[int, int]], codec: str) -> SourceText:
     """Return the text that stands in spans of the source, one after the other."""
     text, starts, ends = list[str](), list[int](), list[int]()
     for start, end in spans:
@@ -208,7 +208,7 @@ def read_text(source: bytes, spans: Iterable[tuple[int, int]], codec: str) -> Wr
                 text.append(resolved[: size - rest])
                 starts += [bounds[until]] * (size - rest)
                 ends += [bounds[position]] * (size - rest)
-    return Written("".join(text), starts, ends)
+    return SourceText("".join(text), starts, ends)
 
 
 def _characters(data: bytes, offset: int, codec: str) -> tuple[str, list[int]]:

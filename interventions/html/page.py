@@ -19,8 +19,8 @@ from interventions.html.marking import Marks, unmark
 from interventions.html.markup import (
     RAW,
     VOID,
+    SourceText,
     Tag,
-    Written,
     attributes,
     escape,
     read_text,
@@ -30,7 +30,7 @@ from interventions.html.markup import (
 from interventions.html.numbers import Figure, one_line
 from interventions.html.placement import STRUCTURAL, is_settled, lineage, stands_clear, starts_body
 from interventions.html.raised import missing_signs
-from interventions.html.source_page import ReadPage
+from interventions.html.source_page import ParsedPage
 from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
 from interventions.html.tree import parse
 
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
     parts: tuple[tuple[int, int, str], ...] = ()
 
 
-class Page(ReadPage):
+class Page(ParsedPage):
     """A page under edit. An edit that it cannot make safely raises CannotEdit."""
 
     def __init__(self, body: bytes, content_type: str, marks: Marks, url: str = "") -> None:
@@ -254,7 +254,7 @@ class Page(ReadPage):
 
     def _written(
         self, node: LexborNode, tag: Tag, spans: Sequence[tuple[int, int]], attribute: str | None
-    ) -> tuple[Written, str]:
+    ) -> tuple[SourceText, str]:
         """The text of an element or an attribute with its places in the source, and as edits leave it.
 
         Before raised cents it has a decimal sign.

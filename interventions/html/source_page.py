@@ -31,11 +31,11 @@ _CURRENCY = (
 )
 
 
-class Unmarked(Exception):
+class TargetNotMarked(Exception):
     """A target has no reliable offset: the page has to be read again with every start tag marked."""
 
 
-class ReadPage:
+class ParsedPage:
     """A page in bytes, of which some start tags are marked: only their elements can be found in the source.
 
     Raises CannotEdit when it is not valid in an encoding that has to be decoded (UTF-16, ISO-2022-JP).
@@ -142,12 +142,12 @@ class ReadPage:
         marked = node.attributes
         offset = marked.pop(MARK, None)
         if not offset or not offset.isdigit():
-            raise Unmarked
+            raise TargetNotMarked
         tag = tag_at(self.source, int(offset))
         if tag is None or tag.closing or tag.name != (node.tag or "").lower():
-            raise Unmarked
+            raise TargetNotMarked
         if attributes(self.source, tag).keys() != {name.lower() for name in marked}:
-            raise Unmarked
+            raise TargetNotMarked
         if self._starts.setdefault(tag.start, node.mem_id) != node.mem_id:
             raise CannotEdit(f"the <{tag.name}> is not closed where it should be, and shows several times")
         self._tags[node.mem_id] = tag

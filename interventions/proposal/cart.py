@@ -28,7 +28,7 @@ _COUNTS = "qty|quant|amount|menge|anzahl|count"
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentRequest:
     """A request that followed the press of the button: what was asked, and how it was answered."""
 
     method: str
@@ -55,7 +55,7 @@ class Purchase:
     price: Decimal | None
     before: Capture
     after: Capture
-    requests: tuple[Sent, ...] = ()
+    requests: tuple[SentRequest, ...] = ()
     first: Capture | None = None
     second: Capture | None = None
     elsewhere: Capture | None = None

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from selectolax.lexbor import LexborNode
 
 from interventions.html.tree import select
-from interventions.proposal.cart import Purchase, Sent, cart_page, cart_roles
+from interventions.proposal.cart import Purchase, SentRequest, cart_page, cart_roles
 from interventions.proposal.checkout import checkout_page, checkout_roles
 from interventions.proposal.facts import KEY
 from interventions.proposal.phrases import says_add, says_cart, says_checkout
@@ -44,7 +44,7 @@ _SAYS: Final = re.compile(r"alert|message|notice|notif|toast|flash|success|snack
 
 
 @dataclass(frozen=True)
-class Learned:
+class PurchaseRules:
     """What a purchase teaches: the choice with its reasons, roles, and what tells the cart's page."""
 
     choice: Choice
@@ -60,7 +60,7 @@ class Learned:
     """By what the request names the product."""
 
 
-def learn(purchase: Purchase) -> Learned:
+def learn(purchase: Purchase) -> PurchaseRules:
     """Return what a purchase teaches; what it does not is left out."""
     reasons: dict[str, str] = {}
     rules: dict[str, Any] = {}
@@ -96,7 +96,7 @@ def learn(purchase: Purchase) -> Learned:
     more = (f"{purchase.checkout.url}: {undone}",) if purchase.checkout and undone else ()
     by_hand = (*purchase.by_hand, *more)
     carts = tuple(filter(None, (purchase.first, purchase.second, purchase.checkout)))
-    return Learned(
+    return PurchaseRules(
         Choice(**rules), reasons, tuple(roles), tells_cart, checkout_page(purchase), carts, by_hand, named
     )
 
@@ -150,7 +150,7 @@ def _escaped(path: str) -> str:
     return re.escape(path).replace(r"\-", "-")
 
 
-def _likely(sent: Sent, purchase: Purchase) -> float:
+def _likely(sent: SentRequest, purchase: Purchase) -> float:
     """How likely it is that a request put the product into the cart."""
     path, data = unquote(urlsplit(sent.url).path), _json(sent)
     if sent.status >= 400 or sent.status == 0:
@@ -166,7 +166,7 @@ def _likely(sent: Sent, purchase: Purchase) -> float:
     return 0 if says_nothing and score < 4 else score
 
 
-def _json(sent: Sent) -> Any:
+def _json(sent: SentRequest) -> Any:
     if "json" not in sent.content_type and not sent.body.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -193,7 +193,7 @@ def _operation(data: Any) -> str | None:
     return name if isinstance(name, str) and re.search("add|cart|basket", name, re.I) else None
 
 
-def _fields(sent: Sent, data: Any) -> Iterator[tuple[str, str]]:
+def _fields(sent: SentRequest, data: Any) -> Iterator[tuple[str, str]]:
     """The fields of a request with their values: names of a form's, paths into JSON's."""
     yield from parse_qsl(urlsplit(sent.url).query)
     if data is None:
@@ -215,7 +215,7 @@ def _fields(sent: Sent, data: Any) -> Iterator[tuple[str, str]]:
             yield path, str(value)
 
 
-def _id_field(sent: Sent, data: Any, ids: set[str]) -> tuple[str, str] | None:
+def _id_field(sent: SentRequest, data: Any, ids: set[str]) -> tuple[str, str] | None:
     """The field that says which product is meant, and its value."""
     found = [(name, value) for name, value in _fields(sent, data) if value and len(value) <= 100]
     found = [(name, value) for name, value in found if not _HASH.fullmatch(value)]

@@ -16,7 +16,7 @@ from interventions.proposal.data import FetchedAnswer, fetched_data
 from interventions.proposal.embedded import FoundData, embedded_data
 from interventions.proposal.facts import stated_facts
 from interventions.proposal.phrases import is_cart_button
-from interventions.proposal.purchase import Learned
+from interventions.proposal.purchase import PurchaseRules
 from interventions.proposal.roles import FoundRole, product_roles
 from interventions.proposal.scan import (
     Capture,
@@ -66,7 +66,7 @@ class Proposal:
     data: tuple[FoundData, ...]
     query: tuple[str, ...] = ()
     """The parts of an address's query that tell products apart; none where their paths do."""
-    learned: Learned | None = None
+    learned: PurchaseRules | None = None
     product_tests: tuple[str, ...] = ()
     """All selectors that hold on the product's page and on no other page that was seen, the best first."""
     dismiss: tuple[Dismissal, ...] = ()
@@ -74,7 +74,7 @@ class Proposal:
     is_redrawn: bool = False
     """Whether scripts draw over edits in pages that came complete."""
 
-    def after(self, learned: Learned) -> "Proposal":
+    def after(self, learned: PurchaseRules) -> "Proposal":
         """Return the proposal with what a purchase taught."""
         known = {role.role for role in self.roles}
         more = tuple(role for role in learned.roles if role.role not in known)
@@ -351,7 +351,7 @@ def _lines(proposal: Proposal) -> Iterator[str]:
         yield from _choice_lines(proposal.learned)
 
 
-def _choice_lines(learned: Learned) -> Iterator[str]:
+def _choice_lines(learned: PurchaseRules) -> Iterator[str]:
     rules = learned.choice.model_dump(exclude_defaults=True)
     for name, several in rules.items():
         yield f"  # {_on_one_line(learned.reasons[name])}"

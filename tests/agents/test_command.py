@@ -8,11 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.command import Told, check_command, command_of, environment, files, is_confined, reach, usage_in
+from agents.command import (
+    ProgramTask,
+    check_command,
+    command_of,
+    environment,
+    files,
+    is_confined,
+    reach,
+    usage_in,
+)
 from agents.registry import make_agent
 from interventions.errors import UserError
 
-TOLD = Told(
+TOLD = ProgramTask(
     trial="t1", seed=1, goal="", urls=[], proxy="http://127.0.0.1:1", ca="/ca.pem", spki="k",
     task="http://souk.test/.souk/", browser=None, limits={},
 )  # fmt: skip

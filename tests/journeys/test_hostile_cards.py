@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.async_api import Page
 
-from environments.observation.observe import Wanted, observe
+from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import View
 from experiments.treatment.card_check import card_spots
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.treatment_check import placed, unchecked, untreated
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
@@ -52,7 +52,7 @@ NEW = {name: f"{31 + number}.25" for number, name in enumerate(NAMES)}
 EDITS: dict[str, tuple[Edit, ...]] = {
     name: (InsertText(after="product.title", text=NUDGES[name]), SetPrice(float(NEW[name]))) for name in NAMES
 }
-WANTED = Wanted(own=True, cards=card_spots(EDITS["Amber"], SITE, all_kinds=True))
+WANTED = ObservationQuery(own=True, cards=card_spots(EDITS["Amber"], SITE, all_kinds=True))
 # `t` is the card of a product, `n` its nudge and `p` its price; `u` is another card.
 ATTACKS = {
     "the nudge goes": "n.remove()",
@@ -109,7 +109,7 @@ async def missing(page: Page, names: Sequence[str], edited: Sequence[str]) -> li
 
 async def look(
     page: Page, html: str, edited: Sequence[str], scripts: Sequence[str] = ()
-) -> tuple[Sight, Session]:
+) -> tuple[ProductObservation, Session]:
     """A look at a treated listing after these scripts, with what happened."""
     plan = Plan(tuple(Treatment("all", name.lower(), EDITS[name]) for name in edited))
     body, session = treated_by(plan, html, SITE, URL, None)
@@ -117,7 +117,7 @@ async def look(
     for each in scripts:
         await page.evaluate(each)
     shown = await observe(page, View(screenshot=True), (), WANTED)
-    return Sight("", shown.html, shown.standing, URL), session
+    return ProductObservation("", shown.html, shown.standing, URL), session
 
 
 @settings(max_examples=size(12, 500), deadline=None, suppress_health_check=list(HealthCheck))

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pytest
 from playwright.async_api import Page
 
-from environments.observation.observe import Wanted, observe
+from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import View
 from experiments.treatment.list_order import order_spots
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.treatment_check import unchecked, untreated
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import SiteMap
@@ -122,8 +122,8 @@ async def look(
     body, session = treated(html, SITE, edit_from_dict(kind.edit), of=product, url=URL, product=None)
     await page.goto("about:blank")
     await page.set_content(body)
-    seen = await observe(page, view, (), Wanted(order_spots(SITE)))
-    sight = Sight("", seen.html, seen.standing, URL)
+    seen = await observe(page, view, (), ObservationQuery(order_spots(SITE)))
+    sight = ProductObservation("", seen.html, seen.standing, URL)
     keys = [f"lampe?id={name.lower()}" for name in NAMES]
     if view.screenshot:
         places = {name: await place_of(page, name) for name in names}

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import pytest
 from playwright.async_api import Page
 
-from environments.observation.observe import Wanted, observe
+from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import View
 from experiments.treatment.card_check import card_spots
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.treatment_check import shows_on_own_page, untreated
 from interventions.edits.base import Edit
 from interventions.edits.registry import EDITS, edit_from_dict
@@ -258,7 +258,7 @@ async def looks(
 ) -> Outcome:
     """Look at the page before and after something happens, as an agent with this view does."""
     body, session = treated(markup.format(script=script), SITE, edit)
-    wanted = Wanted(
+    wanted = ObservationQuery(
         tuple(edit.spots(SITE)) if shows_on_own_page(edit, SITE) else (),
         edit.leftover != "",
         card_spots((edit,), SITE, all_kinds=True),
@@ -272,7 +272,7 @@ async def looks(
         shown = await observe(page, view, (), wanted)
         if not view.screenshot:  # the agent is given the same, whatever is read besides
             assert (await observe(page, view, ())).html == shown.html
-        seen.append(Sight(KEY, shown.html, shown.standing))
+        seen.append(ProductObservation(KEY, shown.html, shown.standing))
         for text, found in ((kind.new, new), (kind.old, old)):
             found.append(await is_on_screen(page, text) if view.screenshot else is_read(shown.html, text))
     return Outcome(untreated(seen, session, [KEY]), new if kind.new else [True] * 2, old)

@@ -10,10 +10,10 @@ from PIL import Image
 from playwright.async_api import Page
 from starlette.responses import Response
 
-from environments.observation.observe import Wanted, observe
+from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import View
 from experiments.treatment.card_check import card_spots
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.treatment_check import untreated
 from interventions.edits.set_image import SetImage
 from interventions.yaml.sitemap import SiteMap
@@ -117,10 +117,12 @@ async def look(page: Page, view: View, script: str = "", **parts: str) -> tuple[
         answers["/lampe"], session = treated(PAGE.format(**told), SITE, SetImage("/new.png"), url=url)
         await page.goto(url)
         await page.wait_for_function("window.struck")
-        wanted = Wanted(tuple(SetImage("/new.png").spots(SITE)), own=True, pictures=True, cards=CARDS)
+        wanted = ObservationQuery(
+            tuple(SetImage("/new.png").spots(SITE)), own=True, pictures=True, cards=CARDS
+        )
         seen = await observe(page, view, (), wanted)
         found = await colours(page)
-        reason = untreated([Sight(KEY, seen.html, seen.standing, url)], session, [KEY])
+        reason = untreated([ProductObservation(KEY, seen.html, seen.standing, url)], session, [KEY])
         return reason, found.get(NEW, 0) > 200, found.get(OLD, 0) > 200
 
 

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 from playwright.async_api import FloatRect, Page
 
-from environments.observation.observe import Wanted, observe
+from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import VIEWS, View
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.treatment_check import untreated
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import SiteMap
@@ -77,8 +77,8 @@ async def look(page: Page, told: dict[str, object], view: View, scroll: int) -> 
         answers["/lampe"], session = treated(PAGE.format(**told), SITE, EDIT, url=url)
         await page.goto(url)
         await page.evaluate("(top) => scrollTo(0, top)", scroll)
-        seen = await observe(page, view, (), Wanted(tuple(EDIT.spots(SITE)), own=True))
-        reason = untreated([Sight(KEY, seen.html, seen.standing, url)], session, [KEY])
+        seen = await observe(page, view, (), ObservationQuery(tuple(EDIT.spots(SITE)), own=True))
+        reason = untreated([ProductObservation(KEY, seen.html, seen.standing, url)], session, [KEY])
         await page.evaluate(
             """() => { cover.remove(); box.style.overflow = "visible"; scrollTo(0, 0);
             fiche.style.left = fiche.style.top = "0px" }"""

@@ -29,7 +29,7 @@ from experiments.designs.inputs.experiment_file import StrictModel
 from experiments.designs.inputs.identity import digest
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.executors.executor import Attempt
-from experiments.executors.kinds import KINDS, Running
+from experiments.executors.kinds import KINDS, TrialRunners
 from experiments.records.reading.queries import trial_rows
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
@@ -197,7 +197,7 @@ def test_a_strange_kind_goes_from_its_file_to_its_bundle(
     )
     with monkeypatch.context() as known:
         known.setitem(loading.TASKS, "toss", TossDesign)
-        known.setitem(KINDS, "tosses", Running[TossDesign, Toss](scoring=Tossing))
+        known.setitem(KINDS, "tosses", TrialRunners[TossDesign, Toss](scoring=Tossing))
         known.setitem(STUDIES, "coins", COINS)
         run = ExperimentRun(str(tmp_path / "coins.yaml"), agents=[], limit=None, db=db, out=tmp_path)
         asyncio.run(run.run(Console(quiet=True)))

@@ -25,7 +25,7 @@ from proxy.allow_list import AllowList
 from proxy.choices import added_id, rule_of
 from proxy.guests import Guests
 from proxy.server import run_proxy
-from proxy.session import Added, Session
+from proxy.session import CartAddition, Session
 from tests.mutations import damaged
 from tests.proxy.test_guests import NEXT, OneVisit
 from tests.proxy.upstream import PLAN
@@ -118,7 +118,7 @@ async def added(
     plan: Plan | None = None,
     guest: bool = False,
     site: Mapping[str, Any] = SITE,
-) -> list[Added]:
+) -> list[CartAddition]:
     """What the session has noted once a client of the proxy has asked the shop for something."""
     known = SiteMap.model_validate({**site, "choice": choice})
     async with shop() as url:
@@ -235,8 +235,8 @@ async def test_a_pattern_takes_an_id_and_a_link_out_of_what_holds_them(ca_dir: P
     site = SITE | {"roles": SITE["roles"] | {"product.id": product, "row.link": row}}
     rule = {"request": {"path": r"/buy/(\d+)"}, "cart": "row"}
     first, second = await added(ca_dir, rule, post("/buy/21", "/lamps/wall"), site=site)
-    assert first == Added("cart", "lamps/wall")
-    assert second == Added("request", "lamps/wall", "21")
+    assert first == CartAddition("cart", "lamps/wall")
+    assert second == CartAddition("request", "lamps/wall", "21")
 
 
 @pytest.mark.parametrize("plan", [None, PLAN], ids=["nothing is planned", "edits are planned"])
@@ -263,21 +263,21 @@ async def test_a_page_counts_for_an_unknown_id_only_if_its_product_has_no_other(
 @pytest.mark.parametrize(
     ("choice", "path", "noted"),
     [
-        ({"cart": "row"}, "/cart", [Added("cart", "lamps/floor")]),
+        ({"cart": "row"}, "/cart", [CartAddition("cart", "lamps/floor")]),
         ({"cart": "row"}, "/empty", []),
         ({"cart": "item"}, "/cart", []),
-        ({"cart": "row"}, "/api/basket", [Added("cart", "lamps/floor")]),
-        ({}, "/api/basket", [Added("cart", "lamps/floor")]),
+        ({"cart": "row"}, "/api/basket", [CartAddition("cart", "lamps/floor")]),
+        ({}, "/api/basket", [CartAddition("cart", "lamps/floor")]),
         ({"cart": "row"}, "/api/products", []),
-        ({"address": "/cart"}, "/cart", [Added("address")]),
-        ({"address": "/lamps/(.+)"}, "/lamps/desk", [Added("address", "", "desk")]),
-        ({"address": "/(lamps/desk)"}, "/lamps/desk", [Added("address", "", "lamps/desk")]),
+        ({"address": "/cart"}, "/cart", [CartAddition("address")]),
+        ({"address": "/lamps/(.+)"}, "/lamps/desk", [CartAddition("address", "", "desk")]),
+        ({"address": "/(lamps/desk)"}, "/lamps/desk", [CartAddition("address", "", "lamps/desk")]),
         ({"address": "/gone"}, "/gone", []),
         ({"message": {"css": "[role=status]", "says": "your bag"}}, "/thanks", []),
     ],
 )
 async def test_carts_and_addresses(
-    ca_dir: Path, choice: dict[str, Any], path: str, noted: list[Added], plan: Plan | None
+    ca_dir: Path, choice: dict[str, Any], path: str, noted: list[CartAddition], plan: Plan | None
 ) -> None:
     assert await added(ca_dir, choice, get(path), plan=plan) == noted
 
@@ -288,7 +288,7 @@ async def test_carts_and_addresses(
 async def test_what_is_said_to_a_guest_is_read_from_the_page(ca_dir: Path, says: str, found: bool) -> None:
     choice = {"message": {"css": "[role=status]", "says": says}}
     noted = await added(ca_dir, choice, get("/thanks"), guest=True)
-    assert noted == ([Added("message", named="Desk lamp was put into your bag")] if found else [])
+    assert noted == ([CartAddition("message", named="Desk lamp was put into your bag")] if found else [])
 
 
 async def test_what_cannot_be_looked_at_is_a_failure_and_not_no_choice(

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, read_facts
-from environments.protocol.observation import Drawn
+from environments.protocol.observation import VisibleElement
 from interventions.proposal.phrases import fills_cart
 
 _SAME_LINE = 8
@@ -23,9 +23,9 @@ class _Choosable:
     at: tuple[float, float]
 
 
-def _in_lines(drawn: Iterable[Drawn]) -> list[Drawn]:
+def _in_lines(drawn: Iterable[VisibleElement]) -> list[VisibleElement]:
     """Return texts and controls in the order in which they are read: line by line, from the left."""
-    lines: list[list[Drawn]] = []
+    lines: list[list[VisibleElement]] = []
     for each in sorted(drawn, key=lambda each: each.box[1]):
         if lines and each.box[1] - lines[-1][0].box[1] < _SAME_LINE:
             lines[-1].append(each)
@@ -34,7 +34,7 @@ def _in_lines(drawn: Iterable[Drawn]) -> list[Drawn]:
     return [each for line in lines for each in sorted(line, key=lambda each: each.box[0])]
 
 
-def read_picture(views: Sequence[Sequence[Drawn]]) -> ProductPage:
+def read_picture(views: Sequence[Sequence[VisibleElement]]) -> ProductPage:
     """Read a page from its pictures, from the top of the page down; what shows no product has no title.
 
     The largest letters of the first picture are the title; facts are read below it. `add_to_cart` and
@@ -49,20 +49,20 @@ def read_picture(views: Sequence[Sequence[Drawn]]) -> ProductPage:
     return ProductPage(title.text if title else "", *read_facts(_text_of(below)), text)
 
 
-def read_cards_in_picture(views: Sequence[Sequence[Drawn]]) -> tuple[ListedProduct, ...]:
+def read_cards_in_picture(views: Sequence[Sequence[VisibleElement]]) -> tuple[ListedProduct, ...]:
     """Return the cards of a listing in the order in which they are seen, from the top of the page down.
 
     A card's title is its first link. One that shows no price below the title is not read. `address` is the
     number of the card; `link` and `add_to_cart` stay empty: a picture has no marks.
     """
-    by_card: dict[int, list[Drawn]] = {}
+    by_card: dict[int, list[VisibleElement]] = {}
     for _, each in _read_on(views):
         if each.card >= 0:
             by_card.setdefault(each.card, []).append(each)
     return tuple(card for number, read in by_card.items() if (card := _card(number, read)))
 
 
-def _card(number: int, read: list[Drawn]) -> ListedProduct | None:
+def _card(number: int, read: list[VisibleElement]) -> ListedProduct | None:
     title = next((each for each in read if each.kind == "link"), None)
     if title is None:
         return None
@@ -72,7 +72,7 @@ def _card(number: int, read: list[Drawn]) -> ListedProduct | None:
     return ListedProduct(title.text, *facts, _text_of(read).lower(), address=str(number))
 
 
-def _read_on(views: Sequence[Sequence[Drawn]]) -> Iterator[tuple[int, Drawn]]:
+def _read_on(views: Sequence[Sequence[VisibleElement]]) -> Iterator[tuple[int, VisibleElement]]:
     """Yield what is read in each view, with the view's number, but not again what stood in an earlier one."""
     known: set[tuple[int, str]] = set()
     for number, view in enumerate(views):
@@ -81,18 +81,18 @@ def _read_on(views: Sequence[Sequence[Drawn]]) -> Iterator[tuple[int, Drawn]]:
         known.update((each.card, each.text) for each in read)
 
 
-def _text_of(read: Iterable[Drawn]) -> str:
+def _text_of(read: Iterable[VisibleElement]) -> str:
     return " ".join(" ".join(each.text for each in read).split())
 
 
-def search_field_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
+def search_field_in(drawn: Iterable[VisibleElement]) -> tuple[float, float] | None:
     """Return the middle of the first field that says that it searches, else of the first field."""
     fields = [each for each in _in_lines(drawn) if each.kind == "field"]
     found = sorted(fields, key=lambda each: "search" not in each.text.lower())
     return next((each.centre for each in found), None)
 
 
-def button_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
+def button_in(drawn: Iterable[VisibleElement]) -> tuple[float, float] | None:
     """Return the middle of what puts a product into the cart; None where none can be seen.
 
     What stands on no card comes before what does, then a button before a link.
@@ -101,7 +101,7 @@ def button_in(drawn: Iterable[Drawn]) -> tuple[float, float] | None:
     return next((each.centre for each in sorted(found, key=lambda each: (each.card >= 0, each.kind))), None)
 
 
-def option_groups(drawn: Sequence[Drawn]) -> list[list[_Choosable]]:
+def option_groups(drawn: Sequence[VisibleElement]) -> list[list[_Choosable]]:
     """Return the groups of radio buttons that can be seen, from the top: groups have a gap between them."""
     radios = sorted((each for each in drawn if each.kind == "radio"), key=lambda each: each.box[1])
     gaps = [after.box[1] - before.box[1] for before, after in pairwise(radios)]
@@ -114,7 +114,7 @@ def option_groups(drawn: Sequence[Drawn]) -> list[list[_Choosable]]:
     return groups
 
 
-def _beside(radio: Drawn, drawn: Sequence[Drawn]) -> str:
+def _beside(radio: VisibleElement, drawn: Sequence[VisibleElement]) -> str:
     x, y = radio.centre
     same = [each for each in drawn if each.text and each.box[0] >= x and abs(each.centre[1] - y) < _SAME_LINE]
     return min(same, key=lambda each: each.box[0]).text if same else ""

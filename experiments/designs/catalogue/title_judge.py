@@ -39,7 +39,7 @@ _File: Final = TypeAdapter(dict[str, _Answers])
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class TitleJudgements:
     """The judgements of titles: the promotional ones, and how many titles got no usable answer."""
 
     agent: str
@@ -61,7 +61,7 @@ def answers_file(catalogue: Path) -> Path:
     return catalogue.with_name(f"{catalogue.name}.titles.json")
 
 
-def judged_promotional(agent: str, titles: Iterable[str], catalogue: Path) -> Judged:
+def judged_promotional(agent: str, titles: Iterable[str], catalogue: Path) -> TitleJudgements:
     """Ask `agent` about every title that it has not judged before. Answers are stored batch by batch.
 
     Raises:
@@ -81,7 +81,7 @@ def judged_promotional(agent: str, titles: Iterable[str], catalogue: Path) -> Ju
             thread.submit(asyncio.run, _ask_all(agent, missing, known, stored, path)).result()
     answers = [known.titles[title] for title in wanted]
     promotional = frozenset(title for title in wanted if known.titles[title])
-    return Judged(agent, len(wanted), promotional, answers.count(None), path)
+    return TitleJudgements(agent, len(wanted), promotional, answers.count(None), path)
 
 
 async def _ask_all(

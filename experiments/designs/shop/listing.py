@@ -16,7 +16,7 @@ from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts, Treatment
 from interventions.edits.base import Edit, Leftover
 from interventions.edits.reorder import key, siblings
-from interventions.edits.showing import Change, Showing
+from interventions.edits.showing import Change, ProductPlace
 
 ListingTask = Literal["listing", "search"]
 
@@ -43,7 +43,7 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return ("item", AROUND)
 
-    def apply(self, showing: Showing) -> Change | None:
+    def apply(self, showing: ProductPlace) -> Change | None:
         page, card = showing.page, showing.root
         if card is None:
             return None

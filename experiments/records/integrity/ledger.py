@@ -19,7 +19,7 @@ AT_ONCE = 1_000
 """The trials whose rows are inserted together."""
 
 
-class Altered(Exception):
+class LedgerAltered(Exception):
     """What a stranger says of a run does not fit together; the message says what."""
 
 
@@ -52,12 +52,12 @@ def database_of(
     """Make a database of a run, its plan (its row) and the entries of `ledger`.
 
     Raises:
-        Altered: an entry has another form, or rows that are not those that were linked.
+        LedgerAltered: an entry has another form, or rows that are not those that were linked.
     """
     run = str(of_run["run"])
     for place, each in enumerate(entries):
         if not isinstance(each, dict) or each.get("number") != place:
-            raise Altered(f"link {place} is missing, or stands elsewhere")
+            raise LedgerAltered(f"link {place} is missing, or stands elsewhere")
     records = Records(f"sqlite:///{file}")
     try:
         with records.writing() as connection:
@@ -69,8 +69,8 @@ def database_of(
                 _insert(connection, run, entries[start : start + AT_ONCE])
     except (SQLAlchemyError, LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         records.close()
-        raise Altered(f"it has a form that Souk does not write ({type(error).__name__})") from None
-    except Altered:
+        raise LedgerAltered(f"it has a form that Souk does not write ({type(error).__name__})") from None
+    except LedgerAltered:
         records.close()
         raise
     return records
@@ -83,12 +83,12 @@ def _insert(connection: sql.Connection, run: str, entries: Sequence[Row]) -> Non
         its = each.get("rows")
         row = {"run": run, **{name: value for name, value in each.items() if name != "rows"}}
         if strange := strange_cell(links, row):
-            raise Altered(f"link {each.get('number', number)}: {strange}")
+            raise LedgerAltered(f"link {each.get('number', number)}: {strange}")
         together.setdefault(links, []).append(row)
         if its is None:
             continue
         if content_digest(its) != row["content"]:
-            raise Altered(
+            raise LedgerAltered(
                 f"link {row['number']} (trial {row['trial'][:40]}): its rows are not what was linked"
             )
         key = {"run": run, "trial": row["trial"]}
@@ -98,7 +98,7 @@ def _insert(connection: sql.Connection, run: str, entries: Sequence[Row]) -> Non
                 if name == trials.name:
                     one["seal"] = row["seal"]
                 if strange := strange_cell(tables[name], one):
-                    raise Altered(f"link {row['number']}: {strange}")
+                    raise LedgerAltered(f"link {row['number']}: {strange}")
             together.setdefault(tables[name], []).extend(made)
     for table, rows in together.items():
         connection.execute(table.insert(), rows)

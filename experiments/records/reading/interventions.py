@@ -11,7 +11,7 @@ from experiments.records.tables import options, receipts, same_trial, trials
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class InterventionReceipts:
     """The trials with receipts of an intervention in one cell of the design, and how they ended.
 
     chosen: trials with a choice; carrier: those of them in which the treated option was chosen. example: the
@@ -63,7 +63,7 @@ def warnings(unreceived: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def received(records: Records, run: str) -> dict[str, list[Received]]:
+def received(records: Records, run: str) -> dict[str, list[InterventionReceipts]]:
     """Return the interventions of a run that have receipts, by their ids, with their trials by cell."""
     its = sql.select(receipts.c.intervention, receipts.c.trial).distinct()
     its = its.where(receipts.c.run == run, receipts.c.intervention != "")
@@ -84,5 +84,5 @@ def received(records: Records, run: str) -> dict[str, list[Received]]:
         .group_by(*group)
         .order_by(*group)
     )
-    rows = [Received(*row) for row in records.ask(query)]
+    rows = [InterventionReceipts(*row) for row in records.ask(query)]
     return {name: list(cells) for name, cells in groupby(rows, key=lambda each: each.intervention)}

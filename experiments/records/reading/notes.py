@@ -19,7 +19,7 @@ LONGEST_NOTE: Final = 10_000
 """In characters."""
 
 
-class Noted(NamedTuple):
+class TrialNote(NamedTuple):
     """What is said of a trial; `tags` are joined by a comma and a space."""
 
     tags: str = ""
@@ -56,11 +56,11 @@ def write_note(records: Records, run: str, trial: str, tags: str, note: str) -> 
             connection.execute(notes.insert().values(run=run, trial=trial, **said))
 
 
-def noted(records: Records, run: str, names: Sequence[str]) -> dict[str, Noted]:
+def noted(records: Records, run: str, names: Sequence[str]) -> dict[str, TrialNote]:
     """Return what is said of these trials, by their ids; of which nothing is said are not in it."""
     query = sql.select(notes).where(notes.c.run == run, notes.c.trial.in_(names))
     rows = records.rows(notes, query)
-    return {row["trial"]: Noted(row["tags"], row["note"]) for row in rows}
+    return {row["trial"]: TrialNote(row["tags"], row["note"]) for row in rows}
 
 
 def last_noted(records: Records, run: str) -> tuple[int, str]:

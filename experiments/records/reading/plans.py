@@ -17,7 +17,7 @@ from interventions.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredPlan:
     """A registered plan. `discarded`: trials of the run that were deleted with it since."""
 
     run: str
@@ -55,7 +55,7 @@ def changed_keys(planned: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
     return [key for key in keys if planned.get(key) != now.get(key)]
 
 
-def register_plan(records: Records, run: str, name: str, content: dict[str, Any]) -> Registered:
+def register_plan(records: Records, run: str, name: str, content: dict[str, Any]) -> RegisteredPlan:
     """Keep the plan of a run that has no trials yet; the same plan again changes nothing.
 
     Raises:
@@ -79,10 +79,10 @@ def register_plan(records: Records, run: str, name: str, content: dict[str, Any]
             )
         values = {"run": run, "name": name, "registered_at": now(), "hash": new, "plan": plan_text(content)}
         connection.execute(plans.insert().values(**values, discarded=0))
-        return Registered(run, new, values["registered_at"], content)
+        return RegisteredPlan(run, new, values["registered_at"], content)
 
 
-def registered_plan(records: Records, run: str) -> Registered | None:
+def registered_plan(records: Records, run: str) -> RegisteredPlan | None:
     """Return the registered plan of a run.
 
     Raises:
@@ -99,7 +99,7 @@ def registered_otherwise(records: Records, run: str, name: str) -> str:
     return "" if run in known or not known else str(known[0])
 
 
-def _registered(records: Records, row: dict[str, Any]) -> Registered:
+def _registered(records: Records, row: dict[str, Any]) -> RegisteredPlan:
     try:
         content = json.loads(row["plan"])
         if plan_digest(content) != row["hash"]:
@@ -108,7 +108,7 @@ def _registered(records: Records, row: dict[str, Any]) -> Registered:
         raise Unreadable(
             f"--db {records.url}: the plan of run {row['run']} is not what was registered; {CHECK_IT}"
         ) from None
-    return Registered(row["run"], row["hash"], row["registered_at"], content, row["discarded"])
+    return RegisteredPlan(row["run"], row["hash"], row["registered_at"], content, row["discarded"])
 
 
 def trials_by_agent(records: Records, run: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from experiments.records.reading.grids import Flips, flips
-from experiments.records.reading.interventions import Received, received
+from experiments.records.reading.interventions import InterventionReceipts, received
 from experiments.records.reading.tidy_tables import receipts_table
 from experiments.records.reading.trial_search import Selection
 from experiments.records.reading.whole_trials import counterparts, whole_trial
@@ -38,7 +38,7 @@ class _ShownIntervention(NamedTuple):
     """An intervention as shown."""
 
     name: str
-    cells: list[tuple[Received, Selection]]
+    cells: list[tuple[InterventionReceipts, Selection]]
     flips: Flips | None
     counted: list[Row]
     example: _ShownExample
@@ -46,7 +46,7 @@ class _ShownIntervention(NamedTuple):
 
 def interventions_screen(records: Records, cache: StateCache, to: Links, run: str) -> dict[str, Any]:
     """Return the values of the screen."""
-    found: dict[str, list[Received]] = cache.get(run, "received", lambda: received(records, run))
+    found: dict[str, list[InterventionReceipts]] = cache.get(run, "received", lambda: received(records, run))
     moved: dict[str, Flips] = cache.get(run, "moved", lambda: flips(records, run, "nudge"))
     table: list[Row] = cache.get(run, "receipts", lambda: _counted(records, run))
     return {
@@ -72,11 +72,11 @@ def _counted(records: Records, run: str) -> list[Row]:
     return [{str(name): value for name, value in row.items()} for row in rows]
 
 
-def _trials_of(run: str, cell: Received) -> Selection:
+def _trials_of(run: str, cell: InterventionReceipts) -> Selection:
     return Selection(run, {"condition": cell.condition, "nudge": cell.nudge})
 
 
-def _example(records: Records, run: str, name: str, cells: Sequence[Received]) -> _ShownExample:
+def _example(records: Records, run: str, name: str, cells: Sequence[InterventionReceipts]) -> _ShownExample:
     """The example of the cell whose nudge it is, if it is one."""
     cell = next((each for each in cells if each.nudge == name and each.condition != CONTROL), cells[0])
     record = whole_trial(records, run, cell.example)

@@ -9,7 +9,7 @@ from experiments.treatment.sent_pages import made_again
 from experiments.viewer.recorded_page import first_difference, frame, marked_source
 
 
-class SentShown(NamedTuple):
+class PagePair(NamedTuple):
     """A page as the shop sent it and as it was shown; None: it is not known, and `problem` says why.
 
     Both are in one form: `page` (a document for a frame) or `source`.
@@ -34,7 +34,7 @@ def rows_at(record: TrialRecord, step: Row) -> list[Row]:
     return [*own[-1:], *data]
 
 
-def sent_shown(record: TrialRecord, row: Row, form: str, artifact: Callable[[str], str | None]) -> SentShown:
+def sent_shown(record: TrialRecord, row: Row, form: str, artifact: Callable[[str], str | None]) -> PagePair:
     """Return a page that the shop sent, and what the proxy made of it; `artifact` gives a stored text."""
     made = made_again(row, artifact)
     edits = [each for each in record.receipts if each["page_hash_after"] == row["page_hash_after"]]
@@ -44,7 +44,7 @@ def sent_shown(record: TrialRecord, row: Row, form: str, artifact: Callable[[str
     write = marked_source if form == "source" else partial(frame, start=start)
     texts = (made.sent, [each["before"] for each in edits]), (made.shown, [each["after"] for each in edits])
     sent, shown = (None if text is None else write(text, marked) for text, marked in texts)
-    return SentShown(made.url, form, sent, shown, made.problem)
+    return PagePair(made.url, form, sent, shown, made.problem)
 
 
 def was_edited(record: TrialRecord) -> bool:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from environments.protocol.actions import EVERY, ActionError, parse_action
-from experiments.records.reading.notes import Noted, noted
+from experiments.records.reading.notes import TrialNote, noted
 from experiments.records.reading.trial_search import Selection, matching
 from experiments.records.record import Row, TrialRecord, screenshot_of, without_screenshot
 from experiments.records.store import Records
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame, marked_source
-from experiments.viewer.screens.sent_page import SentShown, not_shown, rows_at, sent_shown, was_edited
+from experiments.viewer.screens.sent_page import PagePair, not_shown, rows_at, sent_shown, was_edited
 from experiments.viewer.words import ending, number
 
 _TREE: Final = re.compile(r"\n<!-- accessibility tree\n(.*?)\n-->", re.DOTALL)
@@ -47,7 +47,7 @@ class _StepShown(NamedTuple):
     looked: list[Row]
     hits: list[Row]
     checks: list[Row]
-    sent: list[SentShown]
+    sent: list[PagePair]
     """What the shop sent for it, and what the proxy made of that."""
     not_sent: str
     """Why there is nothing of it; else empty."""
@@ -79,7 +79,7 @@ def trial_screen(
         "selection": selection,
         "record": record,
         "trial": row,
-        "said": noted(records, row.run, [row.trial]).get(row.trial, Noted()),
+        "said": noted(records, row.run, [row.trial]).get(row.trial, TrialNote()),
         "ending": ending(row, record.options),
         "options": _options(record),
         "compared": _compared(record),

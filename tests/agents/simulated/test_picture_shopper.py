@@ -20,7 +20,7 @@ from agents.simulated.readers.tree_page import as_html
 from agents.simulated.tab_shopper import Eyesight, ShopperProfile, shipped_profile
 from agents.simulated.utility import DisplayedOption, Taste, choice_probabilities, choose
 from environments.protocol.actions import EVERY, Action, parse_action
-from environments.protocol.observation import Drawn, Observation, Tab
+from environments.protocol.observation import Observation, Tab, VisibleElement
 from tests.support import size
 
 NUDGE = Nudge("Praised by everybody", 1, "social")
@@ -29,11 +29,11 @@ SEEN = Eyesight(smallest=11, contrast=2.5)
 
 def text(
     said: str, y: int, *, letters: float = 14, contrast: float = 12, kind: str = "text", x: int = 20
-) -> Drawn:
-    return Drawn(kind, said, (x, y, 200, 20), letters, contrast)
+) -> VisibleElement:
+    return VisibleElement(kind, said, (x, y, 200, 20), letters, contrast)
 
 
-def product(title: str, price: str, *more: Drawn) -> tuple[Drawn, ...]:
+def product(title: str, price: str, *more: VisibleElement) -> tuple[VisibleElement, ...]:
     return (
         text("Home", 100, kind="link"),
         text("$1.00 off today", 110),
@@ -47,7 +47,7 @@ def product(title: str, price: str, *more: Drawn) -> tuple[Drawn, ...]:
     )
 
 
-def look(pages: list[tuple[Drawn, ...]], active: int, **more: object) -> Observation:
+def look(pages: list[tuple[VisibleElement, ...]], active: int, **more: object) -> Observation:
     tabs = tuple(Tab(f"Page {i}", f"http://shop.test/{i}", i == active) for i in range(len(pages)))
     seen = Observation(
         "Buy a lamp.", "", tabs, screenshot=b"png", drawn=pages[active], marks=False, pointer=True
@@ -55,7 +55,7 @@ def look(pages: list[tuple[Drawn, ...]], active: int, **more: object) -> Observa
     return replace(seen, **more)  # type: ignore[arg-type]
 
 
-async def chosen(agent: PictureShopper | SimulatedAgent, pages: list[tuple[Drawn, ...]]) -> int:
+async def chosen(agent: PictureShopper | SimulatedAgent, pages: list[tuple[VisibleElement, ...]]) -> int:
     """The tab on which it clicks the button."""
     active = len(pages) - 1
     for _ in range(20):
@@ -94,7 +94,7 @@ def test_the_button_is_found_by_its_label(label: str) -> None:
         (text(NUDGE.text, 220, letters=11, contrast=2.5), True),
     ],
 )
-async def test_what_its_eyes_cannot_read_does_not_move_it(nudge: Drawn, is_read: bool) -> None:
+async def test_what_its_eyes_cannot_read_does_not_move_it(nudge: VisibleElement, is_read: bool) -> None:
     pages = [product("Lamp", "$20.00", nudge), product("Light", "$20.00")]
     found = set()
     for seed in range(30):
@@ -143,7 +143,7 @@ async def test_every_simulated_agent_shops_by_pictures_and_by_trees() -> None:
 CARDS = (("Lamp", "$20.00"), ("Light", "$90.00"), ("Lantern", "$19.00"))
 
 
-def listing(*cards: tuple[str, str], first: int = 0, top: int = 480) -> tuple[Drawn, ...]:
+def listing(*cards: tuple[str, str], first: int = 0, top: int = 480) -> tuple[VisibleElement, ...]:
     """Cards beside each other, the first of which has this number; a link to others in a menu."""
     menu = (text("Lamps from $5.00", 100, kind="link"), text("", 40, kind="field", x=700))
     placed = (
@@ -158,7 +158,7 @@ def listing(*cards: tuple[str, str], first: int = 0, top: int = 480) -> tuple[Dr
     return (*menu, *shown)
 
 
-def one_page(drawn: tuple[Drawn, ...], goal: str = "Buy the best lamp.") -> Observation:
+def one_page(drawn: tuple[VisibleElement, ...], goal: str = "Buy the best lamp.") -> Observation:
     return replace(look([drawn], 0), goal=goal)
 
 
@@ -226,7 +226,7 @@ async def test_below_the_fold_it_reads_only_if_it_scrolls() -> None:
 
 
 async def test_required_options_are_picked_and_the_button_is_looked_for() -> None:
-    radios = [Drawn("radio", "", (20, y, 12, 12), 14, 12) for y in (300, 325, 350, 430, 455)]
+    radios = [VisibleElement("radio", "", (20, y, 12, 12), 14, 12) for y in (300, 325, 350, 430, 455)]
     words = [text(said, y, x=40) for said, y in zip("SMLRG", (298, 323, 348, 428, 453), strict=True)]
     groups = option_groups([*radios, *words])
     assert [[each.text for each in group] for group in groups] == [["S", "M", "L"], ["R", "G"]]

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.reporting.latex import tex
 from analysis.reporting.methods import markdown, methods
-from analysis.reporting.registered import Declared, Registration, equality_p, judged, with_plan
+from analysis.reporting.registered import DeclaredHypothesis, Registration, equality_p, judged, with_plan
 from analysis.reporting.sections import NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import result_frame
@@ -21,7 +21,9 @@ from analysis.tables.frame import result_frame
 p_values = st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=8)
 
 
-def plan(*hypotheses: Declared, correction: str = "holm", agents: tuple[str, ...] = ("a",)) -> Registration:
+def plan(
+    *hypotheses: DeclaredHypothesis, correction: str = "holm", agents: tuple[str, ...] = ("a",)
+) -> Registration:
     return Registration("0" * 64, "2026-01-01", hypotheses, agents, correction)
 
 
@@ -34,8 +36,8 @@ def test_adjusted_p_values_are_those_of_the_whole_family(values: list[float | No
         {"term": term, "group": "a", "estimate": 1.0, "p_value": p}
         for term, p in zip(terms, values, strict=True)
     )
-    asked = [Declared(term, "effects", {"term": term}, "above") for term in terms]
-    asked.append(Declared("absent", "effects", {"term": "absent"}))
+    asked = [DeclaredHypothesis(term, "effects", {"term": term}, "above") for term in terms]
+    asked.append(DeclaredHypothesis("absent", "effects", {"term": "absent"}))
     found = judged({"effects": frame}, plan(*asked, correction=correction))
     p = [1.0 if value is None else value for value in [*values, None]]
     named = {"holm": "holm", "bonferroni": "bonferroni", "benjamini-hochberg": "fdr_bh"}[correction]
@@ -66,12 +68,12 @@ def test_verdicts_and_what_is_not_there() -> None:
     frame = result_frame([each | {"group": "a"} for each in (up, none)])
     frame = pd.concat([frame, frame.assign(term="double"), frame.assign(term="double")])
     asked = [
-        Declared("up", "t", {"term": "up"}, "above"),
-        Declared("down", "t", {"term": "up"}, "below"),
-        Declared("flat", "t", {"term": "none"}, "equal", 1.0, family="other"),
-        Declared("not-flat", "t", {"term": "up"}, "equal", 1.0, family="third"),
-        Declared("twice", "t", {"term": "double"}),
-        Declared("nowhere", "none", {"term": "up"}),
+        DeclaredHypothesis("up", "t", {"term": "up"}, "above"),
+        DeclaredHypothesis("down", "t", {"term": "up"}, "below"),
+        DeclaredHypothesis("flat", "t", {"term": "none"}, "equal", 1.0, family="other"),
+        DeclaredHypothesis("not-flat", "t", {"term": "up"}, "equal", 1.0, family="third"),
+        DeclaredHypothesis("twice", "t", {"term": "double"}),
+        DeclaredHypothesis("nowhere", "none", {"term": "up"}),
     ]
     found = judged({"t": frame}, plan(*asked)).set_index("hypothesis")
     assert found["verdict"].to_dict() == {
@@ -91,7 +93,9 @@ def test_an_exact_test_of_the_margin_is_better_than_a_bound() -> None:
     row = {"term": "x", "group": "a", "estimate": 0.0, "p_value": 1.0, "conf_low": -3.0, "conf_high": 4.0}
     frame = result_frame([row])
     tested = result_frame([row | {"margin": 5.0, "p_equivalent": 0.004}], "margin", "p_equivalent")
-    asked = [Declared(f"within-{m:.0f}", "exact", {"term": "x"}, "equal", m) for m in (5.0, 6.0, 2.0)]
+    asked = [
+        DeclaredHypothesis(f"within-{m:.0f}", "exact", {"term": "x"}, "equal", m) for m in (5.0, 6.0, 2.0)
+    ]
     found = judged({"exact": frame, "exact, margin 5.0": tested}, plan(*asked, correction="none"))
     assert found["p_value"].tolist() == [0.004, 0.025, 1.0]
     assert [("bound" in note) for note in found["note"]] == [False, True, True]
@@ -102,7 +106,7 @@ def test_each_agent_is_a_test_and_the_report_tells_registered_from_exploratory()
     frame = result_frame(
         [{"term": "x", "group": name, "estimate": 1.0, "p_value": 0.03} for name in ("a", "b", "c")]
     )
-    known = plan(Declared("h", "t", {"term": "x"}), agents=("a", "b"))
+    known = plan(DeclaredHypothesis("h", "t", {"term": "x"}), agents=("a", "b"))
     found = judged({"t": frame}, known)
     assert list(found["group"]) == ["a", "b"]
     assert np.allclose(found["p_adjusted"], 0.06)
@@ -151,7 +155,7 @@ def test_no_text_is_a_command(text: str) -> None:
 
 def test_a_methods_section_in_both_forms(tmp_path: Path) -> None:
     frame = result_frame([{"term": "x", "group": "a_1&b", "estimate": -1.5, "p_value": 0.03}])
-    found = judged({"t": frame}, plan(Declared("h", "t", {"term": "x"}), agents=("a_1&b",)))
+    found = judged({"t": frame}, plan(DeclaredHypothesis("h", "t", {"term": "x"}), agents=("a_1&b",)))
     text = methods({"Design": "100 % of {all}"}, found, tmp_path / "m.tex")
     assert text.count("{") == text.count("}")
     rows = [line for line in text.splitlines() if line.endswith(r"\tabularnewline")]

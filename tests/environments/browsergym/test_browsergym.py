@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 
 from environments.browser.through_proxy import BrowserFailure
-from environments.observation.observe import Disturbed, Wanted
+from environments.observation.observe import ObservationQuery, PageDisturbed
 from environments.observation.views import View
 from interventions.apply.plan import Plan, Treatment
-from interventions.edits.in_browser import Spot, Standing
+from interventions.edits.in_browser import ElementQuery, PageElements
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import load_site_map
 from proxy.allow_list import AllowList
@@ -199,15 +199,15 @@ GROWING = """() => {
 
 @pytest.mark.thorough
 async def test_what_stands_on_a_page_is_read_around_the_observation(use: Use) -> None:
-    heading = Spot("h1")
-    wanted, view = Wanted((heading,), own=True), View(screenshot=True)
+    heading = ElementQuery("h1")
+    wanted, view = ObservationQuery((heading,), own=True), View(screenshot=True)
 
     def act(env: ShopEnv) -> None:
-        def read(script: str = "0") -> tuple[Standing, Standing]:
+        def read(script: str = "0") -> tuple[PageElements, PageElements]:
             observe = lambda: env.page.evaluate(script)  # noqa: E731
             return observe_around(lambda: env.page, view, wanted, observe)[1]
 
-        def title(standing: Standing) -> tuple[str, str | None]:
+        def title(standing: PageElements) -> tuple[str, str | None]:
             [element] = standing.found[heading] or ()
             return element.text, element.given
 
@@ -220,7 +220,7 @@ async def test_what_stands_on_a_page_is_read_around_the_observation(use: Use) ->
         assert "bid" not in env.page.locator("#late").evaluate("(each) => each.outerHTML"), "it marks nothing"
         env.page.evaluate(GROWING)
         assert [title(each) for each in read()] == [("Oats!", "Oats!")] * 2, "it is looked at again"
-        with pytest.raises(Disturbed, match="hold still"):
+        with pytest.raises(PageDisturbed, match="hold still"):
             read("history.pushState(null, '', `/${Math.random()}`)")
         env.page.evaluate("() => { setTimeout(() => location.replace('/led'), 50) }")
         assert LED.wait(60)

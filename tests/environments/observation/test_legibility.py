@@ -14,15 +14,15 @@ import pytest
 from PIL import Image
 from playwright.async_api import BrowserContext, Page
 
-from environments.observation.observe import Wanted, observe
+from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import VIEWS, View
-from interventions.edits.in_browser import Spot
+from interventions.edits.in_browser import ElementQuery
 from tests.support import size
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(size(120, 900))]
 
 TEXT = "This product is a best seller!"
-NUDGE = Spot("#nudge")
+NUDGE = ElementQuery("#nudge")
 # The style of the text (`t`), of the box around it (`b`), a style sheet (`s`), what follows (`a`), a script (`j`).
 COVER = "position: fixed; inset: 0; pointer-events: none"
 HIDING: dict[str, dict[str, str]] = {
@@ -138,7 +138,7 @@ async def look(page: Page, way: dict[str, str], view: View) -> tuple[bool, str, 
     parts = dict.fromkeys("mspbtaj", "") | way
     await page.goto("about:blank")  # nothing is left of the page before
     await page.set_content(PAGE.format(text=TEXT, **parts))
-    seen = await observe(page, view, (), Wanted((NUDGE,)))
+    seen = await observe(page, view, (), ObservationQuery((NUDGE,)))
     (element,) = seen.standing.found[NUDGE] or ()
     assert element.text == TEXT
     box = await page.evaluate(

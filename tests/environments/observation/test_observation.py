@@ -16,12 +16,12 @@ from starlette.responses import Response
 
 from environments.browser.pool import VIEWPORT
 from environments.episode import Episode
-from environments.observation.observe import Wanted, observe
+from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import View
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
 from environments.shop.server import shop
-from interventions.edits.in_browser import Spot
+from interventions.edits.in_browser import ElementQuery
 from tests.support import pages, size
 
 pytestmark = [pytest.mark.browser]
@@ -163,14 +163,16 @@ WORDS = [
 
 
 async def test_whatever_a_form_calls_its_fields_the_page_is_read_alike(context: BrowserContext) -> None:
-    wanted = Wanted((Spot("h2.offer"), Spot("form"), Spot("button")), own=True, pictures=True)
+    wanted = ObservationQuery(
+        (ElementQuery("h2.offer"), ElementQuery("form"), ElementQuery("button")), own=True, pictures=True
+    )
     answers = {f"/{word}": HOTELS.replace("{}", word) for word in (*WORDS, "plain")}
     page, seen = await context.new_page(), {}
     async with pages(answers) as url:
         for path in answers:
             await page.goto(url + path[1:])
             found = await observe(page, View(), (), wanted)
-            (beside,) = (each for each in found.standing.found[Spot("h2.offer")] or ())
+            (beside,) = (each for each in found.standing.found[ElementQuery("h2.offer")] or ())
             assert [each.text for each in beside.beside] == ["Only 2 left"], path
             name = f'"{path[1:]}"'
             own = found.standing.own.replace(path[1:], "NAME")
@@ -206,11 +208,11 @@ async def test_elements_that_hold_a_text_are_those_of_the_site_map(context: Brow
     for _ in range(size(10, 300)):
         html = f"<!doctype html><title>T</title>{table(chance)}{table(chance)}"
         await page.set_content(html)
-        wanted = Wanted(tuple(Spot(css, "id") for css in HOLDING))
+        wanted = ObservationQuery(tuple(ElementQuery(css, "id") for css in HOLDING))
         found = (await observe(page, View(), (), wanted)).standing.found
         for css in HOLDING:
             own = [node.attributes.get("id") or "" for node in LexborHTMLParser(html).css(css)]
-            assert [each.text for each in found[Spot(css, "id")] or ()] == own, (css, html)
+            assert [each.text for each in found[ElementQuery(css, "id")] or ()] == own, (css, html)
 
 
 ATTRIBUTED = """<p title="of a paragraph">words</p><input placeholder="in a field" title="of a field">
@@ -223,8 +225,8 @@ async def test_in_a_picture_attributes_are_read_where_they_are_drawn(context: Br
     svg = Response('<svg xmlns="http://www.w3.org/2000/svg"/>', media_type="image/svg+xml")
     async with pages({"/": ATTRIBUTED, "/picture.svg": svg}) as url:
         await page.goto(url)
-        read = await observe(page, View(screenshot=True), (), Wanted(own=True))
-        drawn = await observe(page, View(screenshot=True, html=False), (), Wanted(own=True))
+        read = await observe(page, View(screenshot=True), (), ObservationQuery(own=True))
+        drawn = await observe(page, View(screenshot=True, html=False), (), ObservationQuery(own=True))
     everything = {"words", "of a paragraph", "in a field", "of a field", "of a picture", "of none"}
     assert set(read.standing.own.split("\n")) - {""} == everything
     assert set(drawn.standing.own.split("\n")) - {""} == {"words", "in a field", "of none"}
@@ -243,8 +245,8 @@ RAISED = {
 async def test_raised_cents_are_read_as_decimals(context: BrowserContext) -> None:
     page = await context.new_page()
     await page.set_content("".join(f"{markup}</p>" for markup in RAISED))
-    seen = await observe(page, View(), (), Wanted((Spot("p"),)))
-    read = [(each.text, each.given) for each in seen.standing.found[Spot("p")] or ()]
+    seen = await observe(page, View(), (), ObservationQuery((ElementQuery("p"),)))
+    read = [(each.text, each.given) for each in seen.standing.found[ElementQuery("p")] or ()]
     assert read == [(text, text) for text in RAISED.values()]
 
 
@@ -261,7 +263,7 @@ async def test_what_nobody_can_see_is_offered_to_nobody(context: BrowserContext)
         seen = await look(context, shop, View(page="whole", tree=True))
         page = context.pages[0]
         said = await page.evaluate("document.querySelector('main').innerText")
-        read = await observe(page, View(), (), Wanted((Spot("main"),), own=True))
+        read = await observe(page, View(), (), ObservationQuery((ElementQuery("main"),), own=True))
     shown = words(LexborHTMLParser(seen.html).text(separator=" "))
     assert shown == words(said) == {"shown", "more", "rendered", "on", "need"}
     assert "button" not in seen.html
@@ -271,12 +273,12 @@ async def test_what_nobody_can_see_is_offered_to_nobody(context: BrowserContext)
 async def test_what_stands_below_counts_on_a_whole_page_before_it_is_drawn(context: BrowserContext) -> None:
     deep = "<div style='content-visibility: auto'><p id=deep>Deep <b>down</b></p></div>"
     markup = f"<div style='height: 4000px'></div>{deep}"
-    spot = Spot("#deep")
+    spot = ElementQuery("#deep")
     async with pages({"/": markup}) as shop:
         await look(context, shop, View())
         page = context.pages[0]
         for view, given in ((View(page="whole"), "Deep down"), (View(), "")):
-            (element,) = (await observe(page, view, (), Wanted((spot,)))).standing.found[spot] or ()
+            (element,) = (await observe(page, view, (), ObservationQuery((spot,)))).standing.found[spot] or ()
             assert (element.text, element.given) == ("Deep down", given)
 
 

@@ -14,7 +14,7 @@ from playwright.async_api import BrowserContext
 
 from environments.browser.pool import VIEWPORT, BrowserPool, run_browsers
 from environments.episode import Episode
-from environments.observation.observe import Wanted
+from environments.observation.observe import ObservationQuery
 from environments.observation.views import VIEWS, View
 from environments.protocol.actions import (
     EVERY,
@@ -173,7 +173,9 @@ async def test_marks_are_drawn_on_what_can_be_acted_on(context: BrowserContext) 
 
 async def test_points_are_pixels_of_the_picture(context: BrowserContext) -> None:
     async with pages({"/": CANVAS, "/next": "<title>Next</title>"}) as url:
-        episode = await opened(context, url, VIEWS["screenshot"], site=SITE, wanted=Wanted(rectangles=()))
+        episode = await opened(
+            context, url, VIEWS["screenshot"], site=SITE, wanted=ObservationQuery(rectangles=())
+        )
 
         async def act(text: str) -> Observation:
             assert await episode.act(parse_action(text, EVERY)) == ""
@@ -284,7 +286,9 @@ async def test_what_is_drawn_is_what_can_be_seen(context: BrowserContext) -> Non
     <ul><li><b>one</b><li>two<ul><li class=x>inside</ul></ul>
     <div style="height:2000px"></div><p>below</p>"""
     async with pages({"/": page}) as url:
-        episode = await opened(context, url, VIEWS["screenshot"], wanted=Wanted(rectangles=("li", "li.x")))
+        episode = await opened(
+            context, url, VIEWS["screenshot"], wanted=ObservationQuery(rectangles=("li", "li.x"))
+        )
         found = {each.text: each for each in (await seen(episode)).drawn}
         cards = {text: each.card for text, each in found.items() if each.card >= 0}
         assert cards == {"one": 0, "two": 1, "inside": 2}

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 
 from environments.guest_pages.observer import read_report
-from environments.observation.observe import Disturbed, Wanted
-from interventions.edits.in_browser import CardSpots, Spot, Standing
+from environments.observation.observe import ObservationQuery, PageDisturbed
+from interventions.edits.in_browser import CardQuery, ElementQuery, PageElements
 from tests.mutations import as_json, changed, damaged
 from tests.support import size
 
-KIND = CardSpots("item", "li", Spot("a", "href"), (Spot("b"),))
-WANTED = Wanted(spots=(Spot("h1"), Spot("p")), own=True, pictures=True, cards=(KIND,))
+KIND = CardQuery("item", "li", ElementQuery("a", "href"), (ElementQuery("b"),))
+WANTED = ObservationQuery(
+    spots=(ElementQuery("h1"), ElementQuery("p")), own=True, pictures=True, cards=(KIND,)
+)
 BOX = [0, 0, 90, 20]
 INSERTED = {"where": "after", "text": "Only 2 left", "given": "Only 2 left", "box": BOX, "why": ""}
 ELEMENT = {
@@ -48,12 +50,12 @@ def test_the_report_itself_is_right() -> None:
     assert report.standing.found[WANTED.spots[1]] is None
     first, second = report.standing.cards
     assert (first.link, first.standing.own, second.on_screen.why) == ("/oats.html", "Oats\n$3", "out of view")
-    assert first.standing.found[Spot("b")] is not None
+    assert first.standing.found[ElementQuery("b")] is not None
 
 
 @pytest.mark.parametrize("changes", [{"kind": 1}, {"kind": -1}, {"link": None}, {"found": []}, {"own": 3}])
 def test_cards_that_are_none(changes: dict[str, Any]) -> None:
-    with pytest.raises(Disturbed):
+    with pytest.raises(PageDisturbed):
         read_report(as_json({**REPORT, "cards": [CARD | changes]}), WANTED)
 
 
@@ -64,7 +66,7 @@ def test_cards_that_are_none(changes: dict[str, Any]) -> None:
 def test_elements_that_are_none(changes: dict[str, Any], gone: bool) -> None:
     kept = {name: value for name, value in ELEMENT.items() if name not in changes}
     sent = {**REPORT, "found": [[kept if gone else ELEMENT | changes], None]}
-    with pytest.raises(Disturbed):
+    with pytest.raises(PageDisturbed):
         read_report(as_json(sent), WANTED)
 
 
@@ -83,8 +85,8 @@ def test_halves_of_characters_are_storable_wherever_they_stand(name: str) -> Non
 def test_any_report_is_read_or_refused(body: bytes) -> None:
     try:
         report = read_report(body, WANTED)
-    except Disturbed:
+    except PageDisturbed:
         return
-    assert isinstance(report.standing, Standing)
+    assert isinstance(report.standing, PageElements)
     for elements in filter(None, report.standing.found.values()):
         json.dumps([asdict(element) for element in elements], ensure_ascii=False).encode()

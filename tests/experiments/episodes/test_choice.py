@@ -6,18 +6,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from environments.episode import Look
+from environments.episode import TabObservation
 from environments.observation.stops import Stop
 from environments.protocol.observation import Observation, Tab
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.choice import Chosen, chosen, named
+from experiments.episodes.choice import ChosenProduct, chosen, named
 from experiments.treatment.treatment_check import squeeze
 from interventions.apply.plan import Plan
 from interventions.yaml.choice import PRODUCT, Message
 from interventions.yaml.sitemap import load_site_map
-from proxy.session import Added, Session
+from proxy.session import CartAddition, Session
 from tests.support import STOPS
 
 SHOP = "http://shop.test/"
@@ -29,12 +29,12 @@ def trial() -> ShopTrial:
     return next(ShopDesign(experiment_source("listing")).trials(["simulated:balanced"]))
 
 
-def look(path: str, said: str, stop: Stop = STOPS[0]) -> Look:
+def look(path: str, said: str, stop: Stop = STOPS[0]) -> TabObservation:
     tab = Tab("", f"{SHOP}{path}", True)
-    return Look(Observation("", f'<div role="alert">{said}', (tab,)), tab.url, stop)
+    return TabObservation(Observation("", f'<div role="alert">{said}', (tab,)), tab.url, stop)
 
 
-def in_cart(seen: Look, trial: ShopTrial, *added: Added) -> str:
+def in_cart(seen: TabObservation, trial: ShopTrial, *added: CartAddition) -> str:
     """The product that was chosen: its key, or in quotes what was seen of it."""
     product, other = chosen(trial, Session(Plan(), SITE, added=list(added)), seen)
     return product or other.partition(", ")[0]
@@ -85,23 +85,23 @@ def test_the_message_is_read_where_the_stop_condition_was_met(trial: ShopTrial) 
 def test_request_then_cart_then_message_then_page(trial: ShopTrial) -> None:
     one, other = trial.products
     seen = look(f"{other.key}.html", f"You added {other.name} to your cart")
-    asked, shown = Added("request", one.key, "17"), Added("cart", one.key)
-    unknown = Added("request", "", "17", other.key)
+    asked, shown = CartAddition("request", one.key, "17"), CartAddition("cart", one.key)
+    unknown = CartAddition("request", "", "17", other.key)
     assert in_cart(seen, trial, shown, asked) == one.key
-    assert in_cart(seen, trial, Added("cart", other.key), asked) == one.key
+    assert in_cart(seen, trial, CartAddition("cart", other.key), asked) == one.key
     assert in_cart(seen, trial, shown) == one.key
     assert in_cart(seen, trial, unknown, shown) == one.key
     assert in_cart(seen, trial, unknown) == other.key, "the message"
     silent = replace(look(f"{one.key}.html", ""), stop=None)
     assert in_cart(silent, trial, unknown) == other.key, "the page of the request"
-    assert in_cart(silent, trial, Added("request", "", "17")) == "the id '17'"
-    assert in_cart(silent, trial, Added("address", other.key, "18")) == other.key
+    assert in_cart(silent, trial, CartAddition("request", "", "17")) == "the id '17'"
+    assert in_cart(silent, trial, CartAddition("address", other.key, "18")) == other.key
 
 
 def test_a_product_outside_of_the_choice_set_is_never_taken_for_one_of_it(trial: ShopTrial) -> None:
     seen = look(f"{trial.products[0].key}.html", "")
-    assert in_cart(seen, trial, Added("request", "red-lamp", "3")) == "red-lamp"
-    assert in_cart(replace(seen, stop=None), trial, Added("request", "", "3")) == "the id '3'"
+    assert in_cart(seen, trial, CartAddition("request", "red-lamp", "3")) == "red-lamp"
+    assert in_cart(replace(seen, stop=None), trial, CartAddition("request", "", "3")) == "the id '3'"
 
 
 def message(says: str) -> Message:
@@ -146,7 +146,7 @@ def test_whatever_products_are_called_the_message_names_the_right_one(
     rivals = [name for name in names if name != mine and name.casefold().strip(" .!") in text.casefold()]
     assume(not any(len(rival) > len(mine) for rival in rivals))
     told = named(text, message(says), sorted(((n, n) for n in names), key=lambda n: len(n[0]), reverse=True))
-    assert told == Chosen(mine)
+    assert told == ChosenProduct(mine)
 
 
 def test_a_rule_without_words_beside_the_product_is_refused() -> None:

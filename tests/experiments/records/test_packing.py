@@ -12,7 +12,7 @@ from experiments.records import tables
 from experiments.records.integrity.check import check_database
 from experiments.records.integrity.deletion import delete_run
 from experiments.records.integrity.upkeep import repair
-from experiments.records.packing import DEEPEST, Packer, SentBefore, Unpacker, depth_of
+from experiments.records.packing import DEEPEST, Packer, StoredBases, Unpacker, depth_of
 from experiments.records.record import TrialRecord, artifact_hash
 from experiments.records.store import Records
 from experiments.records.writer import kept
@@ -53,11 +53,11 @@ def names(*pages: str) -> list[str]:
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.text()), max_size=8), st.integers(0, 8))
 def test_whatever_is_packed_comes_back(pages: list[tuple[str, str]], restart: int) -> None:
     stored: dict[str, tuple[str, bytes]] = {}
-    unpacker, before = Unpacker(lambda name: stored[name][1]), SentBefore([])
+    unpacker, before = Unpacker(lambda name: stored[name][1]), StoredBases([])
     for number, (url, text) in enumerate(pages):
         if number == restart:  # a process that begins with what is stored
             unpacker = Unpacker(lambda name: stored[name][1])
-            before = SentBefore((where, name, data[:17]) for name, (where, data) in stored.items())
+            before = StoredBases((where, name, data[:17]) for name, (where, data) in stored.items())
         name = artifact_hash(text)
         if name not in stored:
             stored[name] = url, before.pack(Packer(), unpacker, url, name, text)

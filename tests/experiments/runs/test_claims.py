@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.records.control import Claimed, Runner
+from experiments.records.control import ClaimResult, Runner
 from experiments.records.store import Records
 from experiments.runs.claims import SAY_AFTER, ClaimedTrials
 from tests.experiments.records.test_store import a_record
@@ -30,7 +30,7 @@ async def test_what_others_have_ended_is_told_and_what_they_leave_is_given(tmp_p
     ended: list[int] = []
     said: list[str] = []
 
-    async def claim(trials: Sequence[str]) -> Claimed:
+    async def claim(trials: Sequence[str]) -> ClaimResult:
         return me.claim(records, trials)
 
     trials: Any = [ATrial(f"t{number}") for number in range(1, 6)]

@@ -9,9 +9,9 @@ import yaml
 
 from environments.browser.pool import run_browsers
 from environments.guest_pages.observer import Sees, observer, observer_code
-from environments.observation.observe import Wanted
+from environments.observation.observe import ObservationQuery
 from interventions.apply.plan import Plan
-from interventions.edits.in_browser import CardSpots, Spot
+from interventions.edits.in_browser import CardQuery, ElementQuery
 from interventions.yaml.sitemap import load_site_map
 from proxy.allow_list import AllowList
 from proxy.session import Session
@@ -24,11 +24,11 @@ from tests.support import pages, serve, usual
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_driver")]
 __all__ = ["stage"]
 
-WANTED = Wanted(
-    (Spot("h1.name"), Spot("p.price"), Spot("img", "src")),
+WANTED = ObservationQuery(
+    (ElementQuery("h1.name"), ElementQuery("p.price"), ElementQuery("img", "src")),
     own=True,
     pictures=True,
-    cards=(CardSpots("item", "li.card", Spot("a", "href"), (Spot("b"),)),),
+    cards=(CardQuery("item", "li.card", ElementQuery("a", "href"), (ElementQuery("b"),)),),
     drawn=("h1.name",),
 )
 ONESTOPMARKET = load_site_map("onestopmarket")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from environments.action.acts import Act, Acts
 from environments.action.pointer import Hit
 from experiments.records.record import artifact_hash
-from experiments.treatment.guest_steps import GuestSteps, Opened, PageNotice, guest_steps
+from experiments.treatment.guest_steps import GuestSteps, PageNotice, PageVisit, guest_steps
 from proxy.shown_page import ShownPage
 
 AHEAD = 1_700_000_000.0
@@ -17,7 +17,11 @@ def page(url: str, text: str, *, drawn: bool = False) -> ShownPage:
 
 
 def test_each_page_that_was_opened_is_a_step_with_the_time_until_the_next() -> None:
-    opened = [Opened("http://shop/a", 0.5), Opened("http://shop/b", 2.0), Opened("http://shop/a", 2.25)]
+    opened = [
+        PageVisit("http://shop/a", 0.5),
+        PageVisit("http://shop/b", 2.0),
+        PageVisit("http://shop/a", 2.25),
+    ]
     pages = [
         *(page("http://shop/a", "<p>first</p>"), page("http://shop/data.json", "{}")),
         *(page("http://shop/a", "<p>again</p>"), page("http://shop/frame", "<p>frame</p>")),
@@ -39,12 +43,12 @@ def test_each_page_that_was_opened_is_a_step_with_the_time_until_the_next() -> N
 
 def test_a_page_that_scripts_draw_is_kept_as_it_was_drawn() -> None:
     pages = [page("http://shop/a", "<p></p>"), page("http://shop/a", "<p>drawn</p>", drawn=True)]
-    steps = guest_steps([Opened("http://shop/a", 0.0)], [], pages, 1.0)
+    steps = guest_steps([PageVisit("http://shop/a", 0.0)], [], pages, 1.0)
     assert steps.artifacts[steps.rows[0]["observation"]] == "<p>drawn</p>"
 
 
 def test_where_nothing_is_planned_the_pages_are_known_all_the_same() -> None:
-    steps = guest_steps([Opened("http://shop/a", 0.0)], [], [], 1.0)
+    steps = guest_steps([PageVisit("http://shop/a", 0.0)], [], [], 1.0)
     (step,) = steps.rows
     assert (step["url"], step["observation"], step["action"], steps.artifacts) == (
         "http://shop/a",
@@ -64,7 +68,7 @@ class Guest:
 
     def __init__(self) -> None:
         self.told: list[PageNotice] = []
-        self.opened: list[Opened] = []
+        self.opened: list[PageVisit] = []
 
     def tell(self, at: float, visit: float, act: Act) -> None:
         when = (at + AHEAD) * 1000
@@ -73,7 +77,7 @@ class Guest:
 
     def comes(self, at: float, visit: float, path: str, *, came: bool = True, **more: object) -> None:
         if came:
-            self.opened.append(Opened(f"http://shop{path}", at - 0.1))
+            self.opened.append(PageVisit(f"http://shop{path}", at - 0.1))
         told = {"how": "navigate", "linked": False, "shown": True, "start": at - 0.2, **more}
         self.tell(at, visit, Act(kind="page", when=0, path=path, **told))  # type: ignore[arg-type]
 
@@ -211,9 +215,9 @@ def test_a_page_that_scripts_change_for_another_is_a_look_at_that_one() -> None:
 def test_a_page_that_tells_nothing_has_its_place_among_those_that_do() -> None:
     guest = Guest()
     guest.comes(1, 0.1, "/a")
-    guest.opened.append(Opened("http://shop/data", 2))
+    guest.opened.append(PageVisit("http://shop/data", 2))
     guest.clicks(3, 0.1, "/a", href="/silent")
-    guest.opened.append(Opened("http://shop/silent", 4))
+    guest.opened.append(PageVisit("http://shop/silent", 4))
     assert guest.did() == [
         ("/a", "goto('http://shop/data')"),
         ("/a", "mouse_click(10.0, 900.0)"),

@@ -9,11 +9,11 @@ from mitmproxy import http
 
 from experiments.records.page_figures import differences, figure_row, unread_notes
 from experiments.treatment.shown_figures import NOT_SHOWN, shown_figures
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from interventions.apply.engine import PlaceMemory
 from interventions.apply.plan import Plan, ProductFacts, Treatment
 from interventions.authoring.page_facts import ShownFacts
-from interventions.edits.in_browser import Element, Spot, Standing
+from interventions.edits.in_browser import Element, ElementQuery, PageElements
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import SiteMap
 from proxy.addon import treat
@@ -188,10 +188,10 @@ def test_a_figure_that_scripts_have_drawn_anew_is_that_of_the_look() -> None:
     (ware,) = wares(random.Random(1), 1)
     session = Session(Plan(), SITE, awaited={})
     passed_on(session, f"{SHOP}{ware.key}.html", ware.page())
-    spot = Spot(SITE.role("product.price")[0].css)
+    spot = ElementQuery(SITE.role("product.price")[0].css)
 
     def looked(text: str) -> float | None:
-        sight = Sight(ware.key, "", Standing({spot: (Element(text, text),)}))
+        sight = ProductObservation(ware.key, "", PageElements({spot: (Element(text, text),)}))
         return shown_figures([ware.key], session, [sight], in_lists=False)[ware.key].shown.price
 
     assert looked("$12.34") == 12.34

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from experiments.designs.shop.listing import ShowOnly
-from experiments.treatment.sights import Sight
+from experiments.treatment.sights import ProductObservation
 from experiments.treatment.treatment_check import unchecked, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
-from interventions.edits.in_browser import Element, Inserted, Spot, Standing
+from interventions.edits.in_browser import Element, ElementQuery, InsertedElement, PageElements
 from interventions.edits.insert_text import InsertText
 from interventions.edits.show_rating_text import ShowRatingText
-from interventions.html.source_page import ReadPage
+from interventions.html.source_page import ParsedPage
 from interventions.yaml.sitemap import load_site_map
 from proxy.session import Session
 from proxy.shown_page import ShownPage
@@ -46,21 +46,21 @@ def test_a_page_is_parsed_once_however_many_look_at_it(monkeypatch: pytest.Monke
     plan = Plan((NUDGED,))
     session = passed_on(plan, ("category.html", category_page(card(KEY, 1))), (f"{KEY}.html", product_page()))
     parsed: list[str] = []
-    read = ReadPage.__init__
+    read = ParsedPage.__init__
 
-    def counted(page: ReadPage, *arguments: Any, **options: Any) -> None:
+    def counted(page: ParsedPage, *arguments: Any, **options: Any) -> None:
         read(page, *arguments, **options)
         parsed.append(page.url)
 
-    monkeypatch.setattr(ReadPage, "__init__", counted)
+    monkeypatch.setattr(ParsedPage, "__init__", counted)
     untreated(sights_of(session), session, [KEY])
     assert [page.sightings(SITE) != [] for page in session.pages] == [True, True]
     untreated(sights_of(session), session, [KEY])
     assert sorted(parsed) == sorted(page.url for page in session.pages)
 
 
-def sights_of(session: Session) -> list[Sight]:
-    return [Sight(page.product, page.text) for page in session.pages if page.product]
+def sights_of(session: Session) -> list[ProductObservation]:
+    return [ProductObservation(page.product, page.text) for page in session.pages if page.product]
 
 
 @pytest.mark.parametrize("planned", [NUDGED, EVERYWHERE])
@@ -78,36 +78,36 @@ def test_a_product_page_needs_a_receipt_of_each_edit(planned: Treatment) -> None
 
 def test_where_only_the_html_is_known_the_text_is_looked_for_in_it(session: Session) -> None:
     shown = session.pages[0].text
-    assert untreated([Sight(KEY, shown)], session, [KEY]) == ""
+    assert untreated([ProductObservation(KEY, shown)], session, [KEY]) == ""
     for html in (shown.replace(NUDGE, ""), shown.replace(NUDGE, f"Not{NUDGE}")):
-        assert "was not shown" in untreated([Sight(KEY, html)], session, [KEY])
-    assert [effect.edit for effect in unchecked([Sight(KEY, shown)], session)] == ["insert_text"]
+        assert "was not shown" in untreated([ProductObservation(KEY, html)], session, [KEY])
+    assert [effect.edit for effect in unchecked([ProductObservation(KEY, shown)], session)] == ["insert_text"]
 
 
-def stood(given: str) -> Standing:
+def stood(given: str) -> PageElements:
     """The nudge below the title, and what of it the reader was given."""
     (place, *_) = SITE.role("product.title")
-    title = Element("Oat Cookies", "Oat Cookies", (Inserted("after", NUDGE, given),))
-    return Standing({Spot(place.css, place.attribute): (title,)})
+    title = Element("Oat Cookies", "Oat Cookies", (InsertedElement("after", NUDGE, given),))
+    return PageElements({ElementQuery(place.css, place.attribute): (title,)})
 
 
 def test_one_look_that_was_given_the_text_is_enough(session: Session) -> None:
     for given, shown in (((NUDGE, ""), True), (("", NUDGE), True), (("", ""), False)):
-        looks = [Sight(KEY, "", stood(each)) for each in given]
+        looks = [ProductObservation(KEY, "", stood(each)) for each in given]
         assert (untreated(looks, session, [KEY]) == "") is shown
 
 
 def test_what_stood_there_before_an_observation_and_after_it_both_count(session: Session) -> None:
     for before, after in ((NUDGE, NUDGE), (NUDGE, ""), ("", NUDGE)):
-        looks = [Sight(KEY, "", stood(after), before=stood(before))]
+        looks = [ProductObservation(KEY, "", stood(after), before=stood(before))]
         assert (untreated(looks, session, [KEY]) == "") is bool(before and after)
     gone = replace(stood(NUDGE), found={spot: () for spot in stood(NUDGE).found})
     for before, after in ((gone, stood(NUDGE)), (stood(NUDGE), gone)):
-        assert "is gone" in untreated([Sight(KEY, "", after, before=before)], session, [KEY])
+        assert "is gone" in untreated([ProductObservation(KEY, "", after, before=before)], session, [KEY])
 
 
 def test_what_one_look_could_not_check_is_on_record(session: Session) -> None:
-    looked, blind = Sight(KEY, "", stood(NUDGE)), Sight(KEY, NUDGE)
+    looked, blind = ProductObservation(KEY, "", stood(NUDGE)), ProductObservation(KEY, NUDGE)
     assert unchecked([looked], session) == []
     for looks in ([looked, blind], [blind, looked]):
         assert [effect.edit for effect in unchecked(looks, session)] == ["insert_text"]
@@ -120,9 +120,9 @@ def test_what_nobody_sees_is_left_out_of_html_too(session: Session) -> None:
     shown = session.pages[0].text
     for between in (UNSEEN, "&shy;", "&#8203;", "&ZeroWidthSpace;", "&NoBreak;", "&zwnj;"):
         sprinkled = shown.replace(NUDGE, between.join(NUDGE))
-        assert untreated([Sight(KEY, sprinkled)], session, [KEY]) == ""
+        assert untreated([ProductObservation(KEY, sprinkled)], session, [KEY]) == ""
         changed = shown.replace(NUDGE, between.join(f"{NUDGE[:-1]}s"))
-        assert "was not shown" in untreated([Sight(KEY, changed)], session, [KEY])
+        assert "was not shown" in untreated([ProductObservation(KEY, changed)], session, [KEY])
 
 
 def test_a_card_needs_a_receipt_of_what_is_planned_for_it() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from interventions.apply.consistency import Sighting, disagreements, sightings
+from interventions.apply.consistency import PageFigure, disagreements, sightings
 from interventions.yaml.sitemap import Data, SiteMap, load_site_map
 from tests.interventions import schema_org_shops
 from tests.interventions.rewriting import HTML, rewritten
@@ -199,7 +199,7 @@ def test_a_page_shows_what_is_planned_and_is_else_as_it_was_sent(name: str) -> N
 
 
 def test_all_pages_agree_with_each_other_and_with_the_plan() -> None:
-    found = list[Sighting]()
+    found = list[PageFigure]()
     for name, (visit, url, _) in PAGES.items():
         text = shown(name)
         if visit is MARKET:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from interventions.apply.consistency import Sighting, disagreements, sightings
+from interventions.apply.consistency import PageFigure, disagreements, sightings
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from tests.interventions.rewriting import site_of
 from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
@@ -21,7 +21,7 @@ def minicart(price: str, amount: float) -> bytes:
 
 def seen(
     body: bytes, url: str = f"{HOST}{KEY}.html", kind: str = HTML, site: SiteMap = SHOP
-) -> list[Sighting]:
+) -> list[PageFigure]:
     return sightings(body, content_type=kind, url=url, site=site)
 
 

@@ -21,7 +21,7 @@ from interventions.errors import CannotEdit
 from interventions.html.marking import ALL_TAGS, marks_for
 from interventions.html.markup import escape
 from interventions.html.page import Page
-from interventions.html.source_page import Unmarked
+from interventions.html.source_page import TargetNotMarked
 from tests.interventions.corpus import PAGES
 from tests.support import figures_as, size
 
@@ -257,7 +257,7 @@ def edit(name: str, operations: Iterable[Operation]) -> bytes:
             for each in operations:
                 operate(page, each)
             return page.finish()
-        except Unmarked:
+        except TargetNotMarked:
             continue
     raise AssertionError("the target was not found in the source")
 
@@ -370,7 +370,7 @@ def edited(source: str, wanted: list[tuple[str, int]]) -> tuple[bytes, list[Oper
                 done.append(operation)
                 overwritten |= {found[0].mem_id} if kind == "set_text" else set()
         return page.finish(), sorted(done, key=lambda each: BY_SCRIPT.index(each.kind))
-    except (CannotEdit, Unmarked):
+    except (CannotEdit, TargetNotMarked):
         return None
 
 

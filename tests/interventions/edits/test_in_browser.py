@@ -4,11 +4,11 @@ import pytest
 
 from interventions.edits.in_browser import (
     Element,
-    Inserted,
-    OnScreen,
-    Spot,
-    Standing,
-    There,
+    ElementQuery,
+    InsertedElement,
+    PageElements,
+    PagePlaces,
+    ScreenBox,
     Verdict,
     holds,
     inserted,
@@ -44,14 +44,16 @@ def test_a_part_of_a_longer_word_or_figure_is_not(text: str, wanted: str) -> Non
     assert not holds(text, wanted)
 
 
-def there(*beside: Inserted) -> There:
+def there(*beside: InsertedElement) -> PagePlaces:
     """A page whose title has these elements beside it."""
     (place, *_) = SITE.role("product.title")
-    return There(SITE, Standing({Spot(place.css, place.attribute): (Element("Oats", "Oats", beside),)}))
+    return PagePlaces(
+        SITE, PageElements({ElementQuery(place.css, place.attribute): (Element("Oats", "Oats", beside),)})
+    )
 
 
 def test_what_was_inserted_stands_where_it_was_put() -> None:
-    best = Inserted("after", "Best of all", "Best of all", OnScreen(8, 40, 200, 20))
+    best = InsertedElement("after", "Best of all", "Best of all", ScreenBox(8, 40, 200, 20))
     page = there(best)
     fits = is_one_of(["Best of all"])
     assert inserted(page, "product.title", "after", fits, "Best of all") == Verdict(at=(best,))
@@ -61,7 +63,7 @@ def test_what_was_inserted_stands_where_it_was_put() -> None:
 
 
 def test_one_of_several_that_was_given_is_enough_and_none_is_told() -> None:
-    hidden, seen = Inserted("after", "Best", ""), Inserted("after", "Best", "Best")
+    hidden, seen = InsertedElement("after", "Best", ""), InsertedElement("after", "Best", "Best")
     for beside, given in (((hidden, seen), True), ((hidden,), False)):
         found = inserted(there(*beside), "product.title", "after", is_one_of(["Best"]), "Best")
         assert (found.problem, found.given) == ("", given)

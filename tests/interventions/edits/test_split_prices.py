@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interventions.apply.consistency import disagreements, sightings
 from interventions.apply.engine import EditFailed
-from interventions.edits.in_browser import Element, Spot, Standing, There
+from interventions.edits.in_browser import Element, ElementQuery, PageElements, PagePlaces
 from interventions.edits.registry import edit_from_dict
 from interventions.edits.showing import Change
 from interventions.errors import UserError
@@ -145,10 +145,10 @@ def test_a_cart_of_split_prices_adds_up(old: int, new: int, quantity: int) -> No
     ],
 )
 def test_the_browser_has_to_show_both_parts(texts: tuple[str, ...], problem: str) -> None:
-    spots = [Spot(place.css) for place in SITE.role("product.price")]
+    spots = [ElementQuery(place.css) for place in SITE.role("product.price")]
     standing = {spot: (Element(text, text),) for spot, text in zip(spots, texts, strict=True)}
     edit = edit_from_dict({"set_price": "1049.50"})
-    verdict = edit.stands(There(SITE, Standing(standing)), [Change(3, "$1,299.00", "$1,049.50")])
+    verdict = edit.stands(PagePlaces(SITE, PageElements(standing)), [Change(3, "$1,299.00", "$1,049.50")])
     assert verdict is not None
     assert verdict.problem.startswith(problem)
     assert bool(verdict.problem) == bool(problem)

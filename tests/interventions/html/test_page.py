@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from interventions.errors import CannotEdit
 from interventions.html.marking import ALL_TAGS
 from interventions.html.page import Page
-from interventions.html.source_page import Unmarked
+from interventions.html.source_page import TargetNotMarked
 from tests.support import figures_as, size
 
 MARKUP = b'<span class="new">new &amp; text</span>'
@@ -110,7 +110,7 @@ def test_an_edit_in_tag_soup_is_right_or_refused(
         if not edit(page, found[0], kind):
             return
         result = page.finish()
-    except (CannotEdit, Unmarked):
+    except (CannotEdit, TargetNotMarked):
         return
     assert tree(result) == edited_tree(source, kind)
     if kind in PLACES:

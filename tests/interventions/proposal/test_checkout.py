@@ -6,7 +6,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from interventions.proposal.checkout import checkout_link, leads_elsewhere
-from interventions.proposal.purchase import Learned, learn
+from interventions.proposal.purchase import PurchaseRules, learn
 from interventions.proposal.scan import Capture
 from tests.interventions.proposal.test_purchase import PURCHASE
 
@@ -85,11 +85,11 @@ def test_another_page_than_the_checkout(asked: str, reached: str, elsewhere: boo
     assert leads_elsewhere(f"https://shop.test{asked}", f"https://shop.test{reached}") is elsewhere
 
 
-def learnt(html: str) -> Learned:
+def learnt(html: str) -> PurchaseRules:
     return learn(replace(PURCHASE, checkout=Capture("http://shop.test/checkout/", html)))
 
 
-def places(learned: Learned) -> dict[str, list[str]]:
+def places(learned: PurchaseRules) -> dict[str, list[str]]:
     return {role.role: [place.css for place in role.places] for role in learned.roles}
 
 

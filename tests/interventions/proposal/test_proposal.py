@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from interventions.proposal.check import faults
 from interventions.proposal.embedded import FoundData
-from interventions.proposal.purchase import Learned
+from interventions.proposal.purchase import PurchaseRules
 from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import Capture, names_price, number
 from interventions.proposal.selectors import is_stable, line_selector, unique_selector
@@ -199,7 +199,7 @@ def test_whatever_a_shop_says_stays_what_it_said(one: str, other: str) -> None:
     )
     reasons = dict.fromkeys(("request", "message", "address"), other)
     found = Proposal(
-        one, other, one, {"product": "h1"}, (role,), (data,), (other, one), Learned(choice, reasons, ())
+        one, other, one, {"product": "h1"}, (role,), (data,), (other, one), PurchaseRules(choice, reasons, ())
     )
     read = parse_yaml(found.to_yaml(), "test.yaml")
     assert read.problems == ()

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from mitmproxy import http
 
-from interventions.proposal.cart import Purchase, Sent, cart_roles
+from interventions.proposal.cart import Purchase, SentRequest, cart_roles
 from interventions.proposal.purchase import learn
 from interventions.proposal.scan import Capture, Scan
 from proxy.choices import values
@@ -21,7 +21,7 @@ CART = """<!doctype html><title>Cart</title><div class=basket-items><div class=s
 <h4 class=name><a href="/p/1-lamp/">Lamp</a></h4><input type=number class=line_quantity name=q value=2>
 <div class=product-sum><h4 class=price><small>Total: </small>$79.80</h4></div></div></div>
 <div class=total-price><strong>$79.80</strong></div>"""
-SENT = Sent(
+SENT = SentRequest(
     "POST", "http://shop.test/basket/", "application/x-www-form-urlencoded",
     "supplier_id=1&command=add&product_id=1&quantity=1", 302, False,
 )  # fmt: skip
@@ -43,7 +43,7 @@ def test_the_id_is_the_product_s_and_not_the_warehouse_s() -> None:
 def test_a_stored_query_s_hash_is_no_product() -> None:
     """Relay and others send a hash as the `id` of each request, whatever it asks for."""
     body = json.dumps({"id": "ab" * 32, "variables": {"input": {"merchandiseId": "gid:7"}}})
-    sent = Sent("POST", "http://shop.test/g", "application/json", body, 200, False)
+    sent = SentRequest("POST", "http://shop.test/g", "application/json", body, 200, False)
     learned = learn(replace(PURCHASE, requests=(sent,)))
     assert [rule.field for rule in learned.choice.request] == ["$.variables.input.merchandiseId"]
     assert learned.id == "gid:7"
@@ -62,7 +62,7 @@ def test_a_stored_query_s_hash_is_no_product() -> None:
 def test_json_of_plain_values_that_says_it_is_text(body: str, field: str) -> None:
     """What is proposed is also what the proxy finds in the request."""
     page = PAGE.replace("</h1>", "</h1><input type=hidden name=product value=17342>", 1)
-    sent = Sent("POST", f"{URL}cart", "text/plain;charset=UTF-8", body, 200, False)
+    sent = SentRequest("POST", f"{URL}cart", "text/plain;charset=UTF-8", body, 200, False)
     purchase = replace(PURCHASE, after=Capture(URL, page), before=Capture(URL, page), requests=(sent,))
     (rule,) = learn(purchase).choice.request
     assert rule.field == field

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from environments.browser.pool import run_browsers
 from environments.guest_pages.observer import Sees, observer, observer_code
-from environments.observation.observe import Wanted
+from environments.observation.observe import ObservationQuery
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from experiments.treatment.card_check import card_spots
@@ -29,7 +29,7 @@ GOAL_MS, GOAL_BYTES = 2.0, 5_000
 
 SITE = load_site_map("onestopmarket")
 EDITS = (InsertText(after="product.title", text="Best seller"), SetPrice("9.50"))
-WANTED = Wanted(
+WANTED = ObservationQuery(
     tuple(dict.fromkeys(spot for edit in EDITS for spot in edit.spots(SITE))),
     own=True,
     cards=card_spots(EDITS, SITE, all_kinds=True),

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.shop.design import ShopDesign
@@ -15,7 +16,7 @@ Ended = list[tuple[float, TrialRow]]
 
 
 async def all_ended(
-    executor: Executor, design: ShopDesign | CardDesign, trials: Iterable[object], db: str
+    executor: Executor[Any], design: ShopDesign | CardDesign, trials: Iterable[object], db: str
 ) -> Ended:
     """Run the trials, and store them in a new database."""
     records, ended = Records(db), Ended()

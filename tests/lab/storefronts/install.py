@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from environments.browser.system_packages import Missing, bring
+from environments.browser.system_packages import MissingPackage, bring
 
 HERE = Path(__file__).parent
 
@@ -120,10 +120,10 @@ def _version(name: str) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
-def find_missing_servers() -> list[Missing]:
+def find_missing_servers() -> list[MissingPackage]:
     """List the servers that the steps need beside the shops."""
     there = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    return [] if there else [Missing("nginx", 'the step "HTTPS, h2"', "nginx-light")]
+    return [] if there else [MissingPackage("nginx", 'the step "HTTPS, h2"', "nginx-light")]
 
 
 def main() -> None:

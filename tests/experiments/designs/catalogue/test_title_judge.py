@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from experiments.designs.catalogue.title_judge import (
     BATCH,
-    Judged,
+    TitleJudgements,
     answers_file,
     judged_promotional,
     read_answer,
@@ -34,7 +34,7 @@ def titles_of(provider: ChatModel) -> list[str]:
     return [json.loads(each.partition("Title: ")[2].partition("\n")[0]) for each in questions]
 
 
-async def judge(catalogue: Path, titles: list[str], agent: str = AGENT) -> Judged:
+async def judge(catalogue: Path, titles: list[str], agent: str = AGENT) -> TitleJudgements:
     return await asyncio.to_thread(judged_promotional, agent, titles, catalogue)
 
 
