@@ -30,6 +30,12 @@ def test_what_runs_here_is_free_whatever_its_name(name: str) -> None:
     assert cost_of(name, Tokens(10_000, 10_000)) == 0.0
 
 
+def test_a_cache_saves_what_its_tokens_would_have_cost_more() -> None:
+    price = price_of("openai:gpt-4.1-mini")
+    assert price is not None and price.cached is not None and price.cached < price.input
+    assert price.saved(1_000_000) == pytest.approx(price.input - price.cached)
+
+
 def test_an_unknown_model_has_no_cost_and_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert cost_of("compatible:llama-of-this-test", Tokens(10, 10)) is None

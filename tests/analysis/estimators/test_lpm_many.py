@@ -5,9 +5,52 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from agents.simulated.tab_shopper import shipped_taste
+from analysis.choice.effects.effects import main_estimands
+from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Model
 from analysis.estimators.lpm_many import fit_many
+from analysis.tables.choice_table import trial_ids
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from tests.support import size
+
+DESIGNS = [
+    ("nudges", 240, 0.0),
+    ("nudges", 60, 1.0),
+    ("nudges-mr", 240, 0.0),
+    ("trios", 120, 0.0),
+    ("attributes", 120, 0.0),
+]
+
+
+def simulated(name: str, trials: int, determinism: float) -> SimulatedTrials:
+    taste = shipped_taste("balanced").model_copy(update={"determinism": determinism})
+    return simulated_trials(load_shop_design(name, ""), taste, trials)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "trials", "determinism"), DESIGNS)
+def test_contrasts_are_those_of_each_outcome(name: str, trials: int, determinism: float) -> None:
+    made = simulated(name, trials, determinism)
+    codes = cluster_codes(made.table, trial_ids(made.table).to_numpy())
+    estimands, (clusters, _) = main_estimands(made.table, codes), choose_clusters(codes)
+    chosen = made.drawn(np.random.default_rng(3), 4)
+    assert estimands.model
+    many = fit_many(estimands.model, estimands.weights, chosen, clusters)
+    assert many
+    for study in range(4):
+        estimates = estimands.fit(chosen[:, study], clusters)
+        for term, found in many.items():
+            one = estimates.of(term)
+            told = (
+                found.estimate[study],
+                found.std_error[study],
+                found.p_value[study],
+                found.half_width[study],
+            )
+            own = one.estimate, one.std_error, one.p_value, one.half_width
+            assert told == pytest.approx(own, abs=1e-9, nan_ok=True)
 
 
 @st.composite
