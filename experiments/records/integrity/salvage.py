@@ -312,10 +312,7 @@ def sealed(run: str, trial: str, rows: Rows) -> Rows | None:
     of_seal = rows.get(trials if trial else runs, ())
     if len(of_seal) != 1 or any(strange_cell(table, row) for table, its in rows.items() for row in its):
         return None
-    try:
-        return rows if of_seal[0]["seal"] == seal(run, trial, rows) else None
-    except TypeError:
-        return None
+    return rows if of_seal[0]["seal"] == seal(run, trial, rows) else None
 
 
 def _has_index(table: sql.Table) -> bool:

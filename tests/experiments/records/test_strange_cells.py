@@ -119,6 +119,9 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
 @settings(max_examples=size(4, 4_000))
 @example(kind="choice", cells=[(("trials", "tokens_in"), "9e999")], everywhere=False, command=("status",))
 @example(kind="montecarlo", cells=[(("calls", "failed"), "7")], everywhere=True, command=("status",))
+@example(
+    kind="choice", cells=[(("control", "updated_at"), "x''")], everywhere=False, command=("status", "RUN")
+)
 @given(
     kind=st.sampled_from(STUDIES),
     cells=st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(VALUES)), min_size=1, max_size=2),
