@@ -51,6 +51,7 @@ from experiments.records.tables import (
     control,
     disagreements,
     foreign_objects,
+    is_strange,
     metadata,
     missing_tables,
     paid,
@@ -207,9 +208,16 @@ class Records:
         return dict(row)
 
     def ask(self, query: sql.Executable) -> Sequence[Any]:
-        """Return the rows of the answer to a query. Raises Unreadable, as `reading` does."""
+        """Return the rows of the answer to a query, which asks for no bytes.
+
+        Raises:
+            Unreadable: as `reading` does; or a cell holds bytes or an infinite number, as SQLite lets any.
+        """
         with self.reading() as connection:
-            return connection.execute(query).all()
+            found = connection.execute(query).all()
+        for strange in (cell for row in found for cell in row if is_strange(cell)):
+            raise Unreadable(f"--db {self.url}: {repr(strange)[:40]} is no value of a column; {CHECK_IT}")
+        return found
 
     def column(self, query: sql.Executable) -> list[Any]:
         """Return the first column of the answer to a query."""
@@ -349,8 +357,9 @@ class Records:
 
     def _data(self, name: str) -> bytes | None:
         """The data stored under a hash; None: there are none."""
-        data: bytes | None = self.value(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
-        return data
+        query = sql.select(artifacts.c.data).where(artifacts.c.hash == name)
+        with self.reading() as connection:
+            return connection.scalar(query)
 
     def _replacing(self, connection: sql.Connection, finished: Sequence[TrialRecord]) -> list[TrialRecord]:
         """The records to insert, once what they replace is removed. What is not kept has been paid for."""

@@ -1,5 +1,6 @@
 """Define the tables of a database of runs."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -459,6 +460,11 @@ def strange_cell(table: sql.Table, row: Mapping[Any, Any]) -> str:
         if not (column.nullable if value is None else isinstance(value, _held_by(column.type))):
             return f"{table.name}.{name} is {repr(value)[:40]}, which its column cannot hold"
     return ""
+
+
+def is_strange(cell: Any) -> bool:
+    """Return whether a cell holds what no column of a run's tables does: bytes, or an infinite number."""
+    return isinstance(cell, bytes) or (isinstance(cell, float) and math.isinf(cell))
 
 
 def _held_by(kind: sql.types.TypeEngine[Any]) -> tuple[type, ...]:

@@ -46,10 +46,10 @@ def never_received(
     nudges = nudges.where(mine, carried, trials.c.outcome != "infra_error")
     edited = sql.select(receipts.c.intervention).distinct()
     edited = edited.where(receipts.c.run == run, receipts.c.trial.in_(sql.select(trials.c.trial).where(mine)))
-    with records.reading() as connection:
+    with records.reading():  # one state of a run that goes on
         if planned is None:
-            planned = {name: count for name, count in connection.execute(nudges)}
-        known = set(connection.scalars(edited)) if planned else set()
+            planned = dict(map(tuple, records.ask(nudges)))
+        known = set(records.column(edited)) if planned else set()
     return {name: count for name, count in sorted(planned.items()) if name not in known}
 
 

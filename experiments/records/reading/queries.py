@@ -1,15 +1,13 @@
 """Answer questions about runs for people, budgets and replays; tables are in `tidy_tables.py`."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sql
 
-from experiments.records.errors import CHECK_IT, Unreadable
 from experiments.records.page_figures import COMPARED
 from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
@@ -148,20 +146,9 @@ def cells(records: Records, run: str) -> list[OutcomeCell]:
         .order_by(*columns)
     )
     return [
-        OutcomeCell(
-            *(agent, condition, outcome, n),
-            *(_whole(records, sent), _whole(records, received)),
-            *(cost or 0.0, n - known),
-        )
+        OutcomeCell(agent, condition, outcome, n, int(sent), int(received), cost or 0.0, n - known)
         for agent, condition, outcome, n, sent, received, cost, known in records.ask(query)
     ]
-
-
-def _whole(records: Records, total: Any) -> int:
-    """A sum of whole numbers. Raises Unreadable: SQLite holds an infinite one in any column."""
-    if isinstance(total, float) and not math.isfinite(total):
-        raise Unreadable(f"--db {records.url}: a column of whole numbers holds {total}; {CHECK_IT}")
-    return int(total)
 
 
 def wasted(records: Records, run: str) -> float:
@@ -180,7 +167,7 @@ def cached_tokens(records: Records, run: str) -> dict[str, int]:
     )
     found = Counter[str]()
     for agent, model, tokens in records.ask(query):
-        found[f"{agent.partition(':')[0]}:{model}"] += _whole(records, tokens)
+        found[f"{agent.partition(':')[0]}:{model}"] += int(tokens)
     return dict(found)
 
 
@@ -211,7 +198,7 @@ def failed_requests(records: Records, run: str) -> Iterator[tuple[str, int, Coun
     query = query.group_by(trials.c.agent, calls.c.failed).order_by(trials.c.agent)
     made, failed = Counter[str](), dict[str, Counter[str]]()
     for agent, statuses, number, retries in records.ask(query):
-        made[agent] += number + _whole(records, retries)
+        made[agent] += number + int(retries)
         for status in (records.checked(calls, {"failed": statuses})["failed"] or "").split():
             what = f"HTTP {status}" if status.isdecimal() and int(status) >= 300 else UNANSWERED
             failed.setdefault(agent, Counter())[what] += number

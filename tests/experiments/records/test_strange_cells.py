@@ -119,6 +119,7 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
 @settings(max_examples=size(4, 4_000))
 @example(kind="choice", cells=[(("trials", "tokens_in"), "9e999")], everywhere=False, command=("status",))
 @example(kind="montecarlo", cells=[(("calls", "failed"), "7")], everywhere=True, command=("status",))
+@example(kind="choice", cells=[(("trials", "nudge"), "x''")], everywhere=False, command=("status", "--json"))
 @example(
     kind="choice", cells=[(("control", "updated_at"), "x''")], everywhere=False, command=("status", "RUN")
 )
