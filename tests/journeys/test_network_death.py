@@ -128,11 +128,11 @@ def stands_still(process: int) -> bool:
 async def test_a_network_service_that_hangs_is_a_failure(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(through_proxy, "PATIENCE_SECONDS", 0.5)
     others = network_services()
     async with run_browsers(proxy.spki) as browsers:
         with pytest.raises(BrowserFailure, match="does not answer"):
             async with visited(proxy, browsers):
+                monkeypatch.setattr(through_proxy, "PATIENCE_SECONDS", 0.5)  # while it moves it has longer
                 (ours,) = network_services() - others
                 os.kill(ours, signal.SIGSTOP)
                 while not stands_still(ours):
