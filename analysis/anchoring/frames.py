@@ -131,15 +131,15 @@ def _over_variations(measured: Sequence[PairMeasures]) -> Iterator[Row]:
     """
     for agent in dict.fromkeys(each.pair.agent for each in measured):
         own = [each for each in measured if each.pair.agent == agent and each.pair.stimulus != CONTROL]
-        moves = np.array([100 * each.delta_ev / each.pair.distance for each in own])
-        test = one_sample_t(summarize(moves))
+        sample = summarize([100 * each.delta_ev / each.pair.distance for each in own])
+        test = one_sample_t(sample)
         yield test.row() | {
             "term": "paired t",
             "group": agent,
             "stimulus": EVERY,
             "scores": EXPECTED,
-            "n": (n := int(np.isfinite(moves).sum())),
-            "n_missing": len(moves) - n,
+            "n": sample.n,
+            "n_missing": len(own) - sample.n,
             "stars": stars(test.p_value),
             "note": test.note.replace("response", "variation"),
         }

@@ -186,14 +186,13 @@ def contrasts_of(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
     clusters, note = choose_clusters(codes)
     estimates = found.fit(outcome, clusters, note)
     contrasts = {term: estimates.of(term) for term in TERMS}
-    by_text = TEXT_WAY in clusters and not np.isnan(contrasts["nudged"].std_error)
-    of_texts = [] if by_text else ["nudged"]
+    of_texts = [] if TEXT_WAY in clusters else ["nudged"]
+    # Seven texts and none are eight clusters of the other terms, and too few of this one.
+    too_few = TEXT_WAY in clusters and np.isnan(contrasts["nudged"].std_error)
     placebo = rows[PLACEBO].any()
-    paired = estimates
-    if placebo or (TEXT_WAY in clusters and not by_text):
-        paired = found.fit(outcome, *choose_clusters(_paired(codes)))
-    if not by_text:  # seven texts and none are eight clusters of other terms, but too few of its own
-        contrasts["nudged"] = paired.of("nudged")
+    paired = found.fit(outcome, *choose_clusters(_paired(codes))) if too_few or placebo else estimates
+    if too_few:
+        contrasts["nudged"], of_texts = paired.of("nudged"), ["nudged"]
     if placebo:
         contrasts |= {PLACEBO: paired.of(PLACEBO), LESS_PLACEBO: paired.difference("nudged", PLACEBO)}
         of_texts += [PLACEBO, LESS_PLACEBO]
