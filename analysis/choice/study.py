@@ -155,7 +155,9 @@ def _analyze(
         step_counts=steps.step_counts(table),
         factors=None
         if factors is None
-        else deciding_factors(factors, with_questions(table).set_index(["agent", "trial"])),
+        else deciding_factors(
+            factors, with_questions(table).drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])
+        ),
         heterogeneity=common,
         shrunken=shrunken,
         notes=_notes(table),
