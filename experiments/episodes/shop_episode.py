@@ -123,10 +123,11 @@ class ShopTrialRunner:
     def keeps_context(self, trial: ShopTrial) -> bool:
         """Whether a trial's browser context can be cleared after it, for other trials.
 
-        It can't be where a script is left in it, or where keys and buttons may still be held down.
+        It can't be where a script is left in it. Nor where pictures are shown: in a process that has drawn
+        other pages, letters may be drawn a part of a pixel off. Keys and buttons may be held down there too.
         """
         experiment, view = self._design.experiment, self._design.view(trial)
-        return experiment.contexts == "kept" and not (experiment.live or view.pointer)
+        return experiment.contexts == "kept" and not (experiment.live or view.screenshot)
 
     async def episode(
         self,

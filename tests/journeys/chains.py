@@ -1,11 +1,11 @@
 """Trials in chains, which share a browser context, each beside the same trial in a context of its own."""
 
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import yaml
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
@@ -30,7 +30,6 @@ from tests.support import serve
 
 EXPERIMENTS: Final = ("nudges", "attributes", "profiles", "listing", "search", "trios")
 AGENTS: Final = ("simulated:balanced", "simulated:random", "simulated:price")
-PICTURES: Final = {"tree": True, "screenshot": True}
 STATIC: Final = ("script", "style", "font", "image")
 OF_THE_RUN: Final = ("host", "referer", "origin", "cookie")
 """The headers that name the shop's port, or an id that it has drawn."""
@@ -61,22 +60,17 @@ class Chain:
         """Run a trial; return all that was asked for and seen."""
         self.asked.clear()
         record = await executor.run(Attempt(trial, 1, Start.now()))
-        pictures = [record.artifacts[each["screenshot"]] for each in record.steps if each.get("screenshot")]
         asked = sorted(self.asked, key=repr)
-        return essence(record) | {"pictures": pictures, "asked": asked, "options": record.options}
-
-
-def chained(name: str, *, pictures: bool, contexts: Literal["kept", "fresh"]) -> ShopDesign:
-    source = experiment_source(name).data
-    observation = {"observation": PICTURES} if pictures else {}
-    return ShopDesign(parse_yaml(yaml.safe_dump(source | observation | {"contexts": contexts}), name))
+        return essence(record) | {"asked": asked, "options": record.options}
 
 
 @asynccontextmanager
-async def chain(folder: Path, name: str, seed: int, *, pictures: bool) -> AsyncIterator[Chain]:
+async def chain(folder: Path, name: str, seed: int) -> AsyncIterator[Chain]:
     """Start the shop and a browser, for trials of a shipped experiment in random order."""
-    kept = chained(name, pictures=pictures, contexts="kept")
-    fresh = chained(name, pictures=pictures, contexts="fresh")
+    kept, fresh = (
+        ShopDesign(parse_yaml(yaml.safe_dump({**experiment_source(name).data, "contexts": contexts}), name))
+        for contexts in ("kept", "fresh")
+    )
     trials = list(kept.trials(AGENTS))
     random.Random(seed).shuffle(trials)
     found: list[Chain] = []
@@ -89,7 +83,7 @@ async def chain(folder: Path, name: str, seed: int, *, pictures: bool) -> AsyncI
     async with (
         serve(app) as url,
         run_proxy(folder / "ca") as proxy,
-        run_browsers(proxy.spki, pictures=pictures) as browsers,
+        run_browsers(proxy.spki, pictures=False) as browsers,
     ):
         testbed = Testbed(url, NeverAway(url), proxy, browsers)
         executors = [BrowserExecutor(ShopTrialRunner(each, url), testbed, 1) for each in (kept, fresh)]
@@ -98,9 +92,10 @@ async def chain(folder: Path, name: str, seed: int, *, pictures: bool) -> AsyncI
 
 
 async def differences(folder: Path, pairs: int, seed: int = 0) -> AsyncIterator[tuple[str, ShopTrial, str]]:
-    """Run pairs of trials of all experiments, a fifth of them with pictures; yield what differs in a pair."""
-    for number, (name, pictures, share) in enumerate(shares(pairs)):
-        async with chain(folder / f"{name}-{pictures}", name, seed + number, pictures=pictures) as place:
+    """Run pairs of trials, alike of all experiments; yield what differs in a pair."""
+    share = pairs // len(EXPERIMENTS)
+    for number, name in enumerate(EXPERIMENTS):
+        async with chain(folder / name, name, seed + number) as place:
             again = 0
             for trial in place.trials[:share]:
                 after, alone = await place.run(place.kept, trial), await place.run(place.fresh, trial)
@@ -110,11 +105,3 @@ async def differences(folder: Path, pairs: int, seed: int = 0) -> AsyncIterator[
                     if after[each] != alone[each]:
                         yield each, trial, f"{after[each]}\n!=\n{alone[each]}"
             assert again >= 0.9 * share, "contexts are used again"
-
-
-def shares(pairs: int) -> Iterator[tuple[str, bool, int]]:
-    """Yield each experiment with and without pictures, and how many of the pairs it has."""
-    for name in EXPERIMENTS:
-        pictured = max(2, pairs // 5 // len(EXPERIMENTS))
-        yield name, False, max(2, pairs // len(EXPERIMENTS) - pictured)
-        yield name, True, pictured
