@@ -67,6 +67,7 @@ def counts(run: ExperimentRun) -> Counter[str]:
         return Counter(dict(connection.exec_driver_sql(query).all()))
 
 
+@pytest.mark.slow
 def test_only_the_agent_whose_answers_vary_is_asked_all_repeats(tmp_path: Path) -> None:
     run = a_run(tmp_path)
     asyncio.run(run.run(Console(quiet=True)))
