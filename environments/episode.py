@@ -13,6 +13,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from environments.action.pointer import BEHIND, Hit, acted_at, dismiss, hit_at, point
 from environments.action.ways import Ways
+from environments.browser.listeners import EventListeners
 from environments.browser.through_proxy import MARK, BrowserFailure, is_shown_document
 from environments.observation.accessibility import BID
 from environments.observation.observe import (
@@ -57,6 +58,9 @@ MAX_TABS: Final = 20
 
 A page may open any number of tabs, and the agent has to read the list of them all.
 """
+
+BEHIND_NAMED: Final = f"bid => ({BEHIND})(document.querySelectorAll(`[bid='${{bid}}']`))"
+"""BEHIND for the element of a bid; without Playwright's own search, which is a script of 340 KB."""
 
 STAYING: Final = frozenset({"scroll", "tab_focus", "scroll_at", "mouse_move", "wait", "zoom"})
 """Actions by which an agent does not leave a page.
@@ -141,9 +145,13 @@ class Episode:
         self._step = 0
         self._crashed = False
         self._part: ViewportPart | None = None
+        self.listeners = EventListeners()
+        """What ends with the episode."""
         self._watch = PageWatch(context, lambda: self._active, silent)
-        self._settling = Settling(context, self._watch, site, self._wanted, self._is_gone, self._asked)
-        context.on("page", self._opened)
+        self._settling = Settling(
+            context, self.listeners, self._watch, site, self._wanted, self._is_gone, self._asked
+        )
+        self.listeners.on(context, "page", self._opened)
 
     @property
     def silent(self) -> Silent:
@@ -167,8 +175,13 @@ class Episode:
             raise BrowserFailure(first_line(error)) from error
 
     async def _open(self, urls: Sequence[str]) -> None:
+        blank = list(self._context.pages)  # those that the context has kept
+        for page in blank[: len(urls)]:
+            self._opened(page)
         with self._watch.asking():
-            first = await self._context.new_page()
+            for page in blank[len(urls) :]:
+                await page.close()
+            first = blank[0] if blank else await self._context.new_page()
             self._started[first] = 0
             answered = asyncio.Event()
 
@@ -176,10 +189,12 @@ class Episode:
                 if is_shown_document(response):
                     answered.set()
 
-            first.on("response", note)
+            self.listeners.on(first, "response", note)
             loading = load(first, urls[0])
             loading.add_done_callback(lambda _: answered.set())
-            rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
+            rest = blank[1 : len(urls)]
+            while len(rest) < len(urls) - 1:
+                rest.append(await self._context.new_page())  # while the shop answers
             self._started |= {page: number for number, page in enumerate(rest, start=1)}
             await answered.wait()
             async with time_limit(SETTLE_SECONDS, self.silent):  # a network service that has died is silent
@@ -380,7 +395,9 @@ class Episode:
 
     async def _on_element(self, bid: str, method: str, *arguments: str) -> str | None:
         locator = self._find(bid)
-        dialog = None if locator is None else await locator.evaluate_all(BEHIND)
+        dialog = None if locator is None else await self._active.evaluate(BEHIND_NAMED, bid)
+        if locator and dialog is None:  # a frame or a shadow tree, into which only Playwright's script looks
+            dialog = await locator.evaluate_all(BEHIND)
         if locator is None or dialog is None:
             return f"{method}: no element has bid {bid!r} on this page"
         if dialog:
@@ -405,16 +422,16 @@ class Episode:
                 await page.bring_to_front()
 
     def _opened(self, page: Page) -> None:
-        page.on("close", self._settling.forget)
+        self.listeners.on(page, "close", self._settling.forget)
         if len(self._pages) >= MAX_TABS:
             self._closing.add(task := asyncio.create_task(close(page)))
             task.add_done_callback(self._closing.discard)
             return
         self._pages.append(page)
         self._active = page
-        page.on("close", self._closed)
-        page.on("crash", self._note_crash)
-        page.on("framenavigated", self._moved)
+        self.listeners.on(page, "close", self._closed)
+        self.listeners.on(page, "crash", self._note_crash)
+        self.listeners.on(page, "framenavigated", self._moved)
 
     def _moved(self, frame: Frame) -> None:
         """Where scripts draw the pages, an agent leaves one without a request for another."""

@@ -64,6 +64,9 @@ MOST_QUERY: Final = 2**18
 """The most bytes of a request in which a GraphQL query is looked for."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
 ASSETS = ("script", "style")
+STATIC: Final = frozenset({*ASSETS, "font", "image"})
+FOR_ALL: Final = frozenset({"public", "max-age", "s-maxage", "immutable"})
+FOR_ONE: Final = frozenset({"private", "no-store", "no-cache"})
 ASSET_ENDINGS = (".js", ".mjs", ".css")
 """How the paths of scripts and style sheets end, for browsers that do not say what they ask for."""
 ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
@@ -141,6 +144,8 @@ class Rewriter:
         response = flow.response
         if session is None or response is None:
             return
+        if session.lent and not is_static(flow.request, response):
+            response.headers["cache-control"] = "no-store"
         treated = is_treatable(flow, session)
         if not treated:
             session.asked.pop(flow.id, None)
@@ -279,6 +284,22 @@ def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> h
     headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
     flow.response = http.Response.make(status, error_page(title, explanation), headers)
     return flow.response
+
+
+def is_static(request: http.Request, response: http.Response) -> bool:
+    """Return whether a response is a file that looks the same to all who ask.
+
+    Pages are drawn with it, and the shop says that a shared cache may keep it (RFC 9111, section 3).
+    """
+    headers = response.headers
+    told = {each.strip().partition("=")[0].lower() for each in headers.get("cache-control", "").split(",")}
+    return (
+        request.headers.get("sec-fetch-dest") in STATIC
+        and not told.isdisjoint(FOR_ALL)
+        and told.isdisjoint(FOR_ONE)
+        and "set-cookie" not in headers
+        and not re.search(r"cookie|\*", headers.get("vary", ""), re.IGNORECASE)
+    )
 
 
 def may_change(request: http.Request) -> bool:

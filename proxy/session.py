@@ -68,6 +68,8 @@ class Session:
 
     Each page has a receipt of it. Empty: pages are not observed.
     """
+    lent: bool = False
+    """Whether the browser context is lent to other episodes too: then only static files stay in its cache."""
     key: str = field(default_factory=new_key)
     """The key of the session's scripts."""
     cards: CardRun | None = None

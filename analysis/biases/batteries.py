@@ -48,6 +48,9 @@ LEAST_ANSWERS = 15
 """The answers to each question from which the normal interval of d, and that of the index, holds."""
 FEW_ANSWERS = f"no interval: fewer than {LEAST_ANSWERS} answers to a question"
 
+RARE = "no interval: fewer than two answers to a question differ from its most common one"
+LEAST_RARE = 10
+"""The answers of both questions that differ from the most common one, from which on the interval holds."""
 HEDGES = ("hedges_g", "hedges_low", "hedges_high")
 EXPERIMENT_EXTRA = (
     "scenario",
@@ -91,7 +94,7 @@ def experiments(
     "less" bias in the treatment, or "none". separated marks complete separation. An experiment with fewer
     than `valid` responses to either question is incomplete: everything but its counts is undefined. hedges_g
     is Hedges' g, hedges_low and hedges_high its interval; d itself has none with fewer than 15 answers to a
-    question.
+    question, and neither has one where nearly all answers are alike (`RARE`).
     `p_adjusted` is over all experiments, of all agents.
 
     Of an agent whose answers to a question never vary each question counts once, after this rule.
@@ -125,6 +128,8 @@ def experiments(
         effect = cohens_d(*groups, population=population, legacy_zero=legacy_zero)
         detected = abs(effect.d) if item in absolute_biases else effect.d
         few = not np.isnan(effect.conf_low) and min(each.size for each in groups) < LEAST_ANSWERS
+        rare = not np.isnan(effect.conf_low) and _rare(groups)
+        why = RARE if rare else f"{FEW_ANSWERS}; hedges_g has one" if few else ""
         rows.append(
             row
             | {
@@ -132,14 +137,15 @@ def experiments(
                 "std_error": effect.std_error,
                 "statistic": effect.statistic,
                 "p_value": effect.p_value,
-                "conf_low": np.nan if few else effect.conf_low,
-                "conf_high": np.nan if few else effect.conf_high,
-                "note": join_notes(effect.note, f"{FEW_ANSWERS}; hedges_g has one" if few else ""),
+                "conf_low": np.nan if few or rare else effect.conf_low,
+                "conf_high": np.nan if few or rare else effect.conf_high,
+                "note": join_notes(effect.note, why),
                 "bias_detected": detected,
                 "capped": mean_then_cap([detected])[1],
                 "direction": {1.0: "more", -1.0: "less", 0.0: "none"}.get(effect.sign, ""),
                 "separated": effect.separated,
-                **{name: getattr(effect, name) for name in HEDGES},
+                "hedges_g": effect.hedges_g,
+                **{end: np.nan if rare else getattr(effect, end) for end in HEDGES[1:]},
                 "control_mean": control.mean() if control.size else np.nan,
                 "treatment_mean": treatment.mean() if treatment.size else np.nan,
             }
@@ -242,6 +248,12 @@ def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, s
     if absolute:
         return max(0.0, abs(mean) - half_width), detected + half_width, ""
     return detected - half_width, detected + half_width, ""
+
+
+def _rare(groups: Sequence[Floats]) -> bool:
+    """Whether too few answers differ for a variance: choices at 3 %, or numbers that are nearly alike."""
+    differ = [each.size - int(np.unique(each, return_counts=True)[1].max()) for each in groups]
+    return min(differ) < 2 and sum(differ) < LEAST_RARE
 
 
 def regressions(effects: pd.DataFrame) -> pd.DataFrame:

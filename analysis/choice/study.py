@@ -11,6 +11,7 @@ from analysis.choice.effects import groups, logit, nudges
 from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
+from analysis.choice.effects.frames import with_questions
 from analysis.choice.effects.pooled import heterogeneity
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.effects.tradeoffs import tradeoffs
@@ -152,7 +153,11 @@ def _analyze(
         logit_agreement=logit.agreement(both),
         steps=steps.step_summary(table),
         step_counts=steps.step_counts(table),
-        factors=None if factors is None else deciding_factors(factors, _sets(table)),
+        factors=None
+        if factors is None
+        else deciding_factors(
+            factors, with_questions(table).drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])
+        ),
         heterogeneity=common,
         shrunken=shrunken,
         notes=_notes(table),
@@ -187,11 +192,6 @@ def possible(frame: pd.DataFrame, limit: float = LIMIT, why: str = "too little d
     frame.loc[beyond, list(NUMBERS)] = np.nan
     frame.loc[beyond, "note"] = notes
     return frame
-
-
-def _sets(table: pd.DataFrame) -> "pd.Series[str]":
-    """The choice set by agent and trial."""
-    return table.drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])["set"]
 
 
 def _notes(table: pd.DataFrame) -> tuple[str, ...]:

@@ -47,6 +47,8 @@ def robust_pooling(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
         tested = by_size.assign(part="set size").join(pd.DataFrame(tests, columns=[*ROBUST[1:], "why"]))
         pairs = zip(tested["note"], tested.pop("why"), strict=True)
         tested["note"] = [note if why in note else join_notes(note, why) for note, why in pairs]
+        # The published p value rejects too often: it has the robust one beside it, or is not printed.
+        tested["p_value"] = tested["p_value"].where(tested["p_robust"].notna())
         rows = list(_more(fits, cards, parts))
     if not rows:
         return tested

@@ -11,6 +11,7 @@ from analysis.conjoint.cards import OUT, POOLED, PRICES, ShownOptions, decile, d
 from analysis.conjoint.fits import LEAST_SETS, UNPRICED, Fits, Form, Spec, few_sets, headline, of_sets
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
+from analysis.estimators.leave_out import HANGS
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.families import adjusted, benjamini_hochberg
@@ -24,6 +25,7 @@ They hold for fewer sets than clustered errors do. Of a table all rows, of all a
 """
 KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")
 FEW_SETS = f"fewer than {LEAST_SETS} choice sets: the usual errors are too small to print"
+LINEAR = "no error: the linear price fits better, see `money`"
 LEAST_BOOKED: Final = 10
 """The choice sets from which the interval of a mean of what was booked holds."""
 NOT_COMPARABLE = "the two forms are not fitted to the same sets"
@@ -133,8 +135,19 @@ def _linear_less_log(fits: Fits, spec: Spec) -> float:
 
 
 def quality(fits: Fits, controls: tuple[str, ...]) -> pd.DataFrame:
-    """Return the coefficients of the controls in the log-price model that represents each agent."""
-    return _terms(fits, "log", lambda term: term in controls)
+    """Return the coefficients of the controls in the log-price model that represents each agent.
+
+    Where the linear form fits better, as in `functional_form`, they take over what the log price misses: they
+    have no error then, and the table `money` says what an attribute is worth.
+    """
+    frame = _terms(fits, "log", lambda term: term in controls)
+    for agent in agents_of(fits):
+        spec = headline(fits, agent, "linear")
+        if spec is not None and spec.price == "linear" and _better(_linear_less_log(fits, spec)) == "linear":
+            own = frame["group"] == agent
+            frame.loc[own, [*(name for name in NUMBERS if name != "estimate"), *BY_SET]] = np.nan
+            frame.loc[own, "note"] = [join_notes(note, LINEAR) for note in frame.loc[own, "note"]]
+    return by_set_adjusted(frame)
 
 
 def brands(fits: Fits) -> pd.DataFrame:
@@ -318,7 +331,13 @@ def _model(spec: Spec) -> dict[str, str]:
 
 def model_frame(spec: Spec, fit: CLogit) -> pd.DataFrame:
     """Return the terms of a model as every table prints them: columns of estimators, `BY_SET` and `MODEL`."""
-    return _printed(fit.frame(spec.agent), fit).join(fit.by_set()).assign(**_model(spec))
+    frame = _printed(fit.frame(spec.agent), fit).join(fit.by_set())
+    if fit.left_out is not None:
+        # Where answers may be alike, the usual errors are too small without those of leaving out sets.
+        lone = frame["p_by_set"].isna() & frame["p_value"].notna()
+        frame.loc[lone, [name for name in NUMBERS if name != "estimate"]] = np.nan
+        frame.loc[lone, "note"] = [join_notes(note, HANGS) for note in frame.loc[lone, "note"]]
+    return frame.assign(**_model(spec))
 
 
 def _printed(frame: pd.DataFrame, fit: CLogit) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 from analysis.conjoint.cards import OUT, ShownOptions
 from analysis.conjoint.frames import Row, tidy_frame, tidy_row
 from analysis.estimators.randomisation import exact_p, flipped, score_interval
-from analysis.estimators.shares import clustered_share
+from analysis.estimators.shares import share_interval
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import join_notes
 
@@ -48,7 +48,7 @@ def positions(cards: ShownOptions) -> pd.DataFrame:
 
     Terms: `position_1` ..., and `last`; `options`: the size of the sets without opt-outs, empty for all.
     Shares (0 to 1) are of the choices of an option that is no opt-out. The interval takes choice sets as
-    draws (see `clustered_share`). Extra columns: `options`, `chance`, the share of a chooser at random.
+    draws (see `share_interval`). Extra columns: `options`, `chance`, the share of a chooser at random.
     """
     rows: list[Row] = []
     every = placed(cards)
@@ -62,7 +62,7 @@ def positions(cards: ShownOptions) -> pd.DataFrame:
                     continue
                 at = made["place"] == (made["options"] if place == LAST else place)
                 sets = at.groupby(made["set"]).agg(["sum", "size"])
-                share = clustered_share(sets["sum"], sets["size"])
+                share = share_interval(sets["sum"], sets["size"])
                 rows.append(
                     tidy_row(
                         LAST if place == LAST else f"position_{place}",

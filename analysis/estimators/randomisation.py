@@ -17,8 +17,6 @@ from analysis.tables.frame import Floats
 
 LEAST_P: Final = 1e-12
 """The smallest p value that is given: below it sums of so many chances are not exact."""
-_HALF_STEP: Final = 0.5
-"""Of the steps of a mean of values of -1, 0 and 1, which are 1/n."""
 _PARTS: Final = 27_720
 """Values are multiples of one part in so many: it is divisible by all numbers up to twelve."""
 _MOST: Final = 2**22
@@ -35,9 +33,9 @@ class Null:
     values: tuple[float, ...]
     chances: tuple[float, ...]
 
-    def mirrored(self) -> "Null":
-        """Return the null distribution of the value with the other sign."""
-        return Null(tuple(-value for value in self.values), self.chances)
+    def times(self, factor: float) -> "Null":
+        """Return the null distribution of so many times the value."""
+        return Null(tuple(factor * value for value in self.values), self.chances)
 
 
 @cache
@@ -118,7 +116,7 @@ def score_interval(values: Floats, low: float, high: float, level: float = 0.95)
 
     The values are draws from a distribution on the values that were seen, and the two ends: a mean is in the
     interval if the observed one is no further away than the normal quantile times the standard error under
-    the most likely distribution with that mean, and half of 1/n, the correction for the steps of the mean.
+    the most likely distribution with that mean, and half a step of the mean, see `_half_step`.
     For values of -1, 0 and 1 this is the interval of Tango (1998, Statistics in Medicine 17) for the
     difference of paired proportions, with that correction. It is never empty. By enumeration it holds such a
     difference in 93.5 % or more from n = 2 on; without the correction in 85 %.
@@ -126,7 +124,7 @@ def score_interval(values: Floats, low: float, high: float, level: float = 0.95)
     points, inverse = np.unique(np.concatenate([values, [low, high]]), return_inverse=True)
     counts = np.bincount(inverse[:-2], minlength=len(points)).astype(float)
     observed, n = float(np.mean(values)), len(values)
-    limit, half = float(stats.chi2.ppf(level, 1)), _HALF_STEP / n
+    limit, half = float(stats.chi2.ppf(level, 1)), _half_step(values)
 
     def beyond(mean: float) -> float:
         variance = _restricted_variance(points, counts, mean)
@@ -148,7 +146,7 @@ def equivalence_p(values: Floats, low: float, high: float, margin: float) -> flo
     If it is small, the mean is known to lie within the margin. It is the larger p value of two one-sided
     score tests (TOST; Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15), each under the
     most likely distribution with a mean at the margin, as in `score_interval`; in pairs these are Tango's
-    (1998). By half of 1/n they are corrected for the steps of the mean. values are between `low` and `high`.
+    (1998). They are corrected by half a step of the mean. values are between `low` and `high`.
     It is 1 where the margin is not inside of this range.
     """
     if not low < -margin < margin < high:
@@ -159,8 +157,17 @@ def equivalence_p(values: Floats, low: float, high: float, margin: float) -> flo
     found = []
     for bound, sign in ((margin, -1), (-margin, 1)):
         error = np.sqrt(_restricted_variance(points, counts, bound) / n)
-        found.append(float(stats.norm.sf((sign * (observed - bound) - _HALF_STEP / n) / error)))
+        found.append(float(stats.norm.sf((sign * (observed - bound) - _half_step(values)) / error)))
     return max(found)
+
+
+def _half_step(values: Floats) -> float:
+    """Half a step of the mean: 1/(2n) for values of -1, 0 and 1, less where strata are means of repeats.
+
+    There a step is the usual size of a value, which is that of values drawn in proportion to their size.
+    """
+    size = float(abs(values).sum())
+    return (float(values @ values) / size if size else 1.0) / (2 * len(values))
 
 
 def _restricted_variance(points: Floats, counts: Floats, mean: float) -> float:

@@ -4,61 +4,103 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import optimize, stats
 
-from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.tables.frame import Floats
 
-LEAST_MIXED = 5
-"""The clusters with, and those without, what is counted that an estimated design effect needs."""
+LEAST_EXCEPTIONS = 10
+"""With so many answers that differ from the others of their stratum, the variance is known well enough."""
+FEW_EXCEPTIONS = "fewer than ten answers differ from the others: the interval allows for what was not seen"
 
 
-class _ClusteredShare(NamedTuple):
+class ShareInterval(NamedTuple):
     """A 95 % interval of a share (0 to 1), and how many independent answers would tell as much."""
 
     low: float
     high: float
     effective_n: float
+    note: str = ""
 
 
-def clustered_share(counts: npt.ArrayLike, sizes: npt.ArrayLike) -> _ClusteredShare:
-    """Return the interval of sum(counts) / sum(sizes), where the answers of a cluster may be alike.
+def share_interval(
+    won: npt.ArrayLike,
+    asked: npt.ArrayLike,
+    strata: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+) -> ShareInterval:
+    """Return the interval of the mean of won / asked over clusters, whose own answers may be alike.
 
-    counts, sizes: of each cluster (choice set). The variance of the share is that of a ratio over clusters
-    (Cochran 1977, Sampling Techniques, chapter 9); the design effect is this over that of independent
-    answers, at least 1; the effective number of answers is theirs over it (Kish 1965; Korn and Graubard
-    1998). The interval is Wilson's (1927) with that number, and t with one less than there are clusters.
+    won, asked: of each cluster. strata: of each cluster, by default one for all; the interval is about these
+    strata, and takes their clusters as draws. weights: of each cluster, by default `asked`.
 
-    Where the clusters are too few for a variance (fewer than twelve, or fewer than five with or without what
-    is counted), the answers of each count as one, and clusters of unequal sizes as fewer (Kish 1965): Clopper
-    and Pearson's (1934) exact interval, which also holds at 0 and 1. NaN without answers.
+    The variance is the sum over strata of those of their clusters (Cochran 1977, Sampling Techniques,
+    chapters 5A and 9). Strata of one cluster are put together. The interval is Wilson's (1927) of as many
+    independent answers as have this variance (Korn and Graubard 1998), with t. Where fewer than ten clusters
+    differ from the others of their stratum, they are taken as rare events: the mid-p gamma interval of a
+    weighted sum of these (Fay and Kim 2017), of strata that were mostly won and of the others. The limits of
+    both are combined as Zou and Donner (2008) do. It also holds at 0 and 1. NaN without answers.
     """
-    won, asked = np.asarray(counts, float), np.asarray(sizes, float)
-    won, asked = won[asked > 0], asked[asked > 0]
-    clusters, n = asked.size, float(asked.sum())
-    if not clusters:
-        return _ClusteredShare(np.nan, np.nan, np.nan)
-    share = float(won.sum() / n)
-    mixed = min(int((won > 0).sum()), int((won < asked).sum()))
-    if clusters < LEAST_CLUSTERS[1] or mixed < LEAST_MIXED:
-        alike = n**2 / float((asked**2).sum())
-        return _ClusteredShare(*exact_share_interval(share, alike), alike)
-    variance = clusters / (clusters - 1) * float(((won - share * asked) ** 2).sum()) / n**2
-    effective = min(n, share * (1 - share) / variance) if variance > 0 else n
-    z = float(stats.t.ppf(0.975, clusters - 1))
-    return _ClusteredShare(*wilson_share_interval(share, effective, z), effective)
+    n = np.asarray(asked, float)
+    used = n > 0
+    if not used.any():
+        return ShareInterval(np.nan, np.nan, np.nan)
+    weight = (n if weights is None else np.asarray(weights, float))[used]
+    weight, value = weight / weight.sum(), np.asarray(won, float)[used] / n[used]
+    code = _codes(np.zeros(len(value)) if strata is None else np.asarray(strata)[used])
+    size = np.bincount(code)
+    mean = (np.bincount(code, weight * value) / np.bincount(code, weight))[code]
+    share = float(np.clip((weight * value).sum(), 0, 1))
+    some, not_all = np.bincount(code, value > 0), np.bincount(code, value < 1)
+    factor = size / np.maximum(size - 1, 1)
+    variance = float((factor[code] * (weight * (value - mean)) ** 2).sum())
+    if np.minimum(some, not_all).sum() >= LEAST_EXCEPTIONS and variance > 0:
+        effective = share * (1 - share) / variance
+        z = float(stats.t.ppf(0.975, (size - 1).sum()))
+        return ShareInterval(*_wilson(share, effective, z), effective)
+    mostly = mean >= 0.5
+    gained = _rare(weight[~mostly], value[~mostly])
+    missed = _rare(weight[mostly], 1 - value[mostly])
+    low = share - np.hypot(gained.total - gained.low, missed.high - missed.total)
+    high = share + np.hypot(gained.high - gained.total, missed.total - missed.low)
+    effective = 1 / float((weight**2).sum())
+    return ShareInterval(max(0.0, float(low)), min(1.0, float(high)), effective, FEW_EXCEPTIONS)
 
 
-def wilson_share_interval(
-    share: float, n: float, z: float = float(stats.norm.ppf(0.975))
-) -> tuple[float, float]:
-    """Return Wilson's (1927) score interval of a share of n answers, where n need not be whole."""
+def _codes(strata: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
+    """Number the strata; those of one cluster are one, or belong to another where there is one only."""
+    code = np.unique(strata, return_inverse=True)[1].ravel()
+    single = np.bincount(code)[code] == 1
+    if single.any():
+        code[single] = code[single if single.sum() > 1 else ~single][:1].max(initial=0)
+    return np.unique(code, return_inverse=True)[1].ravel()
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's score interval of a share of n answers, where n need not be whole."""
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return float(max(0.0, centre - half_width)), float(min(1.0, centre + half_width))
 
 
-def exact_share_interval(share: float, n: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's (1934) 95 % interval of a share of n answers."""
-    won = share * n
-    low = float(stats.beta.ppf(0.025, won, n - won + 1)) if share > 0 else 0.0
-    return low, float(stats.beta.ppf(0.975, won + 1, n - won)) if share < 1 else 1.0
+class _Rare(NamedTuple):
+    total: float
+    low: float
+    high: float
+
+
+def _rare(weight: Floats, value: Floats) -> _Rare:
+    """The weighted sum of rare events with its mid-p gamma interval; value: 0 to 1, how much of each."""
+    if not len(weight):
+        return _Rare(0.0, 0.0, 0.0)
+    largest = float(weight.max())
+    total, variance = float((weight * value).sum()), float(((weight * value) ** 2).sum())
+    mean, spread = total + largest, variance + largest**2
+    upper = stats.gamma(mean**2 / spread, scale=spread / mean)
+    lower = stats.gamma(total**2 / variance, scale=variance / total) if total > 0 else None
+
+    def beyond(end: float, level: float) -> float:
+        return float((1.0 if lower is None else lower.cdf(end)) + upper.cdf(end)) / 2 - level
+
+    most = float(upper.ppf(0.99))
+    low = 0.0 if lower is None else float(optimize.brentq(beyond, 0, most, args=(0.025,)))
+    return _Rare(total, low, float(optimize.brentq(beyond, 0, most, args=(0.975,))))

@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.estimators.shares import exact_share_interval, wilson_share_interval
+from analysis.estimators.shares import ShareInterval, share_interval
 from analysis.estimators.t_tests import one_sample_t, summarize, wald_interval, wilson_interval
 from analysis.tables.choice_table import refuse
 from analysis.tables.frame import counted, join_notes, result_frame
 from analysis.tables.responses_table import check_words
 from analysis.tables.table_file import RowPlaces
 
-LEAST_EXCEPTIONS = 10
-"""From so many on, the variance of a share over prompts is known well enough."""
 CONTROL, LOW, HIGH = "control", "low", "high"
 
 
@@ -115,7 +113,7 @@ def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
     cells: the frame of `prompts`. The row `wilson` has Wilson's score interval of the pooled counts (unit:
     response), the row `wald` the published Wald interval over the number of prompts, clipped to [0, 1], which
     takes a prompt for one answer and is many times too wide. After the rows of all agents, `stratified` is
-    Wilson's interval with the effective number of answers: what prompts differ in is no chance. Extra column
+    the interval about these prompts: what they differ in is no chance (see `share_interval`). Extra column
     pooled: valid / responses, the centre that Wilson's interval belongs to.
     """
     rows: list[dict[str, object]] = []
@@ -142,7 +140,8 @@ def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
                 join_notes(note, "clipped to [0, 1]" * bool(n)),
             ),
         }
-        intervals["stratified"] = ("response", stratified_interval(used), note)
+        low, high, _, rare = _stratified(used)
+        intervals["stratified"] = ("response", (low, high), join_notes(note, rare))
         for interval, (unit, (low, high), remark) in intervals.items():
             (stratified if interval == "stratified" else rows).append(
                 {
@@ -163,29 +162,11 @@ def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
     return result_frame([*rows, *stratified], "interval", "unit", "pooled", "prompts")
 
 
-def stratified_interval(used: pd.DataFrame) -> tuple[float, float]:
-    """Return the 95 % interval of the mean over prompts of their shares of valid responses.
-
-    With ten exceptions or more, the variance is the sum of those of the prompts, and the interval Wilson's
-    (1927) of as many independent answers as give this variance. With fewer, the prompts' shares are taken as
-    (valid + 1/2) / (n + 1), so that a prompt without exception is not taken as certain, and the interval is
-    Clopper and Pearson's (1934). No fewer answers count than the smallest n in each prompt: what prompts
-    differ in makes the variance smaller than that of as many answers with one share (Cochran 1977, Sampling
-    Techniques, chapter 5).
-
-    used: rows of `prompts` with responses that have a market range.
-    """
-    n, valid = used["ranged"].to_numpy(float), used["valid_count"].to_numpy(float)
-    if not n.size:
-        return np.nan, np.nan
-    share, alike = float((valid / n).mean()), n.size * n.min()
-    if share in (0, 1):
-        return exact_share_interval(share, alike)
-    many = bool(n.min() > 1 and np.minimum(valid, n - valid).sum() >= LEAST_EXCEPTIONS)
-    each, of = (valid / n, n - 1) if many else ((valid + 0.5) / (n + 1), n)
-    variance = (each * (1 - each) / of).sum() / n.size**2
-    effective = max(alike, share * (1 - share) / variance)
-    return wilson_share_interval(share, effective) if many else exact_share_interval(share, effective)
+def _stratified(used: pd.DataFrame) -> ShareInterval:
+    """The interval for these prompts; used: rows of `prompts` with responses that have a market range."""
+    n, valid = used["ranged"].to_numpy(int), used["valid_count"].to_numpy(int)
+    prompt, number = np.repeat(np.arange(n.size), n), np.concatenate([[], *map(np.arange, n)])
+    return share_interval(number < valid[prompt], np.ones(prompt.size), prompt, 1 / n[prompt])
 
 
 def price_deviation(cells: pd.DataFrame) -> pd.DataFrame:

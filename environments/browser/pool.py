@@ -17,6 +17,7 @@ from playwright.async_api import Browser, BrowserContext, Playwright, async_play
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser.fonts import DRAWING, pinned, read_fonts
+from environments.browser.kept import Lease
 from environments.browser.pulse import Pulse, starts
 from environments.browser.system_packages import SYSTEM_BROWSERS, describe_install, find_missing_library
 from environments.browser.through_proxy import DEAD_END, Passage
@@ -43,10 +44,12 @@ FLAGS = (
     *DRAWING,
 )
 WITHOUT_PICTURES = (
+    # It replaces Playwright's own of this name, whose settings come first.
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,"
-    "imagesEnabled=false"
+    "imagesEnabled=false",
+    "--force-gpu-mem-available-mb=0",  # so there is no room for what is drawn
 )
-"""The switch that loads no pictures; it replaces Playwright's own of this name, whose settings come first."""
+"""The switches that load no pictures and draw nothing; pages notice neither."""
 DRIVER_ENDED = "Connection closed while reading from the driver"
 """What Playwright says where its process has ended, also where nobody waits for an answer."""
 UNWANTED_FLAGS = ("--disable-ipc-flooding-protection",)
@@ -88,7 +91,7 @@ def flags(spki: str | None, *, pictures: bool = True) -> list[str]:
     A browser that is given the key of a proxy's authority (`spki`) can reach the network only through
     proxies. Without `pictures` it loads none.
     """
-    own = FLAGS if pictures else (*FLAGS, WITHOUT_PICTURES)
+    own = FLAGS if pictures else (*FLAGS, *WITHOUT_PICTURES)
     return [*own, *((f"--ignore-certificate-errors-spki-list={spki}", *DEAD_END) if spki else ())]
 
 
@@ -111,6 +114,7 @@ class BrowserPool:
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._folder: TemporaryDirectory[str] | None = None
+        self._kept: dict[str | None, Lease] = {}
         self._fonts = ""
         self._launching, self._reading = asyncio.Lock(), asyncio.Lock()
 
@@ -146,30 +150,49 @@ class BrowserPool:
             BrowserFailure: at the end of the block: the browser's network service has died meanwhile, or a
                 document did not come through the proxy. What was seen in the context is worth nothing.
         """
+        async with self.lend(proxy_url, keep=False) as lease:
+            yield lease.context
+
+    @asynccontextmanager
+    async def lend(self, proxy_url: str | None, *, keep: bool) -> AsyncIterator[Lease]:
+        """Yield a context as `context` does; if it is to be kept, the one that was kept for this proxy.
+
+        Such a one is as good as fresh, but has blank tabs already. Raises as `context` does.
+        """
         browser = await self.browser()
+        lease = self._kept.pop(proxy_url, None) if keep else None
+        if lease is None or lease.context.browser is not browser:
+            lease = Lease(await self._open(browser, proxy_url), keep)
+        cleared = False
         try:
-            context = await _new_context(browser, proxy_url)
+            passage = Passage(lease.context, proxy_url) if proxy_url else None
+            if passage:
+                await passage.begin()
+            yield lease
+            if passage:
+                lease.keep = lease.keep and not passage.leaves
+                await passage.check()
+            cleared = await lease.clear()
+        finally:
+            if cleared:
+                self._kept[proxy_url] = lease
+            elif lease.context.browser and lease.context.browser.is_connected():
+                await lease.context.close()
+
+    async def _open(self, browser: Browser, proxy_url: str | None) -> BrowserContext:
+        try:
+            return await _new_context(browser, proxy_url)
         except PlaywrightError:
             # When Playwright's own process has died, its browser seems to be connected for ever.
             async with self._launching:
                 if browser is self._browser:
                     await self.close()
-            browser = await self.browser()
-            context = await _new_context(browser, proxy_url)
-        try:
-            passage = Passage(context, proxy_url) if proxy_url else None
-            if passage:
-                await passage.begin()
-            yield context
-            if passage:
-                await passage.check()
-        finally:
-            if browser.is_connected():
-                await context.close()
+            return await _new_context(await self.browser(), proxy_url)
 
     async def close(self) -> None:
         """End the browser, and Playwright's own process; either may be dead already."""
         browser, playwright, self._browser, self._playwright = self._browser, self._playwright, None, None
+        self._kept.clear()
         if self._pulse:
             self._pulse.end()
         with suppress(Exception):  # what is dead says so in many ways

@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 from playwright.async_api import BrowserContext, Response
 from playwright.async_api import Error as PlaywrightError
 
+from environments.browser.kept import is_lasting
+from environments.browser.listeners import EventListeners
+
 DEAD_END: Final = ("--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>")
 """Switches for a browser whose contexts have proxies of their own.
 
@@ -52,7 +55,10 @@ class Passage:
         self._context = context
         self._proxy_url = proxy_url
         self._past_proxy: list[str] = []
-        context.on("response", self._note)
+        self.leaves = False
+        """Whether a response has left something in the browser that can't be cleared."""
+        self._listeners = EventListeners()
+        self._listeners.on(context, "response", self._note)
 
     async def begin(self) -> None:
         """Leave the mark in the network service; call this before the first page is opened.
@@ -68,12 +74,14 @@ class Passage:
         Raises:
             BrowserFailure: a document did not, or the network service has died or hangs.
         """
+        self._listeners.end()
         if not await _answered(self._context.cookies(MARK_URL)):
             raise BrowserFailure(NETWORK_DIED)
         if self._past_proxy:
             raise BrowserFailure(past_proxy(self._past_proxy[0]))
 
     async def _note(self, response: Response) -> None:
+        self.leaves = self.leaves or is_lasting(response.headers)
         if is_shown_document(response):
             try:
                 address = await response.server_addr()

@@ -7,6 +7,7 @@ from typing import Any, Final
 from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
+from environments.browser.listeners import EventListeners
 from environments.observation.observe import ObservationQuery
 from environments.observation.page_watch import PageWatch
 from interventions.data_file import read_source
@@ -38,6 +39,7 @@ class Settling:
     def __init__(
         self,
         context: BrowserContext,
+        listeners: EventListeners,
         watch: PageWatch,
         site: SiteMap | None,
         wanted: ObservationQuery,
@@ -55,9 +57,9 @@ class Settling:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._stirred = False
-        context.on("request", self._began)
-        context.on("requestfinished", self._ended)
-        context.on("requestfailed", self._ended)
+        listeners.on(context, "request", self._began)
+        listeners.on(context, "requestfinished", self._ended)
+        listeners.on(context, "requestfailed", self._ended)
 
     @property
     def is_loading(self) -> bool:

@@ -12,7 +12,7 @@ from agents.command import CONFINED_VARIABLE, is_confined
 from agents.programs.bubblewrap import left_open
 from agents.providers.settings import setting
 from agents.registry import KEYS
-from environments.browser.pool import INSTALL_LIBRARIES, run_browsers
+from environments.browser.pool import INSTALL_LIBRARIES, BrowserPool, run_browsers
 from interventions.errors import UserError
 from proxy.server import HOST, run_proxy
 
@@ -36,7 +36,10 @@ async def _browser() -> CheckResult:
     try:
         async with run_browsers() as pool:
             browser = await pool.browser()
-            return CheckResult("browser", True, f"{browser.browser_type.name} {browser.version}")
+            found = f"{browser.browser_type.name} {browser.version}; its contexts are "
+            if await _clears(pool):
+                return CheckResult("browser", True, f"{found}kept: cleared between trials")
+            return CheckResult("browser", True, f"{found}fresh: they can't be cleared between trials")
     except UserError as error:
         found, _, fix = str(error).partition("; ")
         return CheckResult("browser", False, found, fix)
@@ -44,6 +47,26 @@ async def _browser() -> CheckResult:
         return CheckResult(
             "browser", False, f"does not start: {str(error).splitlines()[0]}", INSTALL_LIBRARIES
         )
+
+
+async def _clears(pool: BrowserPool) -> bool:
+    """Whether a context that is lent again has lost what a page has stored in it."""
+    contexts = []
+    for stored in ("[localStorage.left, sessionStorage.left, document.cookie] = ['1', '1', 'left=1']", FOUND):
+        async with pool.lend(None, keep=True) as lease:
+            context = lease.context
+            page = context.pages[0] if context.pages else await context.new_page()
+            await page.route(ANYWHERE, lambda route: route.fulfill(body="<p>", content_type="text/html"))
+            await page.goto(ANYWHERE)
+            found = await page.evaluate(stored)
+            await page.unroute(ANYWHERE)
+            contexts.append(context)
+    return contexts[0] is contexts[1] and not any(found)
+
+
+ANYWHERE = "http://anywhere.souk.test/"
+"""An address that no server has; the name is reserved for tests."""
+FOUND = "[localStorage.left, sessionStorage.left, document.cookie]"
 
 
 async def _proxy() -> CheckResult:

@@ -63,6 +63,10 @@ class CardTrialRunner:
         session.cards = CardRun(trial.cards, plans)
         return session
 
+    def keeps_context(self, trial: CardTrial) -> bool:
+        """Whether a trial's browser context can be cleared after it, for other trials."""
+        return True
+
     async def episode(
         self,
         trial: CardTrial,
@@ -81,6 +85,7 @@ class CardTrialRunner:
             await episode.open([url])
             over = partial(_is_over, session=session)
             await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="an answer")
+        episode.listeners.end()
         cards = run_of(session)
         if not failed_on_the_way(trajectory, session) and (cards.done or _gave_up(cards)):
             conclude(trajectory, trial, given(session))

@@ -120,6 +120,14 @@ class ShopTrialRunner:
         """Make the session that makes the trial's edits."""
         return session(self._design, trial, self._base_url, self._allow)
 
+    def keeps_context(self, trial: ShopTrial) -> bool:
+        """Whether a trial's browser context can be cleared after it, for other trials.
+
+        It can't be where a script is left in it, or where keys and buttons may still be held down.
+        """
+        experiment, view = self._design.experiment, self._design.view(trial)
+        return experiment.contexts == "kept" and not (experiment.live or view.pointer)
+
     async def episode(
         self,
         trial: ShopTrial,
@@ -135,8 +143,8 @@ class ShopTrialRunner:
         cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
         wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
         stops = stops_of(design.site.choice)
-        count_errors(context, trajectory.page_errors)
         episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
+        count_errors(context, episode.listeners, trajectory.page_errors)
         async with limited(trajectory, design.most_seconds, episode.silent):
             if live:
                 await context.add_init_script(guard(live.stop_before))
@@ -144,6 +152,7 @@ class ShopTrialRunner:
             over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
             most = design.most_steps
             await act_until(over, trajectory, episode, agent, most_steps=most, wanted="a choice")
+        episode.listeners.end()
         judge(trajectory, trial, design, session)
         return trajectory
 

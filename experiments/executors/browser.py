@@ -92,6 +92,9 @@ class TrialRunner(Protocol[T_contra]):
     def session(self, trial: T_contra) -> Session:
         """Make a fresh session of the proxy for one attempt."""
 
+    def keeps_context(self, trial: T_contra) -> bool:
+        """Whether a trial's browser context can be cleared after it, for other trials."""
+
     async def episode(
         self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session, silent: Silent
     ) -> Trajectory:
@@ -142,11 +145,16 @@ class BrowserExecutor(Generic[T]):
 
     async def _episode(self, trial: T, slot: "Slot", session: Session, turn: Turn) -> Trajectory:
         slot.session = session
+        session.lent = keep = self._episodes.keeps_context(trial)
         agent, browsers = self._episodes.agent(trial), self._testbed.browsers
         silent: Silent = {"browser": browsers.silent, "shop": session.silent}
         try:
-            async with browsers.context(slot.url) as context:
-                return await self._episodes.episode(trial, turn.given_by(agent), context, session, silent)
+            async with browsers.lend(slot.url, keep=keep) as lease:
+                acting = turn.given_by(agent)
+                trajectory = await self._episodes.episode(trial, acting, lease.context, session, silent)
+                lease.keep = lease.keep and trajectory.outcome != "infra_error"
+                slot.session = None  # what the pages ask for as they are left is nobody's
+                return trajectory
         except (PlaywrightError, BrowserFailure) as error:
             trajectory = Trajectory()
             trajectory.fail("browser", f"browser: {first_line(error)}")

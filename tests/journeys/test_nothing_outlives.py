@@ -92,11 +92,15 @@ def test_a_command_that_hears_no_signal_is_killed() -> None:
     assert "did not end within 5 seconds" in told
 
 
+# A read that begins just after Ctrl-C would not notice it.
 WATCHED = """
+import time
 from environments.launch.watchdog import watched
 try:
     with watched():
-        input(open("at.txt", "w").name)
+        print(open("at.txt", "w").name, end="", flush=True)
+        while True:
+            time.sleep(0.02)
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -25,21 +25,11 @@ class Draws(NamedTuple):
     trials: Ints
     sets: Ints
 
-    def by_set(self) -> "Draws":
-        """Return the draws so weighted that each choice set counts alike in their mean."""
+    def weights(self) -> Floats:
+        """Return the weight of each draw with which each choice set counts alike in their mean."""
         count = np.bincount(self.sets)[self.sets]
-        weights = len(self.values) / (len(np.unique(self.sets)) * count)
-        nulls = tuple(
-            Null(tuple(weight * value for value in null.values), null.chances)
-            for weight, null in zip(weights.tolist(), self.nulls, strict=True)
-        )
-        return self._replace(values=self.values * weights, nulls=nulls)
-
-    def set_means(self) -> Floats:
-        """Return the mean effect in each choice set."""
-        count = np.bincount(self.sets)
-        means: Floats = np.bincount(self.sets, self.values)[count > 0] / count[count > 0]
-        return means
+        weights: Floats = len(self.values) / (len(np.unique(self.sets)) * count)
+        return weights
 
 
 def randomised(rows: pd.DataFrame) -> tuple[str, ...]:

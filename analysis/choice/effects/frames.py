@@ -10,8 +10,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.choice.effects.effects import LIMIT, contrast_frame
 from analysis.estimators.lpm import Contrast
-from analysis.estimators.shares import clustered_share
-from analysis.tables.choice_table import trial_ids
+from analysis.estimators.shares import share_interval
+from analysis.tables.choice_table import TRIAL_ID, trial_ids
 from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS
 
@@ -55,23 +55,57 @@ def by_trial(labels: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
 
 
 CLUSTERED = ["clustered_low", "clustered_high", "effective_n"]
-"""The columns of a share's interval that takes the choice sets as draws."""
+"""The columns of a share's interval that takes answers to one question, or in one set, as dependent."""
+QUESTION = "question"
+_SHOWN = ("option", "position", "price", "rating", "reviews", "nudge", "nudged", "placebo")
+_ASKED = ("set", "profile", "modality", "condition", "ordering")
+"""What makes two trials the same question: of each product, and of the whole."""
 
 
 def clustered(
-    chosen: "pd.Series[Any]", cells: Sequence["pd.Series[Any]"], sets: "pd.Series[Any]"
+    chosen: "pd.Series[Any]", cells: Sequence["pd.Series[Any]"], sets: "pd.Series[Any]", question: Any = None
 ) -> pd.DataFrame:
     """Return clustered_low, clustered_high (percent) and effective_n of the share in each cell, in order.
 
-    chosen: 1 or 0 by row. cells: what tells the cells apart. sets: of each row; its rows may be alike (see
-    `clustered_share`).
+    chosen: 1 or 0 by row. cells: what tells the cells apart. sets: of each row; its rows may be alike, and
+    the interval is about sets like these. question: of each row; then those of one question may be alike, and
+    the interval is about these sets (see `share_interval`).
     """
-    rows = chosen.astype(float).groupby([*cells, sets], observed=True).agg(["sum", "size"])
+    units = [sets] if question is None else [sets, question]
+    rows = chosen.astype(float).groupby([*cells, *units], observed=True).agg(["sum", "size"])
     found = [
-        clustered_share(own["sum"], own["size"])
+        share_interval(
+            own["sum"],
+            own["size"],
+            None if question is None else own.index.get_level_values(len(cells)).to_numpy(),
+        )[: len(CLUSTERED)]
         for _, own in rows.groupby(level=list(range(len(cells))), sort=True, observed=True)
     ]
     return pd.DataFrame(found, columns=CLUSTERED).astype(float) * [100, 100, 1]
+
+
+def with_questions(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per trial, with `question`: the same number where the same was shown.
+
+    A table without prices does not tell what was shown: each trial is then a question of its own.
+    """
+    if "price" not in table or table["price"].isna().all():
+        trials = table.drop_duplicates(TRIAL_ID)
+        return trials.assign(**{QUESTION: trials[TRIAL_ID]})
+    carried = table["nudge"].where(carries(table), "")  # a control trial has the name of its cell's nudge
+    columns = table[[name for name in _SHOWN if name in table]].assign(nudge=carried)
+    shown = pd.util.hash_pandas_object(columns, index=False)
+    trials = table.drop_duplicates(TRIAL_ID)
+    # The order of a trial's rows does not matter.
+    whole = trials[TRIAL_ID].map(shown.groupby(table[TRIAL_ID].to_numpy()).sum())
+    known = [trials[name] for name in _ASKED if name in trials]
+    return trials.assign(**{QUESTION: whole.groupby([*known, whole], dropna=False, sort=False).ngroup()})
+
+
+def carries(table: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which rows are of options with a nudge or a placebo."""
+    found: pd.Series[bool] = table["nudged"].eq(1) | table["placebo"].eq(1)
+    return found
 
 
 def wilson(counts: npt.ArrayLike, trials: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:

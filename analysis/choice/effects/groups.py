@@ -54,8 +54,9 @@ def position_shares(table: pd.DataFrame) -> pd.DataFrame:
     """Return how often the option in each position was chosen, by agent and set size, beside chance.
 
     table: checked. Columns: group, options, position (from 1), chosen, trials, estimate, conf_low, conf_high
-    (percent, Wilson), chance (percent), clustered_low, clustered_high, effective_n (see `clustered`). Empty
-    where no set has more than two options, or trials have chances of assignment: shares do not weigh them.
+    (percent, Wilson), chance (percent), clustered_low, clustered_high, effective_n (see `clustered`; they are
+    about sets like these). Empty where no set has more than two options, and where trials have chances of
+    assignment, which shares do not weigh.
     """
     sizes = set_sizes(table)
     columns = ["group", "options", "position", "chosen", "trials"]

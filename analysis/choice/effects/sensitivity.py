@@ -1,13 +1,14 @@
 """Estimate how choices follow the size of a difference in price or rating, not only its sign."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.choice.effects.counts import noted
 from analysis.choice.effects.effects import NO_CHOICE, agents, contrast_frame, count_trials, regressors
-from analysis.choice.effects.frames import CLUSTERED, clustered, stacked, wilson
+from analysis.choice.effects.frames import CLUSTERED, QUESTION, clustered, stacked, wilson, with_questions
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast, Fit, Model
 from analysis.tables.choice_table import TRIAL_ID, row_weights, trial_ids
@@ -53,8 +54,9 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     slopes: the columns of every estimator; percentage points for 10 % of the price or 10 points of rating.
     curves: group, advantage, model (linear, quartic, observed), value (% or points), estimate, conf_low,
     conf_high (percent), n, note. The lines are for an option whose set is alike in all else; `observed` is
-    the share chosen, in ten parts of the advantage, with Wilson's interval and n options. Without the latter
-    where trials have chances of assignment, which a share of answers does not weigh.
+    the share chosen, in ten parts of the advantage, with Wilson's interval, n options, and in clustered_low
+    and clustered_high an interval about these sets. Without `observed` where trials have chances of
+    assignment, which a share of answers does not weigh.
     """
     slopes, curves = [], []
     advantage = advantages(table)
@@ -70,11 +72,12 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         found = {name: _counted(linear.unit(name, UNITS[name]), own[name], complete) for name in differing}
         slopes.append(contrast_frame(found, agent, count_trials(complete), count_trials(rows)))
         n = count_trials(complete)
+        question = complete[TRIAL_ID].map(with_questions(complete).set_index(TRIAL_ID)[QUESTION])
         for name in differing:
             grid = _grid(own[name])
             curves.append(_curve(linear, name, grid, agent, "linear", n))
             if row_weights(complete) is None:
-                curves.append(_observed(own[name], complete["chosen"], complete["set"], agent))
+                curves.append(_observed(own[name], complete["chosen"], (complete["set"], question), agent))
         if "price_advantage" in differing:
             powers = _powers(own["price_advantage"])
             quartic = _fit(complete, own.drop(columns="price_advantage").join(powers))
@@ -174,7 +177,7 @@ def _curve(response: _Response, name: str, grid: Floats, agent: str, model: str,
 
 
 def _observed(
-    advantage: "pd.Series[float]", chosen: "pd.Series[int]", sets: "pd.Series[str]", agent: str
+    advantage: "pd.Series[float]", chosen: "pd.Series[int]", asked: tuple["pd.Series[str]", Any], agent: str
 ) -> pd.DataFrame:
     bins = pd.qcut(advantage, BINS, duplicates="drop")
     cells = pd.DataFrame({"value": advantage, "chosen": chosen.astype(float)}).groupby(bins, observed=True)
@@ -183,7 +186,7 @@ def _observed(
     )
     shares = pd.DataFrame(wilson(found["chosen"], found["n"]))
     name = str(advantage.name).removesuffix("_advantage")
-    own = clustered(chosen, [bins], sets).reindex(found.index, columns=CLUSTERED)
+    own = clustered(chosen, [bins], *asked).reindex(found.index, columns=CLUSTERED)
     rest = found[["n"]].assign(note="").join(own)
     return pd.concat(
         [found[["value"]].assign(group=agent, advantage=name, model="observed"), shares, rest], axis=1

@@ -1,26 +1,23 @@
 """Count what decided the choices by the agents' own words, as a judge read them."""
 
-from typing import Any
-
-import numpy.typing as npt
 import pandas as pd
 
-from analysis.choice.effects.frames import CLUSTERED, clustered, wilson
+from analysis.choice.effects.frames import CLUSTERED, QUESTION, clustered, wilson
 from analysis.tables.errors import AnalysisError
 
 FACTORS = ("price", "rating", "nudge", "other")
 FACTOR_COLUMNS = ("trial", "agent", "factor", "judge", "reason")
 
 
-def deciding_factors(factors: pd.DataFrame, sets: "pd.Series[str] | None" = None) -> pd.DataFrame:
+def deciding_factors(factors: pd.DataFrame, asked: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the share of judged trials that name each factor, by agent and judge.
 
     factors: FACTOR_COLUMNS, one row per factor that the judge named in a trial. `reason` says why a row is
     not accepted (its quotation does not occur in the text); a row without a factor is an answer that could
     not be read. Returns group, judge, factor, named (trials), trials (with a readable answer), estimate,
     conf_low, conf_high (percent, Wilson), rejected (quotations) and unreadable (trials); clustered_low,
-    clustered_high and effective_n (see `clustered_share`) where `sets` has the choice set by agent and
-    trial.
+    clustered_high and effective_n (see `clustered`) where `asked` has the choice set and the question (`set`,
+    `question`) by agent and trial.
 
     Raises AnalysisError if a column is absent.
     """
@@ -33,7 +30,7 @@ def deciding_factors(factors: pd.DataFrame, sets: "pd.Series[str] | None" = None
         accepted = readable[readable["reason"] == ""]
         unreadable = given["trial"].nunique() - readable["trial"].nunique()
         judged = readable["trial"].drop_duplicates()
-        own = None if sets is None else sets.reindex([(agent, trial) for trial in judged]).to_numpy()
+        own = None if asked is None else asked.reindex([(agent, trial) for trial in judged])
         for factor in FACTORS:
             names = set(accepted.loc[accepted["factor"] == factor, "trial"])
             refused = readable[(readable["factor"] == factor) & (readable["reason"] != "")]
@@ -57,10 +54,10 @@ def deciding_factors(factors: pd.DataFrame, sets: "pd.Series[str] | None" = None
     return pd.concat([found.drop(columns=CLUSTERED), shares, found[CLUSTERED].astype(float)], axis=1)
 
 
-def _clustered(named: "pd.Series[bool]", sets: npt.NDArray[Any] | None) -> dict[str, float]:
-    """The interval of the share of trials that name a factor; sets: of each of them, where known."""
-    if sets is None or not len(named):
+def _clustered(named: "pd.Series[bool]", asked: pd.DataFrame | None) -> dict[str, float]:
+    """The interval of the share of trials that name a factor; asked: set and question of each, if known."""
+    if asked is None or not len(named):
         return {}
-    cell = pd.Series("", named.index)
-    row = clustered(named, [cell], pd.Series(sets, named.index)).to_dict("records")
+    own = asked.set_index(named.index)
+    row = clustered(named, [pd.Series("", named.index)], own["set"], own[QUESTION]).to_dict("records")
     return {str(name): float(value) for each in row for name, value in each.items()}

@@ -137,7 +137,7 @@ class Exchange:
         which[self._single] = back
         for sign, size, *counts in own.tolist():
             null = permuted(size, tuple(filter(None, counts)))
-            nulls.append(null if sign > 0 else null.mirrored())
+            nulls.append(null if sign > 0 else null.times(-1))
         own, back = np.unique(moved[~self._single], axis=0, return_inverse=True)
         which[~self._single] = len(nulls) + back
         nulls += [Null(tuple(values), (1 / len(values),) * len(values)) for values in own.tolist()]

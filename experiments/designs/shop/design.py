@@ -149,7 +149,9 @@ class ShopDesign(Design[ShopTrial]):
         later |= set() if self.experiment.computers else {"computers"}
         later |= {"allocation"} if self._allocation is None else set()
         later |= {"safety_checks"} if self.experiment.safety_checks == "refuse" else set()
-        experiment = self.experiment.model_dump(mode="json", exclude={"agents", "plan", "stopping", *later})
+        experiment = self.experiment.model_dump(
+            mode="json", exclude={"agents", "contexts", "plan", "stopping", *later}
+        )
         # What is declared beforehand makes it another run. More trials do not, nor does a number of them.
         if declared := self.stopping and self.stopping.declared:
             experiment["stopping"] = declared

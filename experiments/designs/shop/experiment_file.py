@@ -176,6 +176,8 @@ class Experiment(StrictModel):
     """The prompt of language models: `default`, or a folder of templates."""
     agents: Agents = ("simulated:balanced",)
     limits: Limits = Limits()
+    contexts: Literal["kept", "fresh"] = "kept"
+    """`kept`: a browser context is cleared after a trial and used again; `fresh`: each trial has its own."""
     repeats: int = Field(default=1, ge=1)
     """Times that every trial is repeated with a new seed."""
     seed: int = Field(default=0, ge=0)

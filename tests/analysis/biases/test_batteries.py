@@ -6,9 +6,11 @@ import pytest
 import statsmodels.formula.api as smf
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from analysis.biases.batteries import (
     BIASES,
+    RARE,
     bias_index,
     experiments,
     known_bias,
@@ -41,6 +43,24 @@ def test_an_experiment_has_the_effect_of_its_groups() -> None:
     assert (row["term"], row["group"], row["direction"]) == ("anchoring", "alpha", "more")
     assert (row["control_mean"], row["treatment_mean"], row["n"], row["n_missing"]) == (50, 55, 30, 0)
     assert (row["bias_detected"], row["capped"]) == (row["estimate"], 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("answers", "shares"), [(15, (0.03, 0.03)), (15, (0.05, 0.3)), (30, (0.03, 0.1)), (100, (0.03, 0.03))]
+)
+def test_rare_choices_have_an_interval_that_holds_or_none(answers: int, shares: tuple[float, float]) -> None:
+    rng, studies, held = np.random.default_rng(answers), size(60, 600), list[bool]()
+    d = (shares[1] - shares[0]) / np.sqrt(np.mean([share * (1 - share) for share in shares]))
+    drawn = rng.random((studies, 2, answers)) < np.array(shares)[:, None]
+    table = simulate_answers({"framing": ([0.0] * answers, [0.0] * answers)})
+    for own in drawn.astype(float):
+        row = effects_of(table.assign(response=own.ravel())).iloc[0]
+        if not np.isnan(row["hedges_low"]):
+            held.append(row["hedges_low"] <= d <= row["hedges_high"])
+        elif own.any(axis=1).all():
+            assert RARE in row["note"] and np.isnan(row["conf_low"])
+    assert sum(held) >= binom.ppf(0.001, len(held), 0.935)
 
 
 def test_a_difference_either_way_counts_where_configured() -> None:

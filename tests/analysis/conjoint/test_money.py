@@ -11,6 +11,7 @@ from analysis.conjoint.full_models import full_models
 from analysis.conjoint.held_out import held_out
 from analysis.conjoint.money import money, price_forms
 from analysis.conjoint.study import analyze_conjoint
+from analysis.conjoint.tables import LINEAR
 from tests.analysis.conjoint.conftest import simulate_cards
 from tests.support import size
 
@@ -71,6 +72,17 @@ def test_no_value_has_another_sign_than_its_part_worth(
     part_worths = found.quality.set_index("term")["estimate"]
     for row in found.willingness_to_pay.to_dict("records"):
         assert row["note"] if np.isnan(row["estimate"]) else row["estimate"] * part_worths[row["term"]] > 0
+
+
+def test_no_part_worth_is_tested_beside_a_price_of_the_wrong_form() -> None:
+    """Stars are worth nothing and go with the price: the log price leaves to them what it misses."""
+    ends = ["std_error", "p_value", "conf_low", "conf_high", "p_by_set", "by_set_low", "by_set_high"]
+    for curve in ("linear", "log"):
+        found = analyze_conjoint(drawn(0, 500, -5.0, curve, 1.0, 0.0))
+        assert found.quality["estimate"].notna().all()
+        assert found.quality[ends].isna().all(axis=None) == (curve == "linear")
+        assert found.quality["note"].str.contains(LINEAR).all() == (curve == "linear")
+        assert found.money["p_value"].notna().all()
 
 
 @pytest.mark.slow

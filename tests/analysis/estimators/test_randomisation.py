@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
-from scipy.stats import chi2, multinomial
+from scipy.stats import binom, chi2, multinomial, norm
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.weightstats import ttost_paired
 
@@ -138,8 +138,24 @@ def test_the_ends_are_a_quantile_away_under_the_most_likely_distribution(values:
             options={"ftol": 1e-12, "maxiter": 500},
         )
         variance = best.x @ (points - end) ** 2
-        beyond = abs(own.mean() - end) - 0.5 / len(own)
+        step = np.sum(own**2) / np.abs(own).sum() if own.any() else 1
+        beyond = abs(own.mean() - end) - step / 2 / len(own)
         assert len(own) * beyond**2 == pytest.approx(chi2.ppf(0.95, 1) * variance, rel=2e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strata", [5, 15, 50])
+@pytest.mark.parametrize("fresh", [0.02, 0.1, 1.0])
+def test_means_of_repeats_have_an_interval_that_holds_whether_or_not_they_are_alike(
+    strata: int, fresh: float
+) -> None:
+    """fresh: the share of the four answers to a question that are not its fixed answer."""
+    count, rng = size(200, 2000), np.random.default_rng([strata, round(100 * fresh)])
+    fixed, other = rng.choice([-1, 0, 1], p=[0.1, 0.6, 0.3], size=(2, count, strata, 4))
+    own = np.where(rng.random(other.shape) < fresh, other, fixed[..., :1]).mean(axis=2)
+    low, high = np.transpose([score_interval(values, -1, 1) for values in own])
+    assert ((low <= 0.2) & (high >= 0.2)).sum() >= binom.ppf(0.001, count, 0.94)
+    assert strata < 50 or (high - low).mean() < 1.15 * 2 * norm.ppf(0.975) * own.mean(axis=1).std()
 
 
 def pairs(wins: int, losses: int, ties: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
-from analysis.estimators.shares import exact_share_interval
+from analysis.estimators.shares import FEW_EXCEPTIONS
 from analysis.montecarlo.hypotheses import agent_comparisons
 from analysis.montecarlo.valuation import (
     anchor_correlation,
@@ -18,7 +19,6 @@ from analysis.montecarlo.valuation import (
     measures,
     price_deviation,
     prompts,
-    stratified_interval,
     valid_share,
     variation,
 )
@@ -105,33 +105,19 @@ def test_share_of_valid_responses_weighs_prompts_equally() -> None:
     assert (frame.loc["wald", "conf_low"], frame.loc["wald", "conf_high"]) == (0, 1)
 
 
-SHARES = ((0.5, 0.5), (0.02, 0.6), (0.9, 0.99), (0.05, 0.95))
-RARE = ((0.999, 0.999), (0.001, 0.999), (0.002, 0.03), (0.9, 0.99))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("asked", "shares"),
-    [*(([20] * 6, shares) for shares in SHARES), *(([4, 8, 12] * 12, shares) for shares in RARE)],
-)
-def test_the_stratified_interval_holds_the_share_and_is_narrow(
-    asked: list[int], shares: tuple[float, ...]
-) -> None:
-    """No wider than the exact one of as many answers as the least asked prompts have."""
-    count, rng = size(200, 3000), np.random.default_rng(7)
-    found = []
-    for _ in range(count):
-        valid = rng.binomial(asked, np.repeat(shares, len(asked) // 2))
-        share = float((valid / asked).mean())
-        low, high = stratified_interval(pd.DataFrame({"ranged": asked, "valid_count": valid}))
-        exact = exact_share_interval(share, len(asked) * min(asked))
-        assert high - low <= exact[1] - exact[0] + 1e-9
-        found.append((share, low, high))
-    estimate, low, high = np.transpose(found)
-    held = (low <= np.mean(shares)) & (np.mean(shares) <= high)
-    assert held.sum() >= stats.binom.ppf(0.001, count, 0.94)
-    if shares in SHARES and min(asked) == 20:
-        assert (high - low).mean() < 1.3 * 2 * stats.norm.ppf(0.975) * estimate.std()
+def test_the_stratified_interval_is_about_these_prompts() -> None:
+    """Each prompt counts alike, and only what its own answers differ in is chance."""
+    valid = {("a", "control"): [1, 0] * 30, ("a", "low"): [1] * 20, ("a", "high"): [0, 0, 1] * 8}
+    table = rows({prompt: [10.0 if each else 500.0 for each in own] for prompt, own in valid.items()})
+    frame = valid_share(prompts(table)).set_index("interval")
+    each = [(np.mean(own), np.var(own, ddof=1) / len(own)) for own in valid.values()]
+    share, variance = np.mean([mean for mean, _ in each]), sum(own for _, own in each) / 9
+    n, z = share * (1 - share) / variance, stats.t.ppf(0.975, 59 + 19 + 23)
+    wilson = proportion_confint(share * n, n, 2 * stats.norm.sf(z), method="wilson")
+    assert frame.loc["stratified", ["conf_low", "conf_high"]].tolist() == pytest.approx(wilson)
+    assert frame.loc["stratified", "note"] == ""
+    few = rows({("a", "control"): [10.0] * 30, ("a", "low"): [500.0] * 29 + [10.0]})
+    assert valid_share(prompts(few))["note"].tolist()[-1] == FEW_EXCEPTIONS
 
 
 def test_without_market_ranges_or_prices_the_shares_are_undefined() -> None:

@@ -81,7 +81,7 @@ async def run() -> Result:
         bare.append(await playwright_alone(trials[number::ROUNDS], cores))
         at_once.append(await souk(design, trials[number::ROUNDS], cores, 0.0))
         slow.append(await souk(design, many[: 2 * IN_FLIGHT], IN_FLIGHT, SLOW))
-    plain = await playwright_alone(trials[: AT_ONCE // 2], cores, [WITHOUT_PICTURES])
+    plain = await playwright_alone(trials[: AT_ONCE // 2], cores, WITHOUT_PICTURES)
     slower = await souk(design, many, IN_FLIGHT, SLOWER, looked_at=True)
     alone = harmonic_mean(bare)
     own = harmonic_mean(found.rate for found in at_once)

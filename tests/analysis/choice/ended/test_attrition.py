@@ -16,7 +16,7 @@ from analysis.choice import analyze_choice
 from analysis.choice.ended.attrition import attrition, compare_by_factor, equal_attrition
 from analysis.choice.report.report import report
 from analysis.estimators.evenness import by_factor
-from analysis.estimators.shares import clustered_share
+from analysis.estimators.shares import share_interval
 from analysis.tables.choice_table import check_table
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import simulated_trials
@@ -148,35 +148,37 @@ def test_each_factor_is_compared_where_choices_are_missing() -> None:
 
 
 @pytest.mark.slow
-def test_shares_have_the_interval_that_takes_sets_as_draws() -> None:
-    """Each printed share, counted here set by set."""
+def test_shares_have_the_interval_that_takes_questions_as_draws() -> None:
+    """Each printed share, counted here question by question; those of positions set by set."""
     made = simulated_trials(load_shop_design("trios", ""), shipped_taste("balanced"), 600)
     table = with_choices(made, made.drawn(np.random.default_rng(0), 1)[:, 0])
     table = lose(table.drop(columns="trial_id"), table["trial"].isin(table["trial"].drop_duplicates()[::9]))
     trials = table.drop_duplicates("trial")
+    carried = table[table["nudged"] == 1].set_index("trial")["option"].reindex(trials["trial"]).fillna("")
+    words = trials["nudge"].where(carried.to_numpy() != "", "")
+    trials = trials.assign(asked=carried.to_numpy() + words + trials["ordering"] + trials["condition"])
     judged = trials.loc[trials["outcome"] == "choice", ["trial", "agent"]].reset_index(drop=True)
     judged["factor"] = np.where(judged.index % 3, "nudge", "price")
     found = analyze_choice(table, None, judged.assign(judge="j", reason=""))
 
-    def checked(
-        row: dict[str, float], marks: "pd.Series[bool]", sets: "pd.Series[str]", scale: float
-    ) -> None:
-        cells = marks.astype(float).groupby(sets).agg(["sum", "size"])
-        low, high, effective = clustered_share(cells["sum"], cells["size"])
+    def checked(row: dict[str, float], marks: "pd.Series[bool]", asked: pd.DataFrame, scale: float) -> None:
+        cells = marks.astype(float).groupby([asked[name] for name in asked]).agg(["sum", "size"])
+        strata = cells.index.get_level_values(0) if len(asked.columns) > 1 else None
+        low, high, effective, _ = share_interval(cells["sum"], cells["size"], strata)
         assert row["clustered_low"] == pytest.approx(scale * low)
         assert row["clustered_high"] == pytest.approx(scale * high)
         assert row["effective_n"] == pytest.approx(effective)
 
     for row in found.attrition.to_dict("records"):
         own = trials[trials["condition"] == row["condition"]]
-        checked(row, own["outcome"] == row["outcome"], own["set"], 1)
+        checked(row, own["outcome"] == row["outcome"], own[["set", "asked"]], 1)
     chosen = table[table["chosen"].notna()]
     for row in found.positions.to_dict("records"):
         own = chosen[chosen["position"] == row["position"] - 1]
-        checked(row, own["chosen"] == 1, own["set"], 100)
-    named = judged.merge(trials[["trial", "set"]], on="trial")
+        checked(row, own["chosen"] == 1, own[["set"]], 100)
+    named = judged.merge(trials[["trial", "set", "asked"]], on="trial")
     for row in found.factors.to_dict("records"):
-        checked(row, named["factor"] == row["factor"], named["set"], 100)
+        checked(row, named["factor"] == row["factor"], named[["set", "asked"]], 100)
 
 
 def asked_again(lost: "list[tuple[str, str, tuple[int, ...]]]") -> pd.DataFrame:

@@ -98,7 +98,7 @@ class Part:
             if not self.moves[at]:
                 counts_of = sorted(int(count[at, study]) for count in counts if count[at, study])
                 own = permuted(len(self.marks[at]), tuple(counts_of))
-                return own if self.signs[at] > 0 else own.mirrored()
+                return own if self.signs[at] > 0 else own.times(-1)
             all_moves = (float(values[at, study]), *moved[at][:, study].tolist())
             return Null(all_moves, (1 / len(all_moves),) * len(all_moves))
 

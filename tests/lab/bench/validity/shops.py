@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.choice.effects.effects import main_effects
+from analysis.choice.effects.frames import with_questions
 from analysis.choice.effects.groups import position_shares
 from analysis.choice.effects.pooled import PARTS, heterogeneity
 from analysis.choice.effects.sensitivity import sensitivity
@@ -130,7 +131,7 @@ class ShopStudies:
             "outcomes": count_outcomes(ended),
             "equal_attrition": compare_outcomes(ended),
             "attrition_by_factor": compare_by_factor(ended),
-            "factors": deciding_factors(said, trials.set_index(["agent", "trial"])["set"]),
+            "factors": deciding_factors(said, with_questions(table).set_index(["agent", "trial"])),
         }
 
     @cached_property
