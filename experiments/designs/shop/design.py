@@ -216,6 +216,9 @@ class ShopDesign(Design[ShopTrial]):
         slow = [f"the site map {self.site.name}: {key}: {why}" for key, why in self.site.slow_expressions()]
         lacks = [*self._treatments.lacks(), *self.repeats_notes(agents)]
         ways = self._modality_notes(agents)
+        if self._allocation:
+            more = f"{self._allocation.left_out:,} further repeats of an agent follow if its answers vary"
+            lacks.append(f"each question is asked {ALWAYS} times; {more}")
         notes = [*([rule] if rule else []), *self._notes, *slow, *lacks, *ways]
         if not any(is_simulated(name) for name in agents):
             return notes

@@ -110,6 +110,7 @@ def test_repeats_are_left_out_for_agents_whose_answers_are_nearly_fixed(name: st
     chosen = trials.drawn(np.random.default_rng(1), 1)[:, 0]
     found = agreement(made, trials.trials, choices_of(trials, chosen))
     assert found.ended and found.questions == 100 and found.left_out == 800
+    assert any("800 further repeats of an agent follow" in note for note in made.notes([AGENT]))
     assert (found.settled, found.varies) == ((False, True) if name in ("noise", "random") else (True, False))
     assert found.alike == 100 or name not in ("alike", "no noise")
 
