@@ -22,7 +22,7 @@ from analysis.choice.ended.treatment import treatment_check
 from analysis.choice.exact.exact import exact_tests
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
 from analysis.reporting.to_json import to_json
-from analysis.tables.choice_table import TRIAL_ID, check_table
+from analysis.tables.choice_table import TRIAL_ID, check_table, row_weights
 from analysis.tables.frame import NUMBERS
 from analysis.tables.readings import readings
 
@@ -208,4 +208,9 @@ def _notes(table: pd.DataFrame) -> tuple[str, ...]:
             notes.append(f"No option is taken for {feature} in the trials that lack a {name} ({count:,}).")
     if table["direction"].eq(-1).any():
         notes.append("A nudge meant to push away counts as a nudge of the other options of its set.")
+    if row_weights(table) is not None:
+        notes.append(
+            "Trials count by one over their chance of assignment (allocation: adaptive); the logit, shares by"
+            " position and observed shares do not weigh trials, and are left out."
+        )
     return tuple(notes)

@@ -29,12 +29,13 @@ With fewer, 95 % intervals of the full model cover less than 90 %.
 class Specification:
     """A model of products of 0/1 regressors. x: these by name (N rows). columns: the factors of each product.
 
-    note: what was left out, and why.
+    note: what was left out, and why. rows: the weight of each row; None: 1.
     """
 
     x: pd.DataFrame
     columns: Sequence[frozenset[str]]
     note: str = ""
+    rows: Floats | None = None
 
     def values(self) -> Floats:
         """Return the columns of the model (N x K)."""
@@ -43,7 +44,8 @@ class Specification:
     def weights(self, focus: str) -> Floats:
         """Return the weights of the average marginal contrast of a regressor (K)."""
         means = [
-            self._product(factors - {focus}).mean() if focus in factors else 0.0 for factors in self.columns
+            np.average(self._product(factors - {focus}), weights=self.rows) if focus in factors else 0.0
+            for factors in self.columns
         ]
         return np.array(means)
 
@@ -86,7 +88,7 @@ def best_specification(
     best: _BestSpecification | None = None
     most = (-1, -1)
     for specification in specifications:
-        model = Model(specification.values(), trial)
+        model = Model(specification.values(), trial, specification.rows)
         if (
             specification is not specifications[-1]
             and model.comparisons < COMPARISONS_PER_COEFFICIENT * model.rank

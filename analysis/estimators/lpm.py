@@ -102,11 +102,13 @@ def _quantile(df: float) -> float:
 class Model:
     """The columns of a model (N x K) less their trial means, and what they identify.
 
-    trial: the fixed effect of each row, integers from 0.
+    trial: the fixed effect of each row, integers from 0. weights: of each row, the same in a trial; None: 1.
+    Weighted least squares: columns, outcomes and residuals are times the root of the weight.
     """
 
-    def __init__(self, columns: Floats, trial: Ints) -> None:
+    def __init__(self, columns: Floats, trial: Ints, weights: Floats | None = None) -> None:
         self._order = np.argsort(trial, kind="stable")
+        self._root = None if weights is None else np.sqrt(weights[self._order])
         self.trial = trial[self._order]
         self._starts = np.flatnonzero(np.r_[True, self.trial[1:] != self.trial[:-1]])
         self._sizes = np.diff(np.r_[self._starts, len(trial)])
@@ -134,7 +136,8 @@ class Model:
         The rows are in the order as given.
         """
         influence = np.empty(len(self.trial))
-        influence[self._order] = self.within @ (self.inverse @ weights)
+        own = self.within @ (self.inverse @ weights)
+        influence[self._order] = own if self._root is None else own * self._root
         return influence
 
     def leave_out(self, code: Ints) -> LeaveOut:
@@ -161,7 +164,7 @@ class Model:
         return Fit(self, coefficients, residuals, codes, left_out, sets)
 
     def centred(self, columns: Floats) -> Floats:
-        """Return columns (N x K) in the order of the trials, less their trial means."""
+        """Return columns (N x K) in the order of the trials, less their trial means; weighted, see above."""
         centred = np.asarray(columns[self._order], float)
         count, largest = len(centred), _largest(centred)
         # Sums by a sparse matrix take a tenth of the time of `np.add.reduceat` along this axis.
@@ -169,7 +172,7 @@ class Model:
         means = member @ centred / self._sizes[:, None]
         centred -= means[np.repeat(np.arange(len(means)), self._sizes)]
         centred[:, _largest(centred) <= 1e-12 * largest] = 0
-        return centred
+        return centred if self._root is None else centred * self._root[:, None]
 
 
 def _largest(columns: Floats) -> Floats:

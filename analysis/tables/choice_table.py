@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import Floats
 from analysis.tables.table_file import RowPlaces, first_row, quoted, read_frame
 from analysis.tables.yaml_data import read_data
 
@@ -111,6 +112,17 @@ def check_columns(
 def trial_ids(table: pd.DataFrame) -> "pd.Series[int]":
     """Return the trial of each row of a part of a checked table, as an integer from 0."""
     return pd.Series(pd.factorize(table[TRIAL_ID])[0], table.index)
+
+
+def row_weights(rows: pd.DataFrame) -> Floats | None:
+    """Return for each row 1 over the chance with which its trial was assigned; None where all count alike.
+
+    rows: of a checked table. Horvitz and Thompson (1952, Journal of the American Statistical Association 47).
+    """
+    if "assignment" not in rows or (chances := rows["assignment"].fillna(1.0)).eq(1).all():
+        return None
+    weights: Floats = 1 / chances.to_numpy(float)
+    return weights
 
 
 def coerce(values: pd.Series, column: Column, places: RowPlaces) -> pd.Series:

@@ -130,7 +130,7 @@ def _one(one: "RunStatus", console: "Console") -> "RenderableType":
     if one.partly_opened:
         lines.append(f"{one.partly_opened:,} choices before which not all options had been opened")
     lines += warnings(one.unreceived)
-    lines += [sequence_line(each) for each in one.sequences]
+    lines += [*map(sequence_line, one.sequences), *one.allocation]
     if one.reason and one.state not in ("finished", "decided"):
         lines.append(one.reason)
     if one.paused and one.state in ("stopped", "lost"):

@@ -207,6 +207,10 @@ class Design(ABC, Generic[T]):
         """Return the ids of the interventions that pages of the trial must show."""
         return frozenset()
 
+    def is_further(self, trial: T) -> bool:
+        """Return whether the trial is run only for agents whose answers vary."""
+        return False
+
     def lacking(self, wanted: Iterable[T], asked: Collection[str], answered: Collection[str]) -> list[T]:
         """Return more trials for cells with fewer valid answers than the quota.
 

@@ -38,6 +38,7 @@ from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
+from experiments.runs.allocation import agreements, allocation_line
 from experiments.runs.coordinator import Coordinator, Lost
 from experiments.runs.endings import ending_complaints, ending_notes
 from experiments.runs.stopping import saved_text, stop_line, stopping_watch
@@ -101,6 +102,8 @@ class ExperimentRun:
         """The ways in which the run's browsers drew letters until now."""
         self._again: list[Trial] = []
         facts = self.design.facts(self.agents).to_dict()
+        self._varying = self._found_varying()
+        """The agents whose answers vary, so that they are asked all repeats."""
         self._watch = stopping_watch(self.records, self.design.run_id, facts)
         self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
@@ -172,7 +175,7 @@ class ExperimentRun:
         for trial in self.design.trials(self.agents):
             if self.limit is None or per_agent[trial.agent] < self.limit:
                 per_agent[trial.agent] += 1
-                if not self.is_enough(trial.agent) or trial.id in self._done:
+                if self._is_needed(trial) or trial.id in self._done:
                     yield trial
             elif min(per_agent.values()) == self.limit:
                 break  # of a large design only these are made
@@ -182,10 +185,30 @@ class ExperimentRun:
         """Return whether the agent was stopped by the rule of the experiment."""
         return self._watch is not None and self._watch.stopped(agent)
 
+    def _is_needed(self, trial: Trial) -> bool:
+        """Whether the trial is to be run: its agent was not stopped, and it is no repeat that is left out."""
+        left_out = self.design.is_further(trial) and trial.agent not in self._varying
+        return not left_out and not self.is_enough(trial.agent)
+
+    def _found_varying(self) -> set[str]:
+        return {name for name, each in agreements(self.records, self.design.run_id).items() if each.varies}
+
+    def _wants_repeats(self) -> bool:
+        """Where an agent's answers are found to vary now, want its further repeats; False: none more."""
+        before, self._varying = self._varying, self._found_varying()
+        if self._varying == before:
+            return False
+        self._ids = {trial.id for trial in self.wanted()}
+        return self.done < self.total
+
     def stops(self) -> list[str]:
-        """Say of each agent that its rule has stopped, after how many trials, and what that has saved."""
+        """Say of each agent how many trials its rule, or the allocation of repeats, has saved."""
         found = self._watch.found(self.agents) if self._watch else []
-        return [f"{stop_line(each)}; {saved_text(each)}" for each in found if each["decision"]]
+        told = agreements(self.records, self.design.run_id)
+        return [
+            *(f"{stop_line(each)}; {saved_text(each)}" for each in found if each["decision"]),
+            *(allocation_line(told[agent]) for agent in self.agents if agent in told and told[agent].ended),
+        ]
 
     def _ask_again(self) -> bool:
         """Where valid answers are wanted in a number, want as many more trials as lack one; False: none."""
@@ -235,6 +258,9 @@ class ExperimentRun:
             if self.done < self.total:
                 await self._run_round(console, workers or Workers(), trace, budget)
             self._done = self.records.finished(self.design.run_id)
+            if not self.stopped and self._wants_repeats():
+                console.print(f"{self.total - self.done:,} repeats for agents whose answers vary")
+                continue
             if self.stopped or not self._ask_again():
                 return
             wanted = self.total - self.done

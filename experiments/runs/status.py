@@ -19,6 +19,7 @@ from experiments.records.reading.queries import (
 )
 from experiments.records.record import Row
 from experiments.records.store import Records
+from experiments.runs.allocation import agreements, allocation_line
 from experiments.runs.stopping import stopping_watch
 
 State = Literal["running", "paused", "finished", "decided", "stopped", "lost", "damaged"]
@@ -78,6 +79,8 @@ class RunStatus:
     """The number of trials by `agent`, `condition` and `outcome`."""
     sequences: list[Row] = field(default_factory=list)
     """What the stopping rule of the run says of each agent (see `StoppingWatch.found`)."""
+    allocation: list[str] = field(default_factory=list)
+    """A line for each agent of a run whose repeats are allocated."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as plain data for scripts."""
@@ -145,6 +148,7 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
             for cell in found
         ],
         sequences=sequences,
+        allocation=[allocation_line(each) for each in agreements(records, run).values()],
     )
 
 

@@ -7,16 +7,16 @@ import pandas as pd
 from analysis.choice.stopping import TERMS
 from analysis.tables.choice_table import check_table
 from experiments.designs.shop.strata_order import strata_order
-from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import Row
 from experiments.records.store import Records
+from experiments.studies.assignment import choice_table
 from experiments.studies.kinds import agents_left
 
 
 def stored_tables(records: Records, found: Sequence[Row]) -> list[pd.DataFrame]:
     """Return the choices of each of these runs."""
     with records.reading():
-        return [tidy_table(records, run["run"]) for run in found]
+        return [choice_table(records, run["run"]) for run in found]
 
 
 def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequence[str]) -> pd.DataFrame:

@@ -35,6 +35,7 @@ from experiments.records.reading.tidy_tables import (
 )
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
+from experiments.studies.assignment import choice_table
 from experiments.studies.sequence import sequence_table
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
@@ -115,7 +116,7 @@ STUDIES: Final[dict[str, Study]] = {
         analyze=analyze_choice,
         report=choice.report,
         read=read_table,
-        table=tidy_table,
+        table=choice_table,
         more=_beside_choices,
         of_design=lambda experiment: {"people": _sells_what_people_saw(experiment)},
         tables=("choices", "receipts-by-edit", "factors", "sequence"),

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.estimators.clusters import TEXT_WAY, choose_clusters, cluster_codes
 from analysis.estimators.contrasts import Specification, best_specification, interactions
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
-from analysis.tables.choice_table import check_table, trial_ids
+from analysis.tables.choice_table import check_table, row_weights, trial_ids
 from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, join_notes
 
@@ -150,7 +150,7 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     if not varying:
         return Estimands(None, {}, reasons)
     specifications = [
-        Specification(x, interactions(varying, order), left_out(order, len(varying)))
+        Specification(x, interactions(varying, order), left_out(order, len(varying)), row_weights(rows))
         for order in range(len(varying), 0, -1)
     ]
     clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)

@@ -10,7 +10,7 @@ from analysis.choice.effects.effects import LIMIT, TERMS, agents, main_estimands
 from analysis.choice.effects.frames import CLUSTERED, by_trial, clustered, level_frame, stacked, wilson
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast
-from analysis.tables.choice_table import TRIAL_ID, trial_ids
+from analysis.tables.choice_table import TRIAL_ID, row_weights, trial_ids
 
 HTML = "html"
 NO_PROFILE = "none"
@@ -55,11 +55,12 @@ def position_shares(table: pd.DataFrame) -> pd.DataFrame:
 
     table: checked. Columns: group, options, position (from 1), chosen, trials, estimate, conf_low, conf_high
     (percent, Wilson), chance (percent), clustered_low, clustered_high, effective_n (see `clustered`; they are
-    about sets like these). Empty where no set has more than two options.
+    about sets like these). Empty where no set has more than two options, and where trials have chances of
+    assignment, which shares do not weigh.
     """
     sizes = set_sizes(table)
     columns = ["group", "options", "position", "chosen", "trials"]
-    if sizes.max() < 3:
+    if sizes.max() < 3 or row_weights(table) is not None:
         return pd.DataFrame(columns=[*columns, "estimate", "conf_low", "conf_high", "chance", *CLUSTERED])
     used = table.assign(options=sizes, position=table["position"] + 1, group=table["agent"])
     used = used[used["chosen"].notna()]

@@ -6,9 +6,10 @@ from scipy import stats
 
 from analysis.choice.effects.effects import NO_CHOICE, TERMS, agents, regressors
 from analysis.estimators.clogit import fit_clogit
-from analysis.tables.choice_table import trial_ids
+from analysis.tables.choice_table import row_weights, trial_ids
 from analysis.tables.frame import Floats, Ints
 
+UNWEIGHTED = "trials have chances of assignment, and the logit does not weigh them"
 LEAST_PAIRS = 4
 """The fewest pairs of effects for a correlation; with fewer it says hardly anything."""
 
@@ -25,10 +26,11 @@ def logit_effects(table: pd.DataFrame, effects: pd.DataFrame) -> pd.DataFrame:
     linear = effects.set_index(["group", "term"])["estimate"]
     for agent, _, used in agents(table):
         x, trial = regressors(used), trial_ids(used).to_numpy()
-        fit = fit_clogit(x, used["chosen"].astype(float), trial) if len(used) else None
+        weighted = row_weights(used) is not None
+        fit = fit_clogit(x, used["chosen"].astype(float), trial) if len(used) and not weighted else None
         notes = dict(zip(fit.terms, fit.term_notes, strict=True)) if fit else {}
         for term in TERMS:
-            found, note = np.nan, notes.get(term, NO_CHOICE)
+            found, note = np.nan, notes.get(term, UNWEIGHTED if weighted else NO_CHOICE)
             if fit and not np.isnan(fit.of(term)[0]):
                 found = 100 * _effect(x, trial, np.nan_to_num(fit.estimate), list(fit.terms).index(term))
             rows.append((term, agent, linear[agent, term], found, note))

@@ -11,7 +11,7 @@ from analysis.choice.effects.effects import NO_CHOICE, agents, contrast_frame, c
 from analysis.choice.effects.frames import CLUSTERED, QUESTION, clustered, stacked, wilson, with_questions
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast, Fit, Model
-from analysis.tables.choice_table import TRIAL_ID, trial_ids
+from analysis.tables.choice_table import TRIAL_ID, row_weights, trial_ids
 from analysis.tables.frame import Floats, join_notes
 
 UNITS = {"price_advantage": 10.0, "rating_advantage": 10.0}
@@ -55,7 +55,8 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     curves: group, advantage, model (linear, quartic, observed), value (% or points), estimate, conf_low,
     conf_high (percent), n, note. The lines are for an option whose set is alike in all else; `observed` is
     the share chosen, in ten parts of the advantage, with Wilson's interval, n options, and in clustered_low
-    and clustered_high an interval about these sets.
+    and clustered_high an interval about these sets. Without `observed` where trials have chances of
+    assignment, which a share of answers does not weigh.
     """
     slopes, curves = [], []
     advantage = advantages(table)
@@ -75,7 +76,8 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         for name in differing:
             grid = _grid(own[name])
             curves.append(_curve(linear, name, grid, agent, "linear", n))
-            curves.append(_observed(own[name], complete["chosen"], (complete["set"], question), agent))
+            if row_weights(complete) is None:
+                curves.append(_observed(own[name], complete["chosen"], (complete["set"], question), agent))
         if "price_advantage" in differing:
             powers = _powers(own["price_advantage"])
             quartic = _fit(complete, own.drop(columns="price_advantage").join(powers))
@@ -120,7 +122,8 @@ def _fit(rows: pd.DataFrame, own: pd.DataFrame) -> _Response:
     clusters, note = choose_clusters(codes)
     # A few sets with large differences decide a slope; an agent may answer each set alike.
     by_set = None if "set" in clusters else codes["set"]
-    fit = Model(columns.to_numpy(float), trial).fit(rows["chosen"].to_numpy(float), clusters, by_set)
+    model = Model(columns.to_numpy(float), trial, row_weights(rows))
+    fit = model.fit(rows["chosen"].to_numpy(float), clusters, by_set)
     return _Response(
         fit, [str(name) for name in columns], int(np.bincount(np.bincount(trial)).argmax()), note
     )

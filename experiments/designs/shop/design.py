@@ -14,6 +14,7 @@ from environments.observation.views import VIEWS, View
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
+from experiments.designs.shop.allocation import ALWAYS, LEAST_QUESTIONS, Allocation
 from experiments.designs.shop.attributes import list_facts
 from experiments.designs.shop.cells import Cells, modalities_of
 from experiments.designs.shop.experiment_file import Experiment
@@ -89,11 +90,33 @@ class ShopDesign(Design[ShopTrial]):
         self.drawn = experiment.attributes.names if experiment.attributes else ()
         """The attributes that are drawn independently of the product."""
         self.asked_again = "repeats", 1 if self.drawn else experiment.repeats
+        self._allocation = self._checked_allocation()
         self.stopping = experiment.stopping
         """When an agent's trials are enough; None: after all of them."""
         if self.stopping:
             self.most = self.stopping.most
             self.watched = self.stopping.effect if self.stopping.rule != "fixed" else ""
+
+    def _checked_allocation(self) -> Allocation | None:
+        """How repeats are allocated; None: all are run. Raises UserError where too few questions have any."""
+        if self.experiment.allocation == "all":
+            return None
+        inputs = {"sets": self.sets, "listed": self._listed()}
+        made = Allocation(self.experiment.model_dump(mode="json"), inputs)
+        if made.questions < LEAST_QUESTIONS:
+            message = (
+                f"{made.questions} questions are asked more than {ALWAYS} times, and fewer than"
+                f" {LEAST_QUESTIONS} do not tell whether an agent's answers vary; write all"
+            )
+            raise self.source.error(("allocation",), message)
+        return made
+
+    def is_further(self, trial: ShopTrial) -> bool:
+        """Return whether the trial is run only for agents whose answers vary."""
+        if self._allocation is None:
+            return False
+        nudge, control = trial.nudge.id if trial.nudge else "", trial.carrier is None
+        return self._allocation.rounds.before(trial.set, nudge, trial.repeat, control=control) >= ALWAYS
 
     def list_facts(self, product: ProductFacts) -> dict[str, float | None]:
         """Return the own values of what is drawn for a product as displayed; empty where nothing is."""
@@ -124,6 +147,7 @@ class ShopDesign(Design[ShopTrial]):
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
         later |= set() if self.experiment.computers else {"computers"}
+        later |= {"allocation"} if self._allocation is None else set()
         later |= {"safety_checks"} if self.experiment.safety_checks == "refuse" else set()
         experiment = self.experiment.model_dump(
             mode="json", exclude={"agents", "contexts", "plan", "stopping", *later}
@@ -146,7 +170,7 @@ class ShopDesign(Design[ShopTrial]):
                 "templates": dict(self.prompt.sources),
             },
             **({"prompt_of_pictures": picture_prompt().digest} if self._shows_pictures else {}),
-            **({"listed": self._listed()} if declared else {}),
+            **({"listed": self._listed()} if declared or self._allocation else {}),
         }
 
     def _listed(self) -> dict[str, list[str]]:
@@ -192,6 +216,9 @@ class ShopDesign(Design[ShopTrial]):
         slow = [f"the site map {self.site.name}: {key}: {why}" for key, why in self.site.slow_expressions()]
         lacks = [*self._treatments.lacks(), *self.repeats_notes(agents)]
         ways = self._modality_notes(agents)
+        if self._allocation:
+            more = f"{self._allocation.left_out:,} further repeats of an agent follow if its answers vary"
+            lacks.append(f"each question is asked {ALWAYS} times; {more}")
         notes = [*([rule] if rule else []), *self._notes, *slow, *lacks, *ways]
         if not any(is_simulated(name) for name in agents):
             return notes
@@ -221,11 +248,17 @@ class ShopDesign(Design[ShopTrial]):
         return replace(facts, sets=len(self.sets), site=self.site.name, subject=self._subject or None)
 
     def trials(self, agents: Sequence[str]) -> Iterator[ShopTrial]:
-        """Yield all trials of these agents.
+        """Yield all trials of these agents; where repeats are allocated, the further ones come last.
 
         They come in blocks: one choice set with one nudge, with all profiles, in all conditions and orders.
         The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
         """
+        for further in (False, True) if self._allocation else (False,):
+            for trial in self._in_blocks(agents):
+                if self.is_further(trial) == further:
+                    yield trial
+
+    def _in_blocks(self, agents: Sequence[str]) -> Iterator[ShopTrial]:
         names, nudges, run = list(self.sets), self.nudges, f"{self.experiment.name}-{self._digest}"
         for block, (of_set, of_nudge, repeat) in enumerate(
             blocks(len(names), len(nudges), self.experiment.repeats)

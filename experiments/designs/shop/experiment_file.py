@@ -181,6 +181,8 @@ class Experiment(StrictModel):
     repeats: int = Field(default=1, ge=1)
     """Times that every trial is repeated with a new seed."""
     seed: int = Field(default=0, ge=0)
+    allocation: Literal["all", "adaptive"] = "all"
+    """`adaptive`: the third and later repeats of questions are asked only of agents whose answers vary."""
     stopping: Stopping | None = None
     """When an agent's trials are enough; by default after all of them."""
     plan: PlanSection | None = None
@@ -228,6 +230,16 @@ class Experiment(StrictModel):
             raise problem_at("stopping", message=message)
         if untold := self._untold(self.stopping.effect):
             raise problem_at("stopping", "effect", message=f"{untold}, or another effect")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_allocated(self) -> Self:
+        if self.allocation == "adaptive" and (self.attributes or len(self.observation.modality) > 1):
+            message = (
+                "it needs questions that are asked again as they were, and here attributes are drawn or there"
+                " are several modalities; write all"
+            )
+            raise problem_at("allocation", message=message)
         return self
 
     @model_validator(mode="after")

@@ -1,8 +1,10 @@
 """Bring the stored trials of a run with a stopping rule into the order of its design, stratum by stratum."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
+from experiments.designs.shop.allocation import ALWAYS, Allocation, allocation_of
 from experiments.designs.shop.stopping import Stopping, blocks
 from experiments.records.record import EndedTrial
 
@@ -39,6 +41,25 @@ class StrataOrder:
         whole = self._block_size * len(self._blocks)
         self.most = min(self.rule.most or whole, whole)
         """How many trials an agent has at most."""
+        self._places = self._allocated(allocation_of({"experiment": experiment, "inputs": inputs}))
+
+    def _allocated(self, allocation: Allocation | None) -> Sequence[int]:
+        """The place of each trial, by its number in the order of the blocks: further repeats come last."""
+        numbers = range(self._block_size * len(self._blocks))
+        if allocation is None:
+            return numbers
+        shown = len(self._profiles) * len(self._orders)
+        further = [
+            allocation.rounds.before(*cell, control=carrier is None) >= ALWAYS
+            for cell in self._blocks
+            for carrier in shown * self._carriers[cell[0]]
+        ]
+        first = len(further) - sum(further)
+        first_before = accumulate((not each for each in further), initial=0)
+        return [
+            first + number - before if last else before
+            for number, before, last in zip(numbers, first_before, further, strict=False)
+        ]
 
     def row(self, trial: EndedTrial) -> tuple[int, str, str, bool | None] | None:
         """Return place, stratum, question and whether the marked option won; None: not of this design."""
@@ -61,7 +82,7 @@ class StrataOrder:
             same = [trial.set, trial.profile, trial.carrier or "", trial.nudge, str(trial.repeat)]
             in_one = True
         won = None if trial.outcome != "choice" else (trial.choice == mark) != turned
-        return place, " | ".join(same) if in_one else "", " | ".join(question), won
+        return self._places[place], " | ".join(same) if in_one else "", " | ".join(question), won
 
 
 def strata_order(facts: Mapping[str, Any]) -> StrataOrder | None:

@@ -86,7 +86,8 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     documented = [*(column.name for column in COLUMNS), "attr_name"]
-    return pd.concat([check_table(frame)[documented], more], axis=1)
+    checked = check_table(frame)
+    return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
 
 
 def _randomised(records: Records, run: str) -> str:
