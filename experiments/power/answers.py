@@ -18,7 +18,7 @@ from analysis.tables.frame import Floats, Ints
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import BatteryQuestions
 from experiments.designs.cards.trial import CardTrial
-from experiments.power.results import ContrastPower, Results, claimed, differing
+from experiments.power.results import ContrastPower, Results, claims, differing
 from experiments.records.record import CONTROL
 from interventions.errors import UserError
 
@@ -117,10 +117,10 @@ class FactorialRehearsal:
                 found[name].add(*(np.array([value]) for value in result))
             tell(study + 1)
         spread = self._differ / np.sqrt(len(self._items))
-        contrasts, claims = [], claimed(found, alpha)
+        contrasts, claimed = [], claims(found, alpha)
         for name, results in found.items():
             truth = self._pull[name] * (self._anchors[name] - self._mean)
-            target = results.target(ABOUT, alpha, truth, spread, unit=USD, claimed=claims[name])
+            target = results.target(ABOUT, alpha, truth, spread, unit=USD, claim=claimed[name])
             contrasts.append(
                 ContrastPower(name, len(item), truth, (target,), USD, results.off_by(truth, spread))
             )
@@ -265,10 +265,10 @@ class BatteryRehearsal:
                 half = (effect.conf_high - effect.conf_low) / 2
                 found[name].add(*(np.array([value]) for value in (effect.d, effect.p_value, half)))
             tell(study + 1)
-        contrasts, claims = [], claimed(found, alpha, copies=_cells(self._design) // self._design.sets)
+        contrasts, claimed = [], claims(found, alpha, copies=_cells(self._design) // self._design.sets)
         for name, results in found.items():
             truth = self._pairs[name].effect()
-            target = results.target(ABOUT, alpha, truth, unit=COHENS_D, claimed=claims[name])
+            target = results.target(ABOUT, alpha, truth, unit=COHENS_D, claim=claimed[name])
             contrasts.append(
                 ContrastPower(name, trials, truth, (target,), COHENS_D, results.off_by(truth, 0.0))
             )

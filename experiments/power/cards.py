@@ -20,7 +20,7 @@ from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
-from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claimed, differing
+from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claims, differing
 from interventions.errors import UserError
 
 AGENT: Final = "simulated"
@@ -111,7 +111,7 @@ class ConjointRehearsal:
                     own.add(*(np.array([value]) for value in (b, p_value, half)))
                     halves.setdefault(name, []).append(self._in_unit(name, b, half)[1])
                 tell(study + 1)
-        contrasts, claims = [], claimed(found, alpha)
+        contrasts, claimed = [], claims(found, alpha)
         for name, results in found.items():
             weight = getattr(self.taste, TERMS[name][1])
             worth = weight / self.taste.noise if self.taste.noise else np.nan
@@ -119,7 +119,7 @@ class ConjointRehearsal:
             off = results.off_by(worth, spread)
             covered = spread if made.clustered else 0.0
             target = results.target(
-                ABOUT, alpha, worth, spread, covered=covered, unit=PART_WORTH, claimed=claims[name]
+                ABOUT, alpha, worth, spread, covered=covered, unit=PART_WORTH, claim=claimed[name]
             )
             if target.half_width is not None:
                 least = target.detectable and self._in_unit(name, target.detectable, 0.0)[0]

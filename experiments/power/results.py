@@ -2,13 +2,12 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import Floats
 
 K = TypeVar("K", bound=Hashable)
@@ -36,8 +35,8 @@ class TestedEffect:
     """What a contrast's test is about, and how it did in the simulated studies.
 
     about: in a shop `these sets` (the exact test) or `new sets` (the clustered error). power: the share of
-    studies with p below alpha; claimed: with an adjusted one, see `claimed`. half_width: of the 95 %
-    interval, on average; detectable: the effect that is found with a power of 80 %; both in the contrast's
+    studies with p below alpha; claimed: with an adjusted one, see `claims`. half_width: of the 95 %
+    interval, on average; detectable: the effect that is claimed with a power of 80 %; both in the contrast's
     unit. None: no such test with so few sets, or none at all.
     """
 
@@ -115,13 +114,13 @@ class Results:
         covered: float = 0.0,
         unit: str = POINTS,
         estimated: "Results | None" = None,
-        claimed: float | None = None,
+        claim: "Claim | None" = None,
     ) -> TestedEffect:
         """Return how a test did.
 
         truth: the effect in these studies. spread: the standard deviation of the studies' own effects, as a
         share of it; covered: the part of it that is in the intervals. estimated: the results that have the
-        estimates, where these have none. claimed: see `claimed`.
+        estimates, where these have none. claim: see `claims`.
         """
         p_values, halves = np.array(self.p_values), np.array(self.half_widths)
         if np.isnan(p_values).all():
@@ -129,32 +128,55 @@ class Results:
         half = float(np.nanmean(halves))
         chance = (estimated or self).chance(truth, spread)
         chance = (half / _Z) ** 2 if np.isnan(chance) else chance
-        found = smallest(half, alpha, truth, spread, covered, chance)
+        found = smallest(half, claim.level if claim else alpha, truth, spread, covered, chance)
         most = 100.0 if unit == POINTS else np.inf
         detectable = found if found is not None and found <= most else None
-        return TestedEffect(about, float((p_values < alpha).mean()), claimed, half, detectable)
+        return TestedEffect(about, float((p_values < alpha).mean()), claim and claim.share, half, detectable)
 
 
-def claimed(family: Mapping[K, Results], alpha: float, copies: int = 1) -> dict[K, float]:
-    """Return the share of studies in which a report's sentence claims each effect of a family.
+class Claim(NamedTuple):
+    """The share of studies in which a sentence claims an effect, and the level at which its p is judged."""
 
-    It does where p, adjusted over the family, is below alpha. copies: how many alike families a study has,
-    such as scenarios; the others are taken from other studies. The family is that of one agent: in a run with
-    several agents it is larger.
+    share: float
+    level: float
+
+
+def claims(family: Mapping[K, Results], alpha: float, copies: int = 1) -> dict[K, Claim]:
+    """Return how often a report's sentence claims each effect of a family.
+
+    It does where p, adjusted over the family, is below alpha. The level is the mean over studies of the p
+    below which it is, given those of the other effects. copies: how many alike families a study has, such as
+    scenarios; the others are taken from other studies. The family is that of one agent: in a run with several
+    agents it is larger.
     """
     p_values = np.array([results.p_values for results in family.values()])
     if not p_values.size:
-        return dict.fromkeys(family, 0.0)
+        return dict.fromkeys(family, Claim(0.0, alpha))
     shuffled = np.random.default_rng(0)
-    every = [p_values, *(shuffled.permutation(p_values, axis=1) for _ in range(copies - 1))]
-    adjusted = np.apply_along_axis(benjamini_hochberg, 0, np.vstack(every))[: len(p_values)]
-    return dict(zip(family, (adjusted < alpha).mean(axis=1).tolist(), strict=True))
+    every = np.vstack([p_values, *(shuffled.permutation(p_values, axis=1) for _ in range(copies - 1))])
+    found = {}
+    for at, name in enumerate(family):
+        level = _levels(np.delete(every, at, axis=0), alpha)
+        found[name] = Claim(float((every[at] < level).mean()), float(level.mean()))
+    return found
+
+
+def _levels(others: Floats, alpha: float) -> Floats:
+    """The p below which one is claimed beside others (effects x studies), by Benjamini and Hochberg's steps.
+
+    With m p values it is the largest alpha k / m of which k - 1 others are below.
+    """
+    ranked, m = np.sort(others, axis=0), 1 + (~np.isnan(others)).sum(axis=0)
+    level: Floats = alpha / m
+    for k, own in enumerate(ranked, 2):
+        level = np.where(own < alpha * k / m, alpha * k / m, level)
+    return level
 
 
 def smallest(
     half: float, alpha: float, truth: float, spread: float, covered: float, chance: float
 ) -> float | None:
-    """Return the effect that is found with a power of 80 %; None where no effect is large enough.
+    """Return the effect that is claimed with a power of 80 %; None where no effect is large enough.
 
     half: half the width of the 95 % interval in studies with the effect `truth`. chance: the variance v of
     their estimates that is due to chance alone. If sets and texts differ, an effect e is estimated with the

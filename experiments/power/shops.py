@@ -18,7 +18,7 @@ from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claimed, differing
+from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claims, differing
 from interventions.errors import UserError
 
 Feature = Literal["nudge", "order", "price", "rating"]
@@ -172,7 +172,7 @@ def power_of(
     families: dict[tuple[bool, str], dict[tuple[str, str], Results]] = {}
     for key, own_results in found.items():  # an elasticity has a table of its own
         families.setdefault((key[0] == "price", key[1]), {})[key] = own_results
-    claims = {key: share for family in families.values() for key, share in claimed(family, alpha).items()}
+    claimed = {key: claim for family in families.values() for key, claim in claims(family, alpha).items()}
     contrasts = []
     for feature in TERMS:
         if feature == "price" and elasticity:
@@ -192,7 +192,7 @@ def power_of(
                 covered=covered.get(about, 0.0),
                 unit=unit,
                 estimated=wider,
-                claimed=claims[term, about],
+                claim=claimed[term, about],
             )
             for about in (THESE, NEW)
             if (term, about) in found

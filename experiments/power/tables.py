@@ -46,7 +46,7 @@ def print_contrasts(
     for line in (
         f"power: the share of {studies:,} simulated studies with p < {alpha:g} {by_chance}",
         "claimed: the same with p adjusted for all effects, as the first sentences do",
-        "95 %: half the width of the interval; least: the effect found with power 80 %",
+        "95 %: half the width of the interval; least: the effect claimed with power 80 %",
         *([f"size, 95 % and least are in {_unit(units[0])}"] if len(units) == 1 else []),
         *([_ABOUT] if several else []),
         *(["empty: too few trials or choice sets for such a test"] if is_empty else []),

@@ -119,7 +119,7 @@ def test_the_exact_tests_are_those_that_are_simulated(experiment: str, name: str
     """Every row of the printed table, found here in another way."""
     shopper = shoppers()[name]
     made = simulated_trials(ShopDesign(experiment_source(experiment)), shopper.taste, trials)
-    chosen = answers(made, np.random.default_rng(4), 2, shopper.alike)
+    chosen = answers(made, np.random.default_rng(4), 2, shopper)
     choices = pd.Series(chosen[:, 1], made.table.index).astype("Int64")
     printed = exact_tests(made.table.assign(chosen=choices)).set_index(["term", "part", "level"])
     simulated = {row.key: row for row in exact_rows(made.table, made.chances, chosen)}

@@ -7,7 +7,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from experiments.designs.cards.design import CardDesign
-from experiments.designs.loading import load_design
+from experiments.designs.loading import AnyDesign, load_design
 from experiments.designs.shop.design import ShopDesign
 from tests.lab.bench.validity import cards, choice, numbers
 from tests.lab.bench.validity.conjoint import CardStudies
@@ -20,10 +20,12 @@ SLOWER: Final = 10
 
 LINEAR: Final = ("nudges", "nudges-mr", "trios", "profiles")
 """The experiments whose tables of effects are made of all studies at once."""
+REPEATED: Final = "nudges, repeated"
+"""`nudges` with two texts, whose questions are asked five times."""
 DRAWN: Final = ("prices", "attributes")
 CARDS: Final = ("hotels",)
 NUMBERS: Final = ("wtp", "biases")
-EXPERIMENTS: Final = (*LINEAR, *DRAWN, *CARDS, *NUMBERS)
+EXPERIMENTS: Final = (*LINEAR, REPEATED, *DRAWN, *CARDS, *NUMBERS)
 
 Cell = tuple[str, int, str, int, int]
 """Experiment, trials, respondent, studies, seed."""
@@ -47,6 +49,7 @@ def respondents(experiment: str) -> tuple[str, ...]:
     """Return the names of those whose answers are drawn."""
     known: dict[str, Any] = {
         **dict.fromkeys((*LINEAR, *DRAWN), choice.shoppers()),
+        REPEATED: choice.repeated_shoppers(),
         **dict.fromkeys(CARDS, cards.respondents()),
         "wtp": numbers.WTP_RESPONDENTS,
         "biases": numbers.BIAS_RESPONDENTS,
@@ -59,10 +62,10 @@ def simulate(cell: Cell) -> pd.DataFrame:
     name, limit, who, studies, seed = cell
     with threadpool_limits(limits=1, user_api="blas"):
         found = []
-        if name in LINEAR:
-            design = load_design(name)
+        if name in (*LINEAR, REPEATED):
+            design = design_of(name)
             assert isinstance(design, ShopDesign)
-            linear = choice.simulate(design, choice.shoppers()[who], limit, studies, seed)
+            linear = choice.simulate(design, _shopper(who), limit, studies, seed)
             found.append(linear.assign(studies=studies))
         each = max(studies // SLOWER, 1)
         rng = np.random.default_rng([seed, limit, sum(map(ord, name + who))])
@@ -81,11 +84,23 @@ def one_by_one(made: Studies, studies: int, rng: np.random.Generator) -> pd.Data
 
 def studies_of(name: str, who: str, limit: int) -> Studies:
     """Return the studies of a cell whose tables are made one by one."""
-    design = load_design(name)
+    design = design_of(name)
     if isinstance(design, ShopDesign):
-        return ShopStudies(design, choice.shoppers()[who], limit)
+        return ShopStudies(design, _shopper(who), limit)
     assert isinstance(design, CardDesign)
     if design.analysis == "conjoint":
         return CardStudies.of(design, cards.respondents()[who], limit)
     known = numbers.BIAS_RESPONDENTS if design.analysis == "biases" else numbers.WTP_RESPONDENTS
     return NumberStudies.of(design, known[who], limit)
+
+
+def design_of(name: str) -> AnyDesign:
+    """Return the design of an experiment."""
+    if name != REPEATED:
+        return load_design(name)
+    texts = "factors.nudge.only=[authority-expertise, wirecutter]"
+    return load_design("nudges", settings=("repeats=5", "options.sets=20", texts))
+
+
+def _shopper(who: str) -> choice.Shopper:
+    return (choice.shoppers() | choice.repeated_shoppers())[who]

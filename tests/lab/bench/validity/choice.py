@@ -39,11 +39,14 @@ class Shopper:
     """Whose choices are drawn.
 
     alike: what chance adds to a product's utility is the same in all trials of its set, or of the same
-    question (the same products, order, nudge and profile), so that the shopper answers these alike.
+    question (the same products, order, nudge and profile), so that the shopper answers these alike; but for
+    those answered afresh, one less `determinism` of the taste. own: the standard deviation of what each
+    question adds to a product's utility, beside what chance adds in each trial.
     """
 
     taste: Taste
     alike: Literal["", "set", "question"] = ""
+    own: float = 0.0
 
 
 def shoppers() -> dict[str, Shopper]:
@@ -61,6 +64,16 @@ def shoppers() -> dict[str, Shopper]:
     }
 
 
+def repeated_shoppers() -> dict[str, Shopper]:
+    """Shoppers that are asked the same five times: nearly deterministic, or with a taste for each prompt."""
+    null = shoppers()["null"].taste
+    return {
+        "98 % alike": Shopper(null.model_copy(update={"determinism": 0.98}), alike="question"),
+        "90 % alike": Shopper(null.model_copy(update={"determinism": 0.9}), alike="question"),
+        "prompted": Shopper(Taste(), own=1.0),
+    }
+
+
 def as_run(made: SimulatedTrials) -> pd.DataFrame:
     """The table that the run itself gives: each trial's choice is drawn with its own seed."""
     chosen, end = np.zeros(len(made.table), int), 0
@@ -70,13 +83,13 @@ def as_run(made: SimulatedTrials) -> pd.DataFrame:
     return with_choices(made, chosen)
 
 
-def answers(made: SimulatedTrials, rng: np.random.Generator, studies: int, alike: str = "") -> Floats:
+def answers(made: SimulatedTrials, rng: np.random.Generator, studies: int, shopper: Shopper) -> Floats:
     """Fresh choices, rows x studies, of a shopper that answers sets or questions alike; see `Shopper`."""
-    if not alike:
+    if not (shopper.alike or shopper.own) or made.determinism:
         return made.drawn(rng, studies)
     table = made.table
     known = table[["set", "option"]]
-    if alike == "question":
+    if shopper.alike != "set":
         trial, carries = table[TRIAL_ID], table["nudged"].eq(1)
         known = known.assign(
             profile=table["profile"],
@@ -85,6 +98,8 @@ def answers(made: SimulatedTrials, rng: np.random.Generator, studies: int, alike
             carrier=table["option"].where(carries).groupby(trial).transform("first").fillna(""),
         )
     code = known.groupby(list(known), sort=False).ngroup().to_numpy()
+    if shopper.own:
+        return made.drawn_with(rng, shopper.own * rng.standard_normal((code.max() + 1, studies))[code])
     return made.best(rng.gumbel(size=(code.max() + 1, studies))[code])
 
 
@@ -203,7 +218,7 @@ def simulate(design: ShopDesign, shopper: Shopper, limit: int, studies: int, see
     recorder = Recorder()
     frames = recorder.tables(made.table)
     rng = np.random.default_rng([seed, limit, len(design.sets)])
-    chosen = answers(made, rng, studies, shopper.alike)
+    chosen = answers(made, rng, studies, shopper)
     found = [exact_counts(made, chosen, given=shopper.alike == "set")]
     for name, frame in frames.items():
         told = frame.loc[frame["p_value"].notna(), "estimate"]

@@ -259,5 +259,6 @@ def _range(part: Part) -> tuple[float, float]:
     for weights, marks in zip(part.weights, part.marks, strict=True):
         trials = zip(*marks, strict=True)  # the marked options' rows of each trial
         own = [[weights[row] for row in rows] for rows in trials]
-        ends.append((sum(min(each) for each in own), sum(max(each) for each in own)))
+        rounds = len(weights) / sum(map(len, marks))  # the marks are those of the first
+        ends.append((rounds * sum(min(each) for each in own), rounds * sum(max(each) for each in own)))
     return min(low for low, _ in ends), max(high for _, high in ends)

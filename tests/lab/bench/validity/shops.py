@@ -83,7 +83,7 @@ class ShopStudies:
 
     def study(self, rng: np.random.Generator) -> Frames:
         """Return the tables of one study."""
-        chosen = answers(self.made, rng, 1, self.shopper.alike)[:, 0]
+        chosen = answers(self.made, rng, 1, self.shopper)[:, 0]
         table = with_choices(self.made, chosen)
         exact = exact_tests(table)
         if self.design.drawn:
@@ -150,6 +150,9 @@ class ShopStudies:
             question = (trial.set,) if self.shopper.alike == "set" else shown
             code.append(known.setdefault(question, len(known)))
         found: Floats = rng.random(len(known))[code]
+        if self.made.determinism:
+            alike = rng.random(len(code)) < self.made.determinism
+            found = np.where(alike, found, rng.random(len(code)))
         return found
 
     def truth(self) -> Truth:
@@ -172,7 +175,7 @@ class ShopStudies:
 
     def _of_shares(self) -> dict[str, dict[Key, float]]:
         table = self.made.table.assign(chosen=self.made.chances)
-        curves = sensitivity(table)[1]
+        curves = sensitivity(table)[1] if self.shopper.alike != "set" else pd.DataFrame()
         found: dict[str, dict[Key, float]] = {}
         if len(curves):
             curves["value"] = curves["value"].round(6)
@@ -189,16 +192,17 @@ class ShopStudies:
             for agent, condition in table[["agent", "condition"]].drop_duplicates().itertuples(index=False)
             for outcome, share in (("no_choice", LOST), ("choice", 1 - LOST))
         }
+        if self.shopper.alike != "set":  # else a set is lost or not, and the shares are about these sets
+            found |= {"outcomes": lost, "outcomes, Wilson": lost}
+            named = {(FACTOR,): 100 * NAMED, ("other",): 100 * (1 - NAMED)}
+            found |= {"factors": named, "factors, Wilson": named}
         found |= {
-            "outcomes": lost,
-            "outcomes, Wilson": lost,
             "equal_attrition": {("simulated", "equal_attrition"): 0.0},
         }
         factors = ["ordering", "profile", "nudge_text", "family", "category"]
         found["attrition_by_factor"] = {(name,): 0.0 for name in factors}
         if not self.shopper.alike:
             found["attrition_by_factor"]["set",] = 0.0
-        found["factors"] = found["factors, Wilson"] = {(FACTOR,): 100 * NAMED, ("other",): 100 * (1 - NAMED)}
         return found
 
     def _of_levels(self) -> dict[str, dict[Key, float]]:
