@@ -83,7 +83,8 @@ class Exchange:
         least = sum(
             each.mean @ np.full(len(each.places), -1 / (each.places.shape[1] - 1)) for each in self._rounds
         )
-        self.low, self.high = np.sort([least * self._sign, self._sign], axis=0)
+        ends = np.round([least * self._sign, self._sign], _DIGITS)  # as the values: an end may be one of them
+        self.low, self.high = np.sort(ends, axis=0)
         self._moves = 1 if self._single.all() else lcm(*(each.places.shape[1] for each in self._rounds))
 
     def __len__(self) -> int:

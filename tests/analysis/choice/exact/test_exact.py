@@ -205,6 +205,19 @@ def test_repeats_of_a_question_are_exchanged_together(options: int, repeats: int
     says(row(exact_tests(table), "nudged"), (100 * sums[0] / len(moved), as_far, len(moved)))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [6, 9, 11])
+def test_an_interval_holds_its_estimate_at_any_number_of_repeats(repeats: int) -> None:
+    """Nine ninths add up to more than 1 by rounding, and yet no effect of a question is beyond an end."""
+    table, rng = repeated(design(0, sets=8), repeats), np.random.default_rng(0)
+    names = table["trial"].unique()
+    turned = table["trial"].isin(rng.choice(names, len(names) // 20, replace=False))
+    table["chosen"] = table["chosen"].mask(turned, 1 - table["chosen"])
+    found = exact_tests(check_table(table))
+    assert (found["conf_low"].between(-100, found["estimate"])).all()
+    assert (found["conf_high"].between(found["estimate"], 100)).all()
+
+
 def test_a_nudge_that_pushes_away_counts_the_other_way() -> None:
     table = design(5, sets=3)
     turned = exact_tests(table.assign(direction=-1.0))
