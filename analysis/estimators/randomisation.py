@@ -5,20 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from math import factorial, prod
-from typing import Final
+from math import factorial, gcd, prod
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial import polynomial
-from scipy import fft, stats
+from scipy import stats
 from scipy.optimize import brentq
 
-from analysis.tables.frame import Floats
+from analysis.tables.frame import Floats, Ints
 
 LEAST_P: Final = 1e-12
 """The smallest p value that is given: below it sums of so many chances are not exact."""
 _PARTS: Final = 27_720
 """Values are multiples of one part in so many: it is divisible by all numbers up to twelve."""
+_NO_CHANCE: Final = 1e-17
+"""A chance that adds nothing to a p value."""
 _MOST: Final = 2**22
 """The largest number of different sums; with more, values are rounded."""
 
@@ -36,6 +39,34 @@ class Null:
     def times(self, factor: float) -> "Null":
         """Return the null distribution of so many times the value."""
         return Null(tuple(factor * value for value in self.values), self.chances)
+
+
+class _Term(NamedTuple):
+    """Independent whole numbers, so many of them, with the same possible values and their chances."""
+
+    values: tuple[int, ...]
+    chances: tuple[float, ...]
+    times: int
+
+    @property
+    def divisor(self) -> int:
+        """What all values are multiples of."""
+        return gcd(*self.values)
+
+    @property
+    def weight(self) -> int:
+        """A bound of the variance of their sum."""
+        return self.times * max(map(abs, self.values)) ** 2
+
+    def characteristic(self, places: Ints, period: int) -> npt.NDArray[Any]:
+        """Return the characteristic function of their sum at these places of a period of whole numbers."""
+        sizes, place = np.unique(np.abs(self.values), return_inverse=True)
+        turned = 2 * np.pi / period * (np.outer(places, sizes) % period)
+        own: npt.NDArray[Any] = np.cos(turned) @ np.bincount(place, self.chances)
+        odd = np.bincount(place, np.sign(self.values) * self.chances)
+        if odd.any():
+            own = own + 1j * (np.sin(turned) @ odd)
+        return own**self.times
 
 
 @cache
@@ -97,18 +128,46 @@ def p_of_sum(total: float, counts: Mapping[Null, int]) -> float:
     if not largest:
         return 1.0
     step = max(int(np.gcd.reduce(np.concatenate(list(kinds.values())))), -(-2 * largest // _MOST))
-    reach = sum(int(abs(np.rint(kinds[null] / step)).max()) * count for null, count in counts.items())
-    size = fft.next_fast_len(2 * reach + 1, real=True)
-    transform = np.ones(size // 2 + 1, complex)
-    for null, count in counts.items():
-        single = np.zeros(size)
-        np.add.at(single, np.rint(kinds[null] / step).astype(np.int64) % size, null.chances)
-        transform *= fft.rfft(single) ** count
-    chances = fft.irfft(transform, size)
-    sums = np.arange(size)
-    sums = np.where(sums > reach, sums - size, sums)
-    observed = abs(total) * _PARTS / step
-    return float(np.clip(chances[abs(sums) >= observed - 0.25].sum(), LEAST_P, 1))
+    rounded = {null: np.rint(kinds[null] / step).astype(np.int64) for null in counts}
+    common = int(np.gcd.reduce(np.concatenate(list(rounded.values()))))
+    terms = [
+        _Term(tuple((parts // common).tolist()), null.chances, counts[null])
+        for null, parts in rounded.items()
+        if parts.any()
+    ]
+    # Further away a sum has a chance below `_NO_CHANCE` (Hoeffding 1963).
+    bound = np.sqrt(2 * np.log(2 / _NO_CHANCE) * sum(term.weight for term in terms))
+    reach = min(sum(term.times * max(map(abs, term.values)) for term in terms), int(bound))
+    least = int(np.ceil(abs(total) * _PARTS / (step * common) - 0.25))
+    if not 0 < least <= reach:
+        return LEAST_P if least else 1.0
+    return float(np.clip(1 - _chance_within(least - 1, 2 * reach + 1, terms), LEAST_P, 1))
+
+
+def _chance_within(most: int, width: int, terms: list[_Term]) -> float:
+    """Return the chance that a sum of independent whole numbers is -most to most.
+
+    width: how far apart its values can be. The sum's characteristic function is the product of theirs. It is
+    0 nearly everywhere, and those of numbers with a large common divisor repeat themselves soon: so these are
+    multiplied first, and the others only where something is left.
+    """
+    rest = sorted(terms, key=lambda term: -term.weight)
+    common = rest[0].divisor
+    period = -(-width // common) * common
+    known, places, product = 1, np.zeros(1, np.int64), np.ones(1)
+    while rest:
+        term = max(rest, key=lambda term: (gcd(common, term.divisor), term.weight))
+        rest.remove(term)
+        common = gcd(common, term.divisor)
+        copies = period // common // known
+        places = (known * np.arange(copies)[:, None] + places).ravel()
+        product = np.tile(product, copies) * term.characteristic(places, period)
+        left = abs(product) > _NO_CHANCE
+        known, places, product = known * copies, places[left], product[left]
+    odd, places = 2 * most + 1, places[1:]  # the first place is 0, where the product is 1
+    near = np.minimum(places, period - places)  # of a small angle the sine is more precise than of pi less it
+    kernel = np.sin(np.pi / period * (odd * places % (2 * period))) / np.sin(np.pi / period * near)
+    return float((odd + kernel @ product[1:].real) / period)
 
 
 def score_interval(values: Floats, low: float, high: float, level: float = 0.95) -> tuple[float, float]:
