@@ -72,6 +72,21 @@ def test_the_smallest_p_value_is_given_as_such() -> None:
     assert exact_p([0.1 / 3] * 100_000, [flipped(0.1 / 3)] * 100_000) == LEAST_P
 
 
+@pytest.mark.parametrize("seed", range(size(3, 50)))
+def test_means_over_unequal_rounds_have_the_p_value_of_all_their_sums(seed: int) -> None:
+    """Each sum and its chance, one stratum after the other; values are whole parts of 2,520."""
+    rng = np.random.default_rng(seed)
+    rounds = rng.integers(1, 11, 60)
+    values = [float(rng.integers(-each, each + 1)) / each for each in rounds.tolist()]
+    chances = np.ones(1)
+    for value in values:
+        far = abs(round(2_520 * value))
+        chances = (np.pad(chances, (2 * far, 0)) + np.pad(chances, (0, 2 * far))) / 2
+    sums = np.arange(len(chances)) - len(chances) // 2
+    as_far = chances[abs(sums) >= abs(round(2_520 * sum(values)))].sum()
+    assert exact_p(values, [flipped(value) for value in values]) == pytest.approx(as_far, rel=1e-9)
+
+
 def tango(up: int, down: int, n: int) -> tuple[float, float]:
     """Tango (1998), with the closed form of the restricted estimate, corrected for half a step."""
     z = sqrt(chi2.ppf(0.95, 1))
