@@ -64,9 +64,6 @@ MOST_QUERY: Final = 2**18
 """The most bytes of a request in which a GraphQL query is looked for."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
 ASSETS = ("script", "style")
-STATIC: Final = frozenset({*ASSETS, "font", "image"})
-FOR_ALL: Final = frozenset({"public", "max-age", "s-maxage", "immutable"})
-FOR_ONE: Final = frozenset({"private", "no-store", "no-cache"})
 ASSET_ENDINGS = (".js", ".mjs", ".css")
 """How the paths of scripts and style sheets end, for browsers that do not say what they ask for."""
 ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
@@ -130,6 +127,8 @@ class Rewriter:
             _ask_for_whole_pages(request, session)
             if request.method == "CONNECT":  # a tunnel asks the shop for nothing
                 return
+            if session.lent:
+                session.lent.asked.add(flow.id)
             _name_its_host(request)
             if is_document_request(request) or request.method not in READING:
                 session.asked[flow.id] = time.monotonic()
@@ -144,8 +143,8 @@ class Rewriter:
         response = flow.response
         if session is None or response is None:
             return
-        if session.lent and not is_static(flow.request, response):
-            response.headers["cache-control"] = "no-store"
+        if session.lent:
+            session.lent.note(flow.request, response)
         treated = is_treatable(flow, session)
         if not treated:
             session.asked.pop(flow.id, None)
@@ -177,7 +176,7 @@ class Rewriter:
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.response is None:
             return
-        session.asked.pop(flow.id, None)
+        _answered(flow, session)
         cart = session.cart_at(flow.id, flow.metadata.get(CHANGES, -1))
         try:
             if is_treatable(flow, session):
@@ -207,7 +206,7 @@ class Rewriter:
         """Note what the shop did not deliver and a page needs; a client that hangs up is no error."""
         session: Session | None = flow.metadata.get(SESSION)
         if session is not None:
-            session.asked.pop(flow.id, None)
+            _answered(flow, session)
             session.answered(flow.id)
         if session is None or flow.error is None or flow.error.msg.startswith(ABORTS):
             return
@@ -217,6 +216,12 @@ class Rewriter:
         is_data = flow.response is None and _is_data_request(flow.request)
         if flow.client_conn.connected and (is_data or _makes_the_page(flow.request)):
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
+
+
+def _answered(flow: http.HTTPFlow, session: Session) -> None:
+    session.asked.pop(flow.id, None)
+    if session.lent:
+        session.lent.asked.discard(flow.id)
 
 
 def treat(
@@ -284,22 +289,6 @@ def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> h
     headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
     flow.response = http.Response.make(status, error_page(title, explanation), headers)
     return flow.response
-
-
-def is_static(request: http.Request, response: http.Response) -> bool:
-    """Return whether a response is a file that looks the same to all who ask.
-
-    Pages are drawn with it, and the shop says that a shared cache may keep it (RFC 9111, section 3).
-    """
-    headers = response.headers
-    told = {each.strip().partition("=")[0].lower() for each in headers.get("cache-control", "").split(",")}
-    return (
-        request.headers.get("sec-fetch-dest") in STATIC
-        and not told.isdisjoint(FOR_ALL)
-        and told.isdisjoint(FOR_ONE)
-        and "set-cookie" not in headers
-        and not re.search(r"cookie|\*", headers.get("vary", ""), re.IGNORECASE)
-    )
 
 
 def may_change(request: http.Request) -> bool:

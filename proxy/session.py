@@ -22,6 +22,7 @@ from interventions.yaml.sitemap import Data, SiteMap
 from proxy.allow_list import AllowList
 from proxy.card_run import CardRun
 from proxy.keys import new_key
+from proxy.lent import Leftovers
 from proxy.shown_page import SentPage, ShownPage
 
 _KEPT = 100
@@ -68,8 +69,8 @@ class Session:
 
     Each page has a receipt of it. Empty: pages are not observed.
     """
-    lent: bool = False
-    """Whether the browser context is lent to other episodes too: then only static files stay in its cache."""
+    lent: Leftovers | None = None
+    """What is left in a browser context that is lent to other episodes too; None: it is not."""
     key: str = field(default_factory=new_key)
     """The key of the session's scripts."""
     cards: CardRun | None = None

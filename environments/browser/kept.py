@@ -2,11 +2,11 @@
 
 To make and close a context, its tabs and their process takes a quarter of a short episode's time. Whatever a
 page can leave is removed; where something may stay that can't be removed, the context is closed instead. The
-browser's cache stays: the proxy lets nothing into it but static files (`Session.lent`).
+browser's cache stays: the proxy lets nothing into it but static files (`proxy.lent`).
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,19 +21,6 @@ MOST_EPISODES: Final = 50
 
 MOST_TABS: Final = 4
 """The most tabs that are kept."""
-
-LASTING: Final = frozenset(
-    {
-        *("accept-ch", "alt-svc", "nel", "report-to", "reporting-endpoints", "secure-session-registration"),
-        *("strict-transport-security", "use-as-dictionary"),
-    }
-)
-"""The headers by which a shop leaves something in the browser that stays when storage is cleared."""
-
-
-def is_lasting(headers: Mapping[str, str]) -> bool:
-    """Return whether a response with these headers leaves something that can't be cleared."""
-    return not LASTING.isdisjoint(headers)
 
 
 @dataclass(eq=False)
@@ -58,8 +45,9 @@ class Lease:
 
     async def _cleared(self) -> bool:
         pages = self.context.pages
-        kept, surplus = pages[:MOST_TABS], pages[MOST_TABS:]
-        await asyncio.gather(*(page.close() for page in surplus))
+        # A tab that a page has opened knows its opener, and may close itself.
+        kept = [page for page in pages if await page.opener() is None][:MOST_TABS]
+        await asyncio.gather(*(page.close() for page in pages if page not in kept))
         if not kept:
             return False
         # Pages that still run could store more.
@@ -69,8 +57,7 @@ class Lease:
             await session.send("Runtime.evaluate", {"expression": "window.name = ''"})
             await session.send("Page.resetNavigationHistory")
         await sessions[0].send("Storage.clearDataForOrigin", EVERYTHING)
-        living = await sessions[0].send("Target.getTargets", OUTLIVING)
-        return self.context.pages == kept and not living["targetInfos"]
+        return self.context.pages == kept and await _are_alone(sessions)
 
     async def _session(self, page: Page) -> CDPSession:
         if page not in self._sessions:
@@ -81,13 +68,21 @@ class Lease:
 EVERYTHING: Final[dict[str, Any]] = {"origin": "*", "storageTypes": "all"}
 """Storage of all kinds and of all origins; only so are the tabs' own (`sessionStorage`) cleared too."""
 
-OUTLIVING: Final[dict[str, Any]] = {
-    "filter": [
-        *(
-            {"type": each, "exclude": True}
-            for each in ("browser", "tab", "page", "iframe", "webview", "worker")
-        ),
-        {},
-    ]
-}
-"""What lives on without a page, as shared workers do, in any context: whose it was is not asked."""
+PER_CONTEXT: Final = frozenset({"browser", "tab", "page", "iframe", "webview", "worker"})
+"""What lives in a known context. Others, as shared workers, outlive pages: whose they were is not asked."""
+
+
+async def _are_alone(sessions: Sequence[CDPSession]) -> bool:
+    """Return whether nothing lives but the sessions' tabs, none of which was opened by a page.
+
+    A worker that is busy lives on for seconds, and may ask the shop. A tab may be opening just now.
+    """
+    told = [(await session.send("Target.getTargetInfo"))["targetInfo"] for session in sessions]
+    tabs, context = {each["targetId"] for each in told}, told[0]["browserContextId"]
+    every = await sessions[0].send("Target.getTargets", {"filter": [{"type": "tab", "exclude": True}, {}]})
+    return all(
+        "openerFrameId" not in each
+        if each["targetId"] in tabs
+        else each["type"] in PER_CONTEXT and each.get("browserContextId") != context
+        for each in every["targetInfos"]
+    )

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -154,10 +154,13 @@ class BrowserPool:
             yield lease.context
 
     @asynccontextmanager
-    async def lend(self, proxy_url: str | None, *, keep: bool) -> AsyncIterator[Lease]:
+    async def lend(
+        self, proxy_url: str | None, *, keep: bool, left: Callable[[], bool] = bool
+    ) -> AsyncIterator[Lease]:
         """Yield a context as `context` does; if it is to be kept, the one that was kept for this proxy.
 
-        Such a one is as good as fresh, but has blank tabs already. Raises as `context` does.
+        Such a one is as good as fresh, but has blank tabs already. `left`: whether the proxy knows of
+        something that stays in it, asked once it is cleared. Raises as `context` does.
         """
         browser = await self.browser()
         lease = self._kept.pop(proxy_url, None) if keep else None
@@ -170,9 +173,8 @@ class BrowserPool:
                 await passage.begin()
             yield lease
             if passage:
-                lease.keep = lease.keep and not passage.leaves
                 await passage.check()
-            cleared = await lease.clear()
+            cleared = await lease.clear() and not left()
         finally:
             if cleared:
                 self._kept[proxy_url] = lease

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from playwright.async_api import BrowserContext, Response
 from playwright.async_api import Error as PlaywrightError
 
-from environments.browser.kept import is_lasting
 from environments.browser.listeners import EventListeners
 
 DEAD_END: Final = ("--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>")
@@ -55,8 +54,6 @@ class Passage:
         self._context = context
         self._proxy_url = proxy_url
         self._past_proxy: list[str] = []
-        self.leaves = False
-        """Whether a response has left something in the browser that can't be cleared."""
         self._listeners = EventListeners()
         self._listeners.on(context, "response", self._note)
 
@@ -81,7 +78,6 @@ class Passage:
             raise BrowserFailure(past_proxy(self._past_proxy[0]))
 
     async def _note(self, response: Response) -> None:
-        self.leaves = self.leaves or is_lasting(response.headers)
         if is_shown_document(response):
             try:
                 address = await response.server_addr()

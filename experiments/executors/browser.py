@@ -24,6 +24,7 @@ from experiments.executors.shop_watch import ShopWatch, watch_shop
 from experiments.executors.turns import Turn, Turns, open_turns
 from experiments.records.record import Start, TrialRecord
 from experiments.treatment.trajectory import Trajectory
+from proxy.lent import Leftovers
 from proxy.session import Session
 from proxy.trust import trusting
 
@@ -145,11 +146,13 @@ class BrowserExecutor(Generic[T]):
 
     async def _episode(self, trial: T, slot: "Slot", session: Session, turn: Turn) -> Trajectory:
         slot.session = session
-        session.lent = keep = self._episodes.keeps_context(trial)
+        keep = self._episodes.keeps_context(trial)
+        left = Leftovers()
+        session.lent = left if keep else None
         agent, browsers = self._episodes.agent(trial), self._testbed.browsers
         silent: Silent = {"browser": browsers.silent, "shop": session.silent}
         try:
-            async with browsers.lend(slot.url, keep=keep) as lease:
+            async with browsers.lend(slot.url, keep=keep, left=lambda: left.are_there) as lease:
                 acting = turn.given_by(agent)
                 trajectory = await self._episodes.episode(trial, acting, lease.context, session, silent)
                 lease.keep = lease.keep and trajectory.outcome != "infra_error"
