@@ -74,6 +74,8 @@ def regressors(rows: pd.DataFrame) -> pd.DataFrame:
     """
     x = rows[[*TERMS, *([PLACEBO] if rows[PLACEBO].any() else [])]].astype(float)
     pushed = rows["nudged"].eq(1) & rows["direction"].eq(-1)
+    if not pushed.any():
+        return x
     turned = pushed.groupby(trial_ids(rows)).transform("any") & ~pushed
     x["nudged"] = ((x["nudged"].eq(1) & ~pushed) | turned).astype(float)
     return x
@@ -132,14 +134,19 @@ class Estimates:
 
 
 def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
-    """Return the terms' contrasts in the main model: all interactions, as far as the data hold them.
-
-    codes: of the rows, see `choose_clusters`. If errors are clustered one way, interactions are left out also
-    where only one of the clusters tells them, because then there would be no jackknife.
-    """
+    """Return the terms' contrasts in the main model (see `estimands`) of rows of a checked table."""
     if rows.empty:
         return Estimands(None, {}, dict.fromkeys((*TERMS, PLACEBO), NO_CHOICE))
-    x, trial = regressors(rows), trial_ids(rows).to_numpy()
+    return estimands(regressors(rows), trial_ids(rows).to_numpy(), codes, row_weights(rows))
+
+
+def estimands(x: pd.DataFrame, trial: Ints, codes: Mapping[str, Ints], rows: Floats | None) -> Estimands:
+    """Return the terms' contrasts in the main model: all interactions, as far as the data hold them.
+
+    x: `regressors`. trial: of each row, from 0. codes: of the rows, see `choose_clusters`. rows: the weight
+    of each; None: 1. If errors are clustered one way, interactions are left out also where only one of the
+    clusters tells them, because then there would be no jackknife.
+    """
     moving = {term: bool(varies(x[term], trial).any()) for term in map(str, x)}
     varying = [term for term in moving if moving[term]]
     reasons = {
@@ -150,7 +157,7 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     if not varying:
         return Estimands(None, {}, reasons)
     specifications = [
-        Specification(x, interactions(varying, order), left_out(order, len(varying)), row_weights(rows))
+        Specification(x, interactions(varying, order), left_out(order, len(varying)), rows)
         for order in range(len(varying), 0, -1)
     ]
     clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)
@@ -173,9 +180,13 @@ def left_out(order: int, count: int) -> str:
 
 
 def varies(column: "pd.Series[float]", trial: Ints) -> npt.NDArray[np.bool_]:
-    """Return for each row whether its trial holds different values."""
-    by_trial = column.groupby(trial)
-    differs: npt.NDArray[np.bool_] = (by_trial.transform("max") > by_trial.transform("min")).to_numpy()
+    """Return for each row whether its trial, a number from 0, holds different values."""
+    values = column.to_numpy(float)
+    least = np.full(trial.max(initial=-1) + 1, np.inf)
+    largest = -least
+    np.fmin.at(least, trial, values)
+    np.fmax.at(largest, trial, values)
+    differs: npt.NDArray[np.bool_] = (largest > least)[trial]
     return differs
 
 

@@ -5,20 +5,16 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.choice.effects.counts import STRATA, strata, tally
-from analysis.choice.effects.effects import PLACEBO, TERMS, agents, main_estimands
+from analysis.choice.effects.effects import agents, estimands, regressors
 from analysis.choice.effects.frames import by_trial, level_frame, stacked
 from analysis.estimators.clusters import choose_clusters, cluster_codes, nudge_texts
 from analysis.estimators.lpm import Contrast
-from analysis.tables.choice_table import TRIAL_ID, trial_ids
+from analysis.tables.choice_table import TRIAL_ID, row_weights, trial_ids
 
 FOCUS = "nudged"
 
 WAYS = {"nudge_text": ["category"], "category": []}
 """How errors by text, and by category, are clustered where there are enough clusters; else by set."""
-
-
-NEEDED = (*TERMS, PLACEBO, "direction", "chosen", TRIAL_ID, "set", "category", "nudge_text", "nudge")
-"""The columns of a fit; these few are taken from the table much faster than all."""
 
 
 def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -56,12 +52,20 @@ def _contrasts(
     used: pd.DataFrame, label: "pd.Series[str]", levels: list[str], ways: list[str]
 ) -> Iterator[tuple[tuple[str, str], Contrast]]:
     """The nudge's contrast at each level, from the trials of that level alone."""
-    needed = used[list(NEEDED)]
+    x, y, trial, weights = (
+        regressors(used),
+        used["chosen"].to_numpy(float),
+        trial_ids(used).to_numpy(),
+        row_weights(used),
+    )
+    codes = cluster_codes(used, trial, ways)
     for level in levels:
-        own = needed[label == level]
-        codes = cluster_codes(own, trial_ids(own).to_numpy(), ways)
-        estimates = main_estimands(own, codes).fit(own["chosen"].to_numpy(float), *choose_clusters(codes))
-        yield (FOCUS, level), estimates.of(FOCUS)
+        at = (label == level).to_numpy()
+        of_level = {name: pd.factorize(code[at])[0] for name, code in codes.items()}
+        found = estimands(
+            x[at], pd.factorize(trial[at])[0], of_level, None if weights is None else weights[at]
+        )
+        yield (FOCUS, level), found.fit(y[at], *choose_clusters(of_level)).of(FOCUS)
 
 
 def _trial_label(label: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
