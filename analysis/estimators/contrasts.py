@@ -6,7 +6,7 @@ for average marginal effects, the observed values are taken as given.) It is lin
 column that holds the regressor counts with the mean of its other factors, any other column with 0.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -50,14 +50,16 @@ class Specification:
         return np.array(means)
 
     @cached_property
-    def _regressors(self) -> dict[str, Floats]:
-        return {str(name): self.x[name].to_numpy(float) for name in self.x}
+    def _products(self) -> dict[frozenset[str], Floats]:
+        """Those that were made, and what all are made of."""
+        own = {frozenset({str(name)}): self.x[name].to_numpy(float) for name in self.x}
+        return {frozenset(): np.ones(len(self.x))} | own
 
-    def _product(self, factors: Iterable[str]) -> Floats:
-        product = np.ones(len(self.x))
-        for name in factors:
-            product *= self._regressors[name]
-        return product
+    def _product(self, factors: frozenset[str]) -> Floats:
+        if factors not in self._products:
+            last = frozenset({max(factors)})
+            self._products[factors] = self._product(factors - last) * self._products[last]
+        return self._products[factors]
 
 
 def interactions(names: Sequence[str], order: int) -> list[frozenset[str]]:
