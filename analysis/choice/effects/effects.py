@@ -135,8 +135,6 @@ class Estimates:
 
 def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     """Return the terms' contrasts in the main model (see `estimands`) of rows of a checked table."""
-    if rows.empty:
-        return Estimands(None, {}, dict.fromkeys((*TERMS, PLACEBO), NO_CHOICE))
     return estimands(regressors(rows), trial_ids(rows).to_numpy(), codes, row_weights(rows))
 
 
@@ -147,6 +145,8 @@ def estimands(x: pd.DataFrame, trial: Ints, codes: Mapping[str, Ints], rows: Flo
     of each; None: 1. If errors are clustered one way, interactions are left out also where only one of the
     clusters tells them, because then there would be no jackknife.
     """
+    if x.empty:
+        return Estimands(None, {}, dict.fromkeys((*TERMS, PLACEBO), NO_CHOICE))
     moving = {term: bool(varies(x[term], trial).any()) for term in map(str, x)}
     varying = [term for term in moving if moving[term]]
     reasons = {
