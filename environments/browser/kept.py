@@ -1,8 +1,8 @@
 """Lend a browser context with its tabs to one episode after another, cleared in between.
 
-To make and close a context, its tabs and their process takes a quarter of a short episode's time. Whatever a
-page can leave is removed; where something may stay that can't be removed, the context is closed instead. The
-browser's cache stays: the proxy lets nothing into it but static files (`proxy.lent`).
+To make and close a context, its tabs and their process takes longer than to clear them. Whatever a page can
+leave is removed; where something may stay that can't be removed, the context is closed instead. The browser's
+cache stays: the proxy lets nothing into it but static files (`proxy.lent`).
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class Lease:
             await session.send("Runtime.evaluate", {"expression": "window.name = ''"})
             await session.send("Page.resetNavigationHistory")
         await sessions[0].send("Storage.clearDataForOrigin", EVERYTHING)
-        return self.context.pages == kept and await _are_alone(sessions)
+        return await _are_alone(sessions)
 
     async def _session(self, page: Page) -> CDPSession:
         if page not in self._sessions:

@@ -155,7 +155,7 @@ class BrowserPool:
 
     @asynccontextmanager
     async def lend(
-        self, proxy_url: str | None, *, keep: bool, left: Callable[[], bool] = bool
+        self, proxy_url: str | None, *, keep: bool, left: Callable[[], bool] = lambda: False
     ) -> AsyncIterator[Lease]:
         """Yield a context as `context` does; if it is to be kept, the one that was kept for this proxy.
 

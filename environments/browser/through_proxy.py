@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from playwright.async_api import BrowserContext, Response
 from playwright.async_api import Error as PlaywrightError
 
-from environments.browser.listeners import EventListeners
-
 DEAD_END: Final = ("--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>")
 """Switches for a browser whose contexts have proxies of their own.
 
@@ -54,8 +52,7 @@ class Passage:
         self._context = context
         self._proxy_url = proxy_url
         self._past_proxy: list[str] = []
-        self._listeners = EventListeners()
-        self._listeners.on(context, "response", self._note)
+        context.on("response", self._note)
 
     async def begin(self) -> None:
         """Leave the mark in the network service; call this before the first page is opened.
@@ -71,7 +68,7 @@ class Passage:
         Raises:
             BrowserFailure: a document did not, or the network service has died or hangs.
         """
-        self._listeners.end()
+        self._context.remove_listener("response", self._note)
         if not await _answered(self._context.cookies(MARK_URL)):
             raise BrowserFailure(NETWORK_DIED)
         if self._past_proxy:
