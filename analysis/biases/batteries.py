@@ -14,6 +14,7 @@ from scipy import stats
 from analysis.estimators.effect_size import (
     HOMOGENEOUS,
     cohens_d,
+    d_of_chances,
     effect_label,
     homogeneity,
     mean_then_cap,
@@ -60,6 +61,7 @@ EXPERIMENT_EXTRA = (
     "direction",
     "separated",
     "complete",
+    "scored",
     "control_mean",
     "treatment_mean",
     "n_control",
@@ -97,6 +99,9 @@ def experiments(
     question, and neither has one where nearly all answers are alike (`RARE`).
     `p_adjusted` is over all experiments, of all agents.
 
+    Where the letters of both questions were scored (`scored`), d is of the chances of the biased answer: one
+    of each is enough, and there is no error.
+
     Of an agent whose answers to a question never vary each question counts once, after this rule.
     """
     alike = agents_without_variation(table)
@@ -104,6 +109,8 @@ def experiments(
     rows = []
     for (agent, item, scenario, temperature), asked in table.groupby(EXPERIMENT, sort=True, dropna=False):
         control, treatment = _responses(asked)
+        chances = _responses(asked, "chance")
+        scored = all(each.size for each in chances)
         once = _responses(counting.loc[counting.index.intersection(asked.index)])
         sizes = [values.size for values in once]
         row = {
@@ -113,7 +120,8 @@ def experiments(
             "n_missing": int(asked["response"].isna().sum()),
             "scenario": scenario,
             "temperature": temperature,
-            "complete": min(control.size, treatment.size) >= valid,
+            "complete": scored or min(control.size, treatment.size) >= valid,
+            "scored": scored,
             "n_control": sizes[0],
             "n_treatment": sizes[1],
             "unit": "response",
@@ -125,7 +133,10 @@ def experiments(
             continue
         # Two single answers have no variance; from their repeats it is known to be none.
         groups = once if sum(sizes) > 2 else (control, treatment)
-        effect = cohens_d(*groups, population=population, legacy_zero=legacy_zero)
+        if scored:
+            effect = d_of_chances(*(each.mean() for each in chances))
+        else:
+            effect = cohens_d(*groups, population=population, legacy_zero=legacy_zero)
         detected = abs(effect.d) if item in absolute_biases else effect.d
         few = not np.isnan(effect.conf_low) and min(each.size for each in groups) < LEAST_ANSWERS
         rare = not np.isnan(effect.conf_low) and _rare(groups)
@@ -146,19 +157,19 @@ def experiments(
                 "separated": effect.separated,
                 "hedges_g": effect.hedges_g,
                 **{end: np.nan if rare else getattr(effect, end) for end in HEDGES[1:]},
-                "control_mean": control.mean() if control.size else np.nan,
-                "treatment_mean": treatment.mean() if treatment.size else np.nan,
+                "control_mean": (chances[0] if scored else control).mean(),
+                "treatment_mean": (chances[1] if scored else treatment).mean(),
             }
         )
     frame = adjusted(with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike))
     numbers = dict.fromkeys(("bias_detected", "capped", *HEDGES), float)
-    return frame.astype(numbers | {"separated": "boolean"})
+    return frame.astype(numbers | {"separated": "boolean", "scored": bool})
 
 
-def _responses(asked: pd.DataFrame) -> tuple[Floats, Floats]:
-    """The given responses to the control and to the treatment."""
+def _responses(asked: pd.DataFrame, column: str = "response") -> tuple[Floats, Floats]:
+    """The given responses to the control and to the treatment, or their chances."""
     control, treatment = (
-        asked.loc[asked["condition"] == name, "response"].dropna().to_numpy(float)
+        asked.loc[asked["condition"] == name, column].dropna().to_numpy(float)
         for name in (CONTROL, TREATMENT)
     )
     return control, treatment
@@ -188,7 +199,7 @@ def bias_index(effects: pd.DataFrame, absolute_biases: Collection[str] = ABSOLUT
             f"{counted(incomplete, 'experiment')} left out: incomplete" if incomplete else "",
             f"{counted(undefined, 'experiment')} left out: undefined" if undefined else "",
             _separation_note(own) if separated else "",
-            f"homogeneity {reason}" if np.isnan(ratio) else "",
+            f"homogeneity {reason}" if np.isnan(ratio) and not used["scored"].all() else "",
             why if len(used) else "",
         ]
         n = int(used["n"].sum())
@@ -236,6 +247,8 @@ def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, s
     used = own[own["bias_detected"].notna()]
     if int(own["separated"].fillna(False).sum()):
         return np.nan, np.nan, "no interval: an effect without a finite value is left out, or counts as 0"
+    if len(used) and used["scored"].all():
+        return np.nan, np.nan, "no interval: chances have no error"
     if used.empty or used["std_error"].isna().any():
         return np.nan, np.nan, "no interval: an experiment without variance has no standard error"
     sizes = used[["n_control", "n_treatment"]]

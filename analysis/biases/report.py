@@ -40,7 +40,14 @@ def _answer(_agent: str, rows: pd.DataFrame) -> Iterator[str]:
         yield f"moved against the bias in {int(against.sum())}{_listed(rows, against)}"
     if (unclear := tested & ~told).any():
         yield f"not told apart from 0 in {int(unclear.sum())}{_listed(rows, unclear)}"
-    for reason, own in rows[~tested].groupby(rows["note"].str.split(":").str[0], sort=True):
+    scored = rows["scored"] & rows["estimate"].notna()
+    if scored.any():
+        toward = scored & (rows["bias_detected"] > 0)
+        yield (
+            f"d is above 0 in {int(toward.sum())} of {counted(int(scored.sum()), 'experiment')} whose letters"
+            f" were scored (chances have no error, so there is no test){_listed(rows, toward)}"
+        )
+    for reason, own in rows[~tested & ~scored].groupby(rows["note"].str.split(":").str[0], sort=True):
         every = pd.Series(True, own.index)
         yield f"not estimated in {len(own)} ({reason or 'no reason is given'}){_listed(own, every)}"
 

@@ -19,7 +19,7 @@ from analysis.conjoint.attributes import (
     opt_outs,
     read_attributes,
 )
-from analysis.tables.choice_table import TRIAL_ID, check_table
+from analysis.tables.choice_table import TRIAL_ID, answers, check_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats, Ints, counted
 from analysis.tables.table_file import RowPlaces
@@ -54,7 +54,8 @@ class ShownOptions:
     """One row per option shown, sorted by agent, trial and letter.
 
     Beside `SHOWN`, `rows` has the regressors, `size`, `block` (binary, ternary, `4 options` ...), `letter` (0
-    for A), `chain` and `none` (1 for an opt-out). A letter is the place of an option in the forward order, so
+    for A), `chain` and `none` (1 for an opt-out). `chosen` is the chance of the option where letters were
+    scored. A letter is the place of an option in the forward order, so
     it stays when the order is reversed. attributes: how each was read. currency: of the prices, or empty.
     """
 
@@ -70,6 +71,12 @@ class ShownOptions:
         """Whether an agent is shown a set more than once."""
         trials = self.rows.drop_duplicates(TRIAL_ID)
         return bool(trials.duplicated(["agent", "set"]).any())
+
+    @property
+    def scored(self) -> list[str]:
+        """The agents whose options have chances, instead of one that was chosen."""
+        chosen = self.rows["chosen"]
+        return sorted(self.rows.loc[(chosen > 0) & (chosen < 1), "agent"].unique())
 
     @property
     def priced(self) -> bool:
@@ -103,6 +110,7 @@ def encode(
     """
     places = RowPlaces(table)
     rows = check_table(table)
+    rows["chosen"] = answers(rows)
     currency = _currency(rows, places, currency)
     rows["repeat"] = rows["repeat"].fillna(0) if "repeat" in rows else 0.0
     out = opt_outs(rows, TRIAL_ID)
@@ -148,6 +156,17 @@ def encode(
         read.read,
         currency,
     )
+
+
+def taken(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the options that were chosen; with their `weight`, the chance: 1 where answers were drawn."""
+    chosen = rows[rows["chosen"] > 0]
+    return chosen.assign(weight=chosen["chosen"])
+
+
+def answered(chosen: pd.DataFrame) -> int:
+    """Return the number of trials with a choice; chosen: of `taken`."""
+    return round(chosen["weight"].sum())
 
 
 def _currency(rows: pd.DataFrame, places: RowPlaces, given: str) -> str:

@@ -23,11 +23,12 @@ def held_out(every: list[FullModels]) -> pd.DataFrame:
 
     The choice sets are put into five folds by chance (seeded); the answers to each fold are predicted by a
     model of the four others, so that all showings of a card are held out together. `estimate` is the hit
-    rate: the share of choices of the option with the highest probability (a tie counts its share). Its
-    interval is clustered by choice set. Extra columns: `price_form`; `loglik_per_choice`, the mean logarithm
-    of the probability that was given to the choice; `hit_of_chance` and `loglik_of_chance`, those of equal
-    probabilities; `held_out_r2`, 1 less the ratio of the two log-likelihoods, which is McFadden's (1974)
-    measure on cards that were held out; `pseudo_r2`, the same on the cards of the fit.
+    rate: the share of choices of the option with the highest probability (a tie counts its share), of scored
+    letters its chance. Its interval is clustered by choice set. Extra columns: `price_form`;
+    `loglik_per_choice`, the mean logarithm of the probability that was given to the choice; `hit_of_chance`
+    and `loglik_of_chance`, those of equal probabilities; `held_out_r2`, 1 less the ratio of the two log-
+    likelihoods, which is McFadden's (1974) measure on cards that were held out; `pseudo_r2`, the same on the
+    cards of the fit.
 
     Undefined with fewer than twelve choice sets, or if a model of four folds leaves a coefficient undefined.
     """
@@ -63,7 +64,7 @@ def _row(models: FullModels, trial: Ints, sets: Ints, chosen: Floats) -> Row:
     share = odds / np.bincount(trial, odds)[trial]
     best = utility == top[trial]
     hit = np.bincount(trial, best * chosen) / np.bincount(trial, best)
-    of_choice = np.log(np.maximum(share[chosen == 1], np.finfo(float).tiny))
+    of_choice = np.bincount(trial, chosen * np.log(np.maximum(share, np.finfo(float).tiny)))
     of_chance = -np.log(size)
     rate = float(hit.mean())
     cluster = np.zeros(len(size), int)

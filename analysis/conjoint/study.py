@@ -93,7 +93,8 @@ def analyze_conjoint(
 
     sizes: billions of parameters by agent, and providers: names by agent, where their labels do not tell.
     cov: standard errors; `clustered` is by choice set. By default they are so where an agent is shown a set
-    more than once, in another order or with other prices: it may answer it alike each time. locked: fit the
+    more than once, in another order or with other prices: it may answer it alike each time; and where options
+    have chances, which vary from set to set alone. locked: fit the
     models of position-locked agents too. mixed, classes: say how tastes differ, see `tastes`. attributes: how
     they are read, by name, where their values do not tell (`numbers`, `levels`, `none`). currency: of the
     prices, where the table has no column of it.
@@ -104,7 +105,7 @@ def analyze_conjoint(
     verdicts, places = triage(cards), positions(cards)
     fitted = verdicts["verdict"] != "" if locked else verdicts["verdict"].isin(["engaged", "undecided"])
     engaged = [str(agent) for agent in verdicts.loc[fitted & (cards.priced or bool(cards.controls)), "group"]]
-    cov = cov or ("clustered" if cards.repeated else "classical")
+    cov = cov or ("clustered" if cards.repeated or cards.scored else "classical")
     fits = fit_models(cards, engaged, cov=cov)
     personality = across.personality(fits)
     brands = tables.brands(fits)
@@ -142,6 +143,7 @@ def analyze_conjoint(
         notes=(
             *_triage_notes(verdicts, places, locked, invalid_text(read)),
             *cards.notes,
+            *_scored_notes(cards.scored, asked=mixed or classes > 0),
             *_fit_notes(fits),
             ERRORS[cov],
         ),
@@ -152,7 +154,7 @@ def _attrition(rows: pd.DataFrame) -> pd.DataFrame:
     """Do choices go missing evenly over the orders, the sizes of the sets, the sets and their repeats?"""
     trials = rows.drop_duplicates(TRIAL_ID)
     trials = trials.assign(options=trials["size"])
-    chosen = set(rows.loc[rows["chosen"] == 1, TRIAL_ID])
+    chosen = set(rows.loc[rows["chosen"] > 0, TRIAL_ID])
     return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), FACTORS, "set")
 
 
@@ -177,6 +179,16 @@ def _triage_notes(verdicts: pd.DataFrame, places: pd.DataFrame, locked: bool, in
         notes.append(
             f"{missing:,} trials have no choice; they are left out of every estimate and counted{invalid}."
         )
+    return notes
+
+
+def _scored_notes(scored: list[str], *, asked: bool) -> list[str]:
+    notes = [
+        f"{agent}: letters were scored, so the chance of each option counts, not a choice."
+        for agent in scored
+    ]
+    if scored and asked:
+        notes.append("How tastes differ is not told from chances; it needs answers that were drawn.")
     return notes
 
 

@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.conjoint.cards import OUT, POOLED, PRICES, ShownOptions, decile, decile_edges
+from analysis.conjoint.cards import (
+    OUT,
+    POOLED,
+    PRICES,
+    ShownOptions,
+    answered,
+    decile,
+    decile_edges,
+    taken,
+)
 from analysis.conjoint.fits import LEAST_SETS, UNPRICED, Fits, Form, Spec, few_sets, headline, of_sets
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
@@ -28,6 +37,8 @@ FEW_SETS = f"fewer than {LEAST_SETS} choice sets: the usual errors are too small
 LINEAR = "no error: the linear price fits better, see `money`"
 LEAST_BOOKED: Final = 10
 """The choice sets from which the interval of a mean of what was booked holds."""
+ROUNDING: Final = 1e-9
+"""How far a sum of weights may be from a half by rounding."""
 NOT_COMPARABLE = "the two forms are not fitted to the same sets"
 
 
@@ -249,7 +260,8 @@ def pooling(fits: Fits) -> pd.DataFrame:
 def booked(cards: ShownOptions) -> pd.DataFrame:
     """Describe the chosen options of the smallest sets by agent, including locked agents.
 
-    Terms: mean_price, median_price, mean_stars, shares of opt-outs and chains in percent. Intervals are about
+    Terms: mean_price, median_price, mean_stars, shares of opt-outs and chains in percent. Of scored letters
+    each option counts with its chance. Intervals are about
     sets like these: t over choice sets, with ten of them or more. Extra column `offered`: the same of all the
     options shown, so of a chooser at random.
     """
@@ -257,54 +269,63 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
     block = cards.blocks[0]
     for agent, own in cards.rows[cards.rows["block"] == block].groupby("agent", sort=True):
         done = own[own.groupby(TRIAL_ID)["chosen"].transform("count") > 0]
-        taken = done[done["chosen"] == 1]
-        missing = own[TRIAL_ID].nunique() - len(taken)
-        if taken.empty:
+        booked = taken(done)
+        weight, n = booked["weight"], answered(booked)
+        missing = own[TRIAL_ID].nunique() - n
+        if booked.empty:
             rows.append(tidy_row("mean_price", str(agent), 0, missing, note="no trial has a choice"))
             continue
         for term, name in (("mean_price", "price"), ("mean_stars", "stars")):
-            known = taken[taken[name].notna()]
-            mean, error, sets = (
-                float(known[name].mean()),
-                _error(known[name], known["set"]),
-                known["set"].nunique(),
-            )
+            known = booked[booked[name].notna()]
+            mean, error, sets = *_mean(known[name], known), known["set"].nunique()
             half_width = stats.t.ppf(0.975, sets - 1) * error if sets >= LEAST_BOOKED else np.nan
             few = f"no interval: fewer than {LEAST_BOOKED} choice sets" if sets < LEAST_BOOKED else ""
             rows.append(
-                tidy_row(term, str(agent), len(taken), missing, estimate=mean, std_error=error,
+                tidy_row(term, str(agent), n, missing, estimate=mean, std_error=error,
                          conf_low=mean - half_width, conf_high=mean + half_width,
                          note=few if len(known) else f"no {name} in this table", offered=done[name].mean())
             )  # fmt: skip
         note = "no standard error" if cards.priced else "no price in this table"
         rows.append(
-            tidy_row("median_price", str(agent), len(taken), missing, estimate=taken["price"].median(),
+            tidy_row("median_price", str(agent), n, missing, estimate=_median(booked["price"], weight),
                      note=note, offered=done["price"].median())
         )  # fmt: skip
         if done[OUT].any():
-            error = 100 * _error(taken[OUT], taken["set"])
+            share, error = _mean(booked[OUT], booked)
             rows.append(
-                tidy_row(f"share_{OUT}", str(agent), len(taken), missing, estimate=100 * taken[OUT].mean(),
-                         std_error=error, offered=100 * done[OUT].mean())
+                tidy_row(f"share_{OUT}", str(agent), n, missing, estimate=100 * share,
+                         std_error=100 * error, offered=100 * done[OUT].mean())
             )  # fmt: skip
         offered = done["chain"].value_counts(normalize=True)
-        shares = taken["chain"].value_counts(normalize=True)
         for chain in offered.index[offered.index != ""]:
-            share = float(shares.get(chain, 0.0))
-            error = 100 * _error((taken["chain"] == chain).astype(float), taken["set"])
+            share, error = _mean((booked["chain"] == chain).astype(float), booked)
             rows.append(
-                tidy_row(f"share_{chain}", str(agent), len(taken), missing, estimate=100 * share,
-                         std_error=error, offered=100 * float(offered[chain]))
+                tidy_row(f"share_{chain}", str(agent), n, missing, estimate=100 * share,
+                         std_error=100 * error, offered=100 * float(offered[chain]))
             )  # fmt: skip
     return tidy_frame(rows, "offered")
 
 
-def _error(values: "pd.Series[float]", sets: "pd.Series[str]") -> float:
-    """The standard error of a mean, clustered by set: of sets shown once, the usual one."""
-    known = values.dropna()
-    sums = (known - known.mean()).groupby(sets[known.index]).sum()
+def _mean(values: "pd.Series[float]", booked: pd.DataFrame) -> tuple[float, float]:
+    """The mean of values that are known, and its standard error, clustered by set."""
+    weight = booked["weight"]
+    if not weight.sum():
+        return np.nan, np.nan
+    mean = float((weight * values).sum() / weight.sum())
+    sums = (weight * (values - mean)).groupby(booked["set"]).sum()
     count = len(sums)
-    return float(np.sqrt(count / (count - 1) * (sums**2).sum()) / len(known)) if count > 1 else np.nan
+    error = np.sqrt(count / (count - 1) * (sums**2).sum()) / weight.sum() if count > 1 else np.nan
+    return mean, float(error)
+
+
+def _median(values: "pd.Series[float]", weight: "pd.Series[float]") -> float:
+    """The weighted median: where just half the weight lies below, the middle of the two next to it."""
+    known = pd.DataFrame({"value": values, "weight": weight}).dropna().sort_values("value")
+    if known.empty:
+        return np.nan
+    below = known["weight"].cumsum() / known["weight"].sum()
+    places = [int(below.searchsorted(0.5 + side * ROUNDING)) for side in (-1, 1)]
+    return float(known["value"].iloc[places].mean())
 
 
 def agents_of(fits: Fits) -> list[str]:

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.frames import ALL_AGENTS, Row, tidy_frame, tidy_row
 from analysis.conjoint.full_models import PRICE, FullModels
+from analysis.estimators.choice_sets import has_chances
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.deciders import Choices, read_choices
 from analysis.estimators.lpm import LEAST_CLUSTERS
@@ -96,6 +97,8 @@ def _data(every: list[FullModels], controls: tuple[str, ...]) -> Iterator[_Data]
         rows = pd.concat([each.rows.assign(agent=each.agent) for each in models], ignore_index=True)
         x = pd.concat([each.columns["log"] for each in models], ignore_index=True).fillna(0.0)
         chosen, trial = rows["chosen"].to_numpy(float, na_value=np.nan), rows[TRIAL_ID].to_numpy()
+        if has_chances(chosen):
+            continue
         fit = fit_clogit(x, chosen, trial)
         told = [term for term, value in zip(fit.terms, fit.estimate, strict=True) if np.isfinite(value)]
         varying = tuple(term for term in told if term in (*controls, PRICE))

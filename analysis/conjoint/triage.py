@@ -5,8 +5,9 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.conjoint.cards import OUT, ShownOptions
+from analysis.conjoint.cards import OUT, ShownOptions, answered, taken
 from analysis.conjoint.frames import Row, tidy_frame, tidy_row
+from analysis.estimators.choice_sets import has_chances
 from analysis.estimators.randomisation import exact_p, flipped, score_interval
 from analysis.estimators.shares import share_interval
 from analysis.tables.choice_table import TRIAL_ID
@@ -21,6 +22,8 @@ So an agent is locked outside 15-85 %.
 PRIMACY, RECENCY, AT_PLACE = "locked-primacy", "locked-recency", "locked-position-"
 """The verdicts of locked agents: they take what is shown first, or last, or at a place, which follows."""
 ORDERS = 2
+PERCENT = 2
+"""The decimals of chances in the exact test: of finer ones the sums would be too many to count."""
 PAIR = 2
 UNCLEAR = "the interval reaches over a limit of 15 to 85 %"
 NO_PLACES = "no set has two options besides none: positions tell nothing"
@@ -53,31 +56,35 @@ def positions(cards: ShownOptions) -> pd.DataFrame:
     rows: list[Row] = []
     every = placed(cards)
     for agent, own in every.groupby("agent", sort=True):
-        taken = own[own["chosen"] == 1]
+        chosen = taken(own)
         sizes = sorted(own["options"].unique())
         for size in ["", *(sizes if len(sizes) > 1 else [])]:
-            made = taken if size == "" else taken[taken["options"] == size]
+            made = chosen if size == "" else chosen[chosen["options"] == size]
+            n, weight = answered(made), made["weight"]
             for place in [*range(1, int(made["options"].max() if len(made) else 0) + 1), LAST]:
                 if made.empty or (place == LAST and size != ""):
                     continue
                 at = made["place"] == (made["options"] if place == LAST else place)
-                sets = at.groupby(made["set"]).agg(["sum", "size"])
-                share = share_interval(sets["sum"], sets["size"])
+                won = (at * weight).groupby(made["set"]).sum()
+                share = share_interval(won, weight.groupby(made["set"]).sum())
                 rows.append(
                     tidy_row(
                         LAST if place == LAST else f"position_{place}",
                         str(agent),
-                        len(made),
-                        estimate=float(at.mean()),
+                        n,
+                        estimate=float((at * weight).sum() / weight.sum()),
                         conf_low=share.low,
                         conf_high=share.high,
                         options=str(size),
-                        chance=float(
-                            ((made["options"] >= (1 if place == LAST else place)) / made["options"]).mean()
-                        ),
+                        chance=float((_by_chance(made, place) * weight).sum() / weight.sum()),
                     )
                 )
     return tidy_frame(rows, "options", "chance")
+
+
+def _by_chance(made: pd.DataFrame, place: int | str) -> "pd.Series[float]":
+    """The chance with which a chooser at random takes the option at a place."""
+    return (made["options"] >= (1 if place == LAST else place)) / made["options"]
 
 
 def triage(cards: ShownOptions) -> pd.DataFrame:
@@ -99,21 +106,24 @@ def triage(cards: ShownOptions) -> pd.DataFrame:
     published = bool((every["options"] == PAIR).any())
     larger = bool((every["options"] > PAIR).any())
     for agent, own in cards.rows.groupby("agent", sort=True):
-        trials, taken = own[TRIAL_ID].nunique(), own[own["chosen"] == 1]
-        missing = trials - len(taken)
+        chosen = taken(own)
+        missing = own[TRIAL_ID].nunique() - answered(chosen)
         shown = every[every["agent"] == agent]
         between = shown[shown["letter"] < ORDERS] if published else shown
         front = between["place"] == between.groupby(TRIAL_ID)["place"].transform("min")
-        counted = between[between["chosen"] == 1]
-        first, n = int(front[counted.index].sum()), len(counted)
+        counted = taken(between).assign(front=front)
+        weight = counted["weight"]
+        first, n = float((counted["front"] * weight).sum()), answered(counted)
         if n == 0:
-            verdict, note = ("undecided", NO_PLACES) if len(taken) and shown.empty else ("", _nothing(taken))
+            verdict, note = (
+                ("undecided", NO_PLACES) if len(chosen) and shown.empty else ("", _nothing(chosen))
+            )
             rows.append(tidy_row("first_shown", str(agent), 0, missing, note=note, verdict=verdict))
             continue
-        rate = first / n
-        chance = 0.5 if published else float((1 / counted["options"]).mean())
-        low, high = proportion_confint(first, n, method="wilson")
-        exact = _by_set(counted.assign(front=front[counted.index])) if published else {}
+        rate = first / float(weight.sum())
+        chance = 0.5 if published else float((weight / counted["options"]).sum() / weight.sum())
+        low, high = proportion_confint(rate * n, n, method="wilson")
+        exact = _by_set(counted) if published else {}
         known = places[(places["group"] == agent) & (places["options"] == "")]
         verdict = _of_places(known) if larger else ""
         if published and verdict in ("", "engaged", "undecided"):
@@ -181,11 +191,16 @@ def _of_places(known: pd.DataFrame) -> str:
 
 def _by_set(counted: pd.DataFrame) -> dict[str, float]:
     """The exact test and the interval of the rate; nothing where no set was chosen from in both orders."""
-    shares = counted.groupby(["set", "ordering"])["front"].mean().unstack().dropna()
+    cells = counted.assign(front=counted["front"] * counted["weight"]).groupby(["set", "ordering"])
+    weight = cells["weight"].sum()
+    # Of scored letters, where another option is likelier than these two there is as good as no answer.
+    shares = (cells["front"].sum() / weight).where(weight >= 0.5).unstack().dropna()
     if shares.shape[1] != ORDERS or shares.empty:
         return {}
     values = shares.sum(axis=1).to_numpy() - 1
     low, high = score_interval(values, -1, 1)
+    if has_chances(counted["weight"].to_numpy()):
+        values = values.round(PERCENT)
     p_exact = exact_p(values, [flipped(value) for value in values.tolist()])
     return {"p_exact": p_exact, "exact_low": (1 + low) / 2, "exact_high": (1 + high) / 2}
 

@@ -12,6 +12,8 @@ from scipy import sparse
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats, Ints
 
+ROUNDING = 1e-6
+"""How far the sum of chances may be from 1."""
 Covariance = Literal["classical", "robust", "clustered"]
 
 
@@ -20,17 +22,25 @@ class ChoiceSets:
     """The arrays that the likelihood of choices in S sets needs.
 
     differences: N x K, the chosen option less each rejected one, sorted by set. set: N codes from 0, each at
-    least once. weight, cluster: one per set.
+    least once. weight, cluster, shown: one per set. A set whose options have chances is here once for each
+    option, as its choice with its chance as weight; these have one code in `shown`.
     """
 
     differences: Floats
     set: Ints
     weight: Floats
     cluster: Ints
+    shown: Ints
+
+    @property
+    def n_sets(self) -> int:
+        """The number of sets that were shown."""
+        return len(np.unique(self.shown))
 
     @property
     def n_options(self) -> int:
-        return len(self.differences) + len(self.weight)
+        sizes = 1 + np.bincount(self.set)
+        return int(sizes[np.unique(self.shown, return_index=True)[1]].sum())
 
     def sums(self, values: Floats) -> Floats:
         """Return the sum over the rejected options of each set; of pairs, the values themselves."""
@@ -53,7 +63,8 @@ class ChoiceSets:
         """
         kept = np.bincount(self.set[rows], minlength=len(self.weight)) > 0
         code = np.cumsum(kept) - 1
-        return ChoiceSets(self.differences[rows], code[self.set[rows]], self.weight[kept], self.cluster[kept])
+        own = self.weight[kept], self.cluster[kept], self.shown[kept]
+        return ChoiceSets(self.differences[rows], code[self.set[rows]], *own)
 
     @cached_property
     def _starts(self) -> Ints:
@@ -65,6 +76,11 @@ class ChoiceSets:
         count = len(self.set)
         shape = (len(self.weight), count)
         return sparse.csr_array((np.ones(count), np.arange(count), np.r_[self._starts, count]), shape=shape)
+
+
+def has_chances(chosen: Floats) -> bool:
+    """Say whether there are chances of options, and not choices alone."""
+    return bool(((chosen > 0) & (chosen < 1)).any())
 
 
 def named(x: npt.ArrayLike) -> pd.DataFrame:
@@ -92,29 +108,33 @@ def read_sets(
     flags = np.asarray(chosen, float)
     _one_each(len(x), chosen=flags, groups=label)
     weight, member = _units(label, weights, cluster, cov)
-    if not (np.isnan(flags) | np.isin(flags, [0, 1])).all():
-        raise AnalysisError("chosen: a value is not 1, 0 or NaN")
+    if (flags < 0).any() or (flags > 1).any():
+        raise AnalysisError("chosen: a value is not 1, 0, a chance between them, or NaN")
     order = np.argsort(label, kind="stable")
     x, label, flags, weight, member = x[order], label[order], flags[order], weight[order], member[order]
     made = np.bincount(label, np.nan_to_num(flags))
-    if (made > 1).any() or (label < 0).any():
+    if (made > 1 + ROUNDING).any() or (label < 0).any():
         raise AnalysisError("chosen: a set has more than one choice, or no label; mark one option per set")
+    if ((made > 0) & (made < 1 - ROUNDING)).any():
+        raise AnalysisError("chosen: the chances of a set do not add up to 1")
     first = np.unique(label, return_index=True)[1]
     for name, values in {"weights": weight, "cluster": member}.items():
         if (values != values[first][label]).any():
             raise AnalysisError(f"{name}: differs within a set; give its options the same")
     incomplete = np.bincount(label, ~np.isfinite(x).all(axis=1) | np.isnan(flags)) > 0
     missing = incomplete | (made == 0)
-    kept = ~missing & (weight[first] > 0) & (np.bincount(label) > 1)
-    best = np.zeros(len(first), int)
-    best[label[flags == 1]] = np.flatnonzero(flags == 1)
-    rejected = kept[label] & (flags == 0)
-    of = label[rejected]
-    differences = x[best[of]] - x[rejected]
+    count = np.bincount(label)
+    kept = ~missing & (weight[first] > 0) & (count > 1)
+    best = np.flatnonzero(kept[label] & (flags > 0))
+    many = count[label[best]]
+    code = np.repeat(np.arange(len(best)), many)
+    row = np.arange(len(code)) + (first[label[best]] - np.cumsum(many) + many)[code]
+    rejected = row != best[code]
+    code, row = code[rejected], row[rejected]
+    differences = x[best[code]] - x[row]
     size = abs(x).max(axis=0, initial=0, where=kept[label][:, None])
     differences[abs(differences) <= 1e-12 * size] = 0  # but for rounding
-    code = np.cumsum(kept) - 1
-    sets = ChoiceSets(differences, code[of], weight[first][kept], member[first][kept])
+    sets = ChoiceSets(differences, code, weight[best] * flags[best], member[best], label[best])
     return sets, int(missing.sum())
 
 
@@ -132,13 +152,16 @@ def read_pairs(
     x = _values(frame)
     y = np.asarray(outcome, float)
     _one_each(len(x), outcome=y)
-    if not (np.isnan(y) | np.isin(y, [0, 1])).all():
-        raise AnalysisError("outcome: a value is not 1, 0 or NaN")
+    if (y < 0).any() or (y > 1).any():
+        raise AnalysisError("outcome: a value is not 1, 0, a chance between them, or NaN")
     weight, member = _units(np.arange(len(x)), weights, cluster, cov)
     missing = ~np.isfinite(x).all(axis=1) | np.isnan(y)
-    kept = ~missing & (weight > 0)
-    differences = np.where(y[kept] == 1, 1.0, -1.0)[:, None] * x[kept]
-    sets = ChoiceSets(differences, np.arange(len(differences)), weight[kept], member[kept])
+    kept = np.flatnonzero(~missing & (weight > 0))
+    row = np.repeat(kept, 1 + ((y[kept] > 0) & (y[kept] < 1)))  # with a chance both, one after the other
+    taken = (y[row] > 0) & (np.diff(row, prepend=-1) > 0)
+    differences = np.where(taken, 1.0, -1.0)[:, None] * x[row]
+    share = np.where(taken, y[row], 1 - y[row])
+    sets = ChoiceSets(differences, np.arange(len(row)), weight[row] * share, member[row], row)
     return sets, int(missing.sum())
 
 

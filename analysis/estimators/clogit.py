@@ -158,6 +158,9 @@ def fit_clogit(
     """Fit a conditional logit by maximum likelihood. Every argument has one entry per option (N).
 
     x: N x K regressors. chosen: 1 for the one chosen option of a set, else 0; NaN where no choice was made.
+    Or the chances of the options of a set, which add up to 1: then the fit is by quasi-likelihood (Papke and
+    Wooldridge 1996, Journal of Applied Econometrics 11), of which classical errors, those of drawn choices,
+    say nothing.
     groups: labels of the choice sets. weights: equal within a set; with classical errors they count
     repetitions, with the others they are sampling weights.
 
@@ -183,7 +186,7 @@ def fit_logit(
     cov: Covariance = "classical",
     cluster: npt.ArrayLike | None = None,
 ) -> CLogit:
-    """Fit an ordinary logit with an intercept, called `const`, to an outcome of 1 or 0 (N rows).
+    """Fit an ordinary logit with an intercept, called `const`, to an outcome of 1 or 0, or a chance (N rows).
 
     It is the conditional logit between the row's option and an empty one. See `fit_clogit` for the rest.
     """
@@ -285,7 +288,7 @@ def _fit(sets: ChoiceSets, terms: tuple[str, ...], n_missing: int, cov: Covarian
         best.loglik if sets.n_options and best.converged else np.nan,
         -float(sets.weight @ np.log(sizes)) if sets.n_options else np.nan,
         len(kept),
-        len(sets.weight),
+        sets.n_sets,
         sets.n_options,
         n_missing,
         best.iterations,

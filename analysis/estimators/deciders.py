@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.estimators.choice_sets import ChoiceSets, read_sets
+from analysis.estimators.choice_sets import ChoiceSets, has_chances, read_sets
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats, Ints
 
@@ -51,6 +51,7 @@ class Choices:
                 self.sets.set[inside] - first,
                 self.sets.weight[first:last],
                 self.sets.cluster[first:last],
+                self.sets.shown[first:last],
             )
             decider = self.decider[first:last] - low
             yield (
@@ -82,7 +83,8 @@ def read_choices(
     deciders: labels of who has one taste, the same within a choice; clusters: labels of what errors are
     clustered by, the same within a decider.
 
-    Raises AnalysisError as `fit_clogit` does, or if a decider is in two clusters.
+    Raises AnalysisError as `fit_clogit` does, or if a decider is in two clusters. Chances are refused: with
+    tastes that differ, the likelihood is of answers that were drawn.
     """
     who, labels = pd.factorize(np.asarray(deciders), sort=True)
     order = np.argsort(who, kind="stable")
@@ -90,6 +92,8 @@ def read_choices(
     if (own.nunique() > 1).any():
         raise AnalysisError("clusters: a decider is in two of them; give clusters that hold whole deciders")
     flags, trials = np.asarray(chosen, float)[order], np.asarray(groups)[order]
+    if has_chances(flags):
+        raise AnalysisError("chosen: tastes that differ need answers that were drawn, not chances")
     sets, n_missing = read_sets(x.iloc[order], flags, trials, None, who[order], "clustered")
     kept, decider = np.unique(sets.cluster, return_inverse=True)
     scale = np.sqrt(np.mean(sets.differences**2, axis=0))

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 from analysis.tables.frame import Floats
 
 SEPARATION = "complete separation: no variance in either group, the means differ"
+OF_CHANCES = "of chances: no answer was drawn, so there is no error"
 HOMOGENEOUS = 0.75
 ROUNDING = 1e-14
 """The share of the largest response below which a difference of means is a rounding error."""
@@ -89,6 +90,21 @@ def cohens_d(
         "",
         *_hedges(difference / np.sqrt(variance), of_sample, df),
     )
+
+
+def d_of_chances(control: float, treatment: float) -> _EffectSize:
+    """Compute Cohen's d of choices whose chances are known: what `cohens_d` gives of ever more drawn answers.
+
+    control, treatment: the chance of the choice, 0 to 1. No answer is drawn, so nothing has an error.
+    """
+    difference = treatment - control
+    variance = (control * (1 - control) + treatment * (1 - treatment)) / 2
+    sign = float(np.sign(difference))
+    if variance:
+        return _EffectSize(difference / np.sqrt(variance), sign=sign, note=OF_CHANCES)
+    if difference:
+        return _EffectSize(np.nan, sign=sign, separated=True, note=f"undefined: {SEPARATION}")
+    return _EffectSize(0.0, sign=sign, note=OF_CHANCES)
 
 
 def _hedges(d: float, std_error: float, df: int) -> tuple[float, float, float]:

@@ -40,7 +40,7 @@ def moves(
     set_code, set_names = pd.factorize(np.asarray(groups))
     complete = np.isfinite(x.to_numpy(float)).all(axis=1) & ~np.isnan(flags)
     usable = np.bincount(set_code, ~complete, len(set_names)) == 0
-    usable &= np.bincount(set_code, np.nan_to_num(flags), len(set_names)) == 1
+    usable &= np.isclose(np.bincount(set_code, np.nan_to_num(flags), len(set_names)), 1)
     kept = usable[set_code]
     values, flags, set_code = values[kept], flags[kept], pd.factorize(set_code[kept])[0]
     code, names = pd.factorize(np.asarray(clusters)[kept], sort=True)

@@ -79,6 +79,7 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     table = table.assign(**dict.fromkeys(absent, ""))
     table[TRIAL_ID] = table.groupby(TRIAL, sort=False).ngroup()
     _check_trials(table, places)
+    _check_chances(table, places)
     _check_randomised(table, places)
     _derive(table)
     _check_places(table, places)
@@ -123,6 +124,15 @@ def row_weights(rows: pd.DataFrame) -> Floats | None:
         return None
     weights: Floats = 1 / chances.to_numpy(float)
     return weights
+
+
+def answers(rows: pd.DataFrame) -> "pd.Series[float]":
+    """Return for each option of a checked table its chance, where it has one, else 1 where it was chosen.
+
+    NaN in a trial without a choice.
+    """
+    chosen = rows["chosen"].astype("Float64").astype("float64")
+    return rows["chance"].fillna(chosen) if "chance" in rows else chosen
 
 
 def coerce(values: pd.Series, column: Column, places: RowPlaces) -> pd.Series:
@@ -225,6 +235,20 @@ def _check_trials(table: pd.DataFrame, places: RowPlaces) -> None:
     refuse(table, other, places, "outcome", unfinished)
     wrong = has_choice & (trials["chosen"].transform("sum") != 1)
     refuse(table, wrong, places, "chosen", "not exactly one option is chosen; mark one with 1")
+
+
+def _check_chances(table: pd.DataFrame, places: RowPlaces) -> None:
+    """Raises AnalysisError where a trial's chances are not those of a choice between its options."""
+    if "chance" not in table:
+        return
+    chances = table.groupby(TRIAL_ID)["chance"]
+    some = chances.transform("count") > 0
+    unmarked = "a chance, but outcome is {}; leave chance empty, or mark the likeliest option in chosen"
+    refuse(table, some & (table["outcome"] != "choice"), places, "outcome", unmarked)
+    lacking = "chance is empty for some options only; fill in 0"
+    refuse(table, some & table["chance"].isna(), places, "chance", lacking)
+    wrong = some & ((chances.transform("sum") - 1).abs() > ROUNDING)
+    refuse(table, wrong, places, "chance", "the chances of its options do not add up to 1; correct them")
 
 
 def _check_randomised(table: pd.DataFrame, places: RowPlaces) -> None:

@@ -63,7 +63,12 @@ def response(trial: CardTrial, given: Sequence[GivenAnswer]) -> float | None:
     if trial.options or len(answers) < len(trial.cards):
         return None
     value = answers[-1].value
-    return float(value == trial.biased) if isinstance(value, str) else value
+    return response_of(trial, value) if isinstance(value, str) else value
+
+
+def response_of(trial: CardTrial, letter: str) -> float | None:
+    """Return a letter as a number: 1 where it is the biased one, else 0; None where it is an option."""
+    return None if trial.options else float(letter == trial.biased)
 
 
 def card_record(

@@ -15,7 +15,7 @@ from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Trial
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.trial import ScoreTrial
-from experiments.episodes.answers import GivenAnswer, card_record, conclude
+from experiments.episodes.answers import GivenAnswer, card_record, conclude, response_of
 from experiments.executors.executor import Attempt, T_contra
 from experiments.records.record import Row, TrialRecord, artifact_hash
 from experiments.treatment.trajectory import Trajectory, limited, trial_row
@@ -185,7 +185,7 @@ class CardScoring:
             usage=_usage(trial.agent),
         )
         scores = [
-            _row(number, letter, None, _share_score(share))
+            _row(number, letter, response_of(trial, letter), _share_score(share))
             for number, (letter, share) in enumerate(shares.items())
         ]
         return _traced(replace(record, scores=scores), prompt, given[0].text if given else "")

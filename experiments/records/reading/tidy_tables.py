@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import sqlalchemy as sql
@@ -56,7 +57,7 @@ _PACKED: Final = 10_000
 def tidy_table(records: Records, run: str) -> pd.DataFrame:
     """Return a row for each option shown in the trials of a run.
 
-    `chosen` is empty in a trial without a choice.
+    `chosen` is empty in a trial without a choice. Where letters were scored, `chance` is that of each option.
     """
     of_trials = sql.select(*(trials.c[name] for name in _TRIAL_COLUMNS), trials.c.choice, trials.c.reason)
     of_options = (
@@ -82,6 +83,10 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
     frame["randomised"], frame["currency"] = _randomised(records, run), _currency(records, run)
+    chances = _chances(records, run)
+    if len(chances):
+        known = chances.rename(columns={"number": "position"}).drop(columns="value")
+        frame = frame.merge(known, on=["trial", "position"], how="left")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
@@ -137,7 +142,8 @@ _RESPONSE_COLUMNS: Final = (
 def response_table(records: Records, run: str) -> pd.DataFrame:
     """Return a row for each question of a run, which is a trial.
 
-    `response` is empty where there is no valid one.
+    `response` is empty where there is no valid one. Where letters were scored, `chance` is that of the biased
+    answer.
     """
     query = (
         sql.select(
@@ -148,7 +154,23 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
         .order_by(trials.c.trial)
     )
     frame = _read(records, query)
+    chances = _chances(records, run).dropna(subset="value")
+    if len(chances):
+        biased = (chances["chance"] * chances["value"]).groupby(chances["trial"]).sum()
+        frame["chance"] = frame["trial"].map(biased)
     return frame.assign(reading=_readings(records, run, frame), currency=_currency(records, run))
+
+
+def _chances(records: Records, run: str) -> pd.DataFrame:
+    """The chance of each letter of the cards that were scored: trial, number, value, chance."""
+    query = (
+        sql.select(*(scores.c[name] for name in ("trial", "number", "value", "logprob")))
+        .join_from(scores, questions, same_trial(scores, questions))
+        .where(scores.c.run == run, questions.c.mode == "logprobs")
+    )
+    found = _read(records, query)
+    chance = np.exp(found["logprob"].fillna(-np.inf).to_numpy(float))
+    return found.assign(chance=chance).drop(columns="logprob")
 
 
 def _readings(records: Records, run: str, frame: pd.DataFrame) -> "pd.Series[str]":

@@ -260,7 +260,8 @@ OPTIONS = np.arange(20)
     ("arguments", "options", "message"),
     [
         ((X, CHOSEN[1:], LABEL), {}, "chosen: .* one per option"),
-        ((X, CHOSEN * 2, LABEL), {}, "chosen: a value is not 1, 0 or NaN"),
+        ((X, CHOSEN * 2, LABEL), {}, "chosen: a value is not 1, 0, a chance"),
+        ((X, CHOSEN * 0.5, LABEL), {}, "chosen: the chances of a set do not add up to 1"),
         ((X, CHOSEN * 0 + 1, LABEL), {}, "more than one choice"),
         ((X.set_axis(["a", "a"], axis=1), CHOSEN, LABEL), {}, "two columns"),
         ((X["x0"].to_numpy(), CHOSEN, LABEL), {}, "1 dimensions"),

@@ -5,11 +5,13 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
 from agents.scoring import TargetScore
+from analysis.biases.study import analyze_biases
 from experiments.records import tables
 from experiments.records.reading.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
@@ -64,6 +66,8 @@ def test_the_likeliest_letter_is_the_choice(tmp_path: Path) -> None:
     assert len(rows) == 3 * 16
     assert shares["B"] == pytest.approx(0.75, abs=1e-6)
     assert sum(shares.values()) == pytest.approx(1)
+    chance = table.groupby("position")["chance"].agg(["min", "max"])
+    assert chance.to_numpy() == pytest.approx(np.array([[0.25] * 2, [0.75] * 2, [0] * 2]), abs=1e-6)
 
 
 def test_a_question_is_scored_once_and_numbers_are_left_out(tmp_path: Path) -> None:
@@ -75,6 +79,10 @@ def test_a_question_is_scored_once_and_numbers_are_left_out(tmp_path: Path) -> N
     assert table["temperature"].isna().all()
     assert set(table.loc[table["item"] == "framing", "response"]) == {1.0}
     assert set(table.loc[table["item"] == "sunk-cost", "response"]) == {0.0}
+    chance = table["chance"].where(table["response"] == 1, 1 - table["chance"])
+    assert chance.to_numpy() == pytest.approx(0.75, abs=1e-6)
+    d = analyze_biases(table).experiments["estimate"]
+    assert len(d) == len(items) * 2 and d.notna().all()
     assert "left out, because they ask for a number" in run.summary()
 
 
