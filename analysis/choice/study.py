@@ -17,7 +17,7 @@ from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.effects.tradeoffs import tradeoffs
 from analysis.choice.ended import steps
 from analysis.choice.ended.attrition import compare_by_factor, compare_outcomes, count_outcomes
-from analysis.choice.ended.factors import deciding_factors
+from analysis.choice.ended.factors import deciding_factors, judges_agree
 from analysis.choice.ended.treatment import treatment_check
 from analysis.choice.exact.exact import exact_tests
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
@@ -33,9 +33,10 @@ ROUNDING = 1e-6
 class ChoiceAnalysis:
     """The frames of an analysis, each documented where it is made.
 
-    A frame is empty where the table does not hold what it is about. `treatment` and `factors` are None where
-    no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path` where no rule
-    could have stopped the run; `modalities` and `modality_differences` where pages were shown in one way.
+    A frame is empty where the table does not hold what it is about. `treatment`, `factors` and `agreement`
+    are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
+    where no rule could have stopped the run; `modalities` and `modality_differences` where pages were shown
+    in one way.
     """
 
     attrition: pd.DataFrame
@@ -60,6 +61,7 @@ class ChoiceAnalysis:
     steps: pd.DataFrame
     step_counts: pd.DataFrame
     factors: pd.DataFrame | None
+    agreement: pd.DataFrame | None
     heterogeneity: pd.DataFrame
     shrunken: pd.DataFrame
     notes: tuple[str, ...]
@@ -158,6 +160,7 @@ def _analyze(
         else deciding_factors(
             factors, with_questions(table).drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])
         ),
+        agreement=None if factors is None else judges_agree(factors),
         heterogeneity=common,
         shrunken=shrunken,
         notes=_notes(table),

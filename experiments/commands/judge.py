@@ -19,13 +19,13 @@ def judge(
 ) -> None:
     """Let a model judge what decided the choices, from the agents' thoughts and memories.
 
-    The model names the factors (price, rating, nudge, other), each with a quotation that the agent wrote; a
-    factor with another quotation is rejected. Run the same command again to judge the rest. souk analyze
-    choice shows the shares.
+    The model names the factors (price, rating, nudge, other) that decided or are only mentioned, each with a
+    quotation that the agent wrote; a factor with another quotation is rejected. Run the same command again to
+    judge the rest, or with another judge to see how far both agree. souk analyze shows the shares.
 
     Example: souk judge nudges --agent openai:gpt-4.1-mini --limit 200
     """
-    from analysis.choice.ended.factors import deciding_factors
+    from analysis.choice.ended.factors import deciding_factors, judges_agree
     from analysis.reporting.sections import NamedTable, Section
     from experiments.console.progress import RunProgress
     from experiments.console.terminal import stderr_console, stdout_console
@@ -52,9 +52,12 @@ def judge(
         raise typer.Exit(130) from None
     table = factors_table(records, found["run"])
     if table is not None:
-        caption = "Share of judged trials that name each factor (percent)"
+        caption = "Share of judged trials in which each factor decided, or is mentioned (percent)"
         factors = NamedTable("factors", caption, deciding_factors(table), decimals=1)
-        print_sections(stdout_console(), [Section("Deciding factors", "", (factors,))], None)
+        caption = "Agreement of the judges (Krippendorff's alpha)"
+        agreement = NamedTable("agreement", caption, judges_agree(table), decimals=2)
+        tables = (factors, *([agreement] if len(agreement.frame) else []))
+        print_sections(stdout_console(), [Section("Deciding factors", "", tables)], None)
     if failures:
         console.print(
             f"{failures:,} trials are not judged: the provider failed. The same command tries them again.",

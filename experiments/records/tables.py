@@ -286,7 +286,7 @@ factors = _of_trial(
     sql.Column("reason", Text, nullable=False),
     key="number",
 )
-"""The factors of a choice, as a judge read them in the agent's words; `reason`: why one is not accepted."""
+"""The factors of a choice, as a judge read them in the agent's words; `reason`: why one did not decide."""
 
 prompts = _of_trial(
     "prompts",

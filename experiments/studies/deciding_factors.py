@@ -1,4 +1,4 @@
-"""Let a model find what decided a choice, in the agent's own thoughts and memories.
+"""Let a model find what decided a choice, and what was mentioned, in the agent's own thoughts and memories.
 
 What an agent wrote may hold whatever a page told it. It goes to the judge as JSON strings, which no text can
 leave; the judge's answer is read by a closed form; and each factor needs a quotation that the text contains.
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agents.base import ActError, AgentError, ChatMessage
 from agents.providers.network import close_connections
 from agents.registry import make_respondent
+from analysis.choice.ended.factors import MENTIONED
 from experiments.records.reading.judgements import add_factors, judgeable
 from experiments.records.reading.queries import steps_of
 from experiments.records.record import Row
@@ -35,8 +36,9 @@ SCHEMA: Final[dict[str, Any]] = {
                 "properties": {
                     "factor": {"type": "string", "enum": list(FACTORS)},
                     "quotation": {"type": "string"},
+                    "decided": {"type": "boolean"},
                 },
-                "required": ["factor", "quotation"],
+                "required": ["factor", "quotation", "decided"],
                 "additionalProperties": False,
             },
         }
@@ -54,6 +56,7 @@ class _Named(BaseModel):
 
     factor: str
     quotation: str
+    decided: bool = True
 
 
 class _Verdict(BaseModel):
@@ -140,10 +143,10 @@ class TrialJudge:
 
 
 def read_verdict(text: str, notes: Notes) -> list[tuple[str, str, str]]:
-    """Read the factors of a judge's answer: factor, quotation, and why it is not accepted.
+    """Read the factors of a judge's answer: factor, quotation, and why it did not decide.
 
-    The reason is empty where the factor is accepted. An answer that cannot be read is one row without a
-    factor. A model may write around the JSON.
+    The reason is empty where the factor decided, and `MENTIONED` where it was only mentioned. An answer that
+    cannot be read is one row without a factor. A model may write around the JSON.
     """
     try:
         verdict = _Verdict.model_validate_json(text[text.index("{") : text.rindex("}") + 1])
@@ -165,7 +168,7 @@ def _judged(named: list[_Named], notes: Notes) -> Iterator[tuple[str, str, str]]
         elif not any(quotation in text for text in written):
             yield each.factor, each.quotation, "the quotation does not occur in the thoughts and memories"
         else:
-            yield each.factor, each.quotation, ""
+            yield each.factor, each.quotation, "" if each.decided else MENTIONED
 
 
 def _normal(text: str) -> str:

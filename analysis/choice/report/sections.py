@@ -94,7 +94,7 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
         "logit": _if_any(found.logit["logit"].dropna(), lambda _: figures.logit_figure(found.logit)),
         "steps": partial(figures.steps_figure, found.step_counts),
         "factors": _if_any(
-            found.factors, figures.forest, named_by("factor"), "Judged trials that name the factor (%)", False
+            found.factors, figures.forest, named_by("factor"), "Judged trials in which it decided (%)", False
         ),
     }
 

@@ -1,15 +1,18 @@
 """Judging a run: the real SDK against a model on loopback, and what is stored of its answers."""
 
 import json
+from itertools import permutations
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import sqlalchemy as sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.choice.ended.factors import FACTORS as ANALYSED
-from analysis.choice.ended.factors import deciding_factors
+from analysis.choice.ended.factors import MENTIONED, deciding_factors, judges_agree
 from experiments.records.reading.tidy_tables import factors_table
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
@@ -96,6 +99,53 @@ async def test_another_judge_adds_its_rows(judge: ChatModel, records: Records) -
         ("t0", 1, "rating", "low", ""),
         ("t0", 2, "price", "made up", NOT_THERE),
     ]
+
+
+async def test_what_is_only_mentioned_did_not_decide(judge: ChatModel, records: Records) -> None:
+    def reply(notes: str) -> str:
+        named = {"factor": "price", "quotation": thought(notes), "decided": " 1 " not in notes}
+        return json.dumps({"factors": [named]})
+
+    judge.reply = reply
+    await TrialJudge(records, "r-1", JUDGE).carry_out(2, lambda _: None)
+    found = deciding_factors(factors_table(records, "r-1")).set_index("factor").loc["price"]
+    assert found[["named", "mentioned", "trials", "rejected"]].tolist() == [3, 4, 4, 0]
+    assert (found["estimate"], found["mentioned_share"]) == (75, 100)
+
+
+def by_pairs(said: dict[str, list[int | None]]) -> float:
+    """Alpha of nominal values, from all pairs of values: those of one trial, and any two."""
+    trials = [[value for value in each if value is not None] for each in zip(*said.values(), strict=True)]
+    trials = [each for each in trials if len(each) > 1]
+    every = [value for each in trials for value in each]
+    apart = sum(sum(a != b for a, b in permutations(each, 2)) / (len(each) - 1) for each in trials) / len(
+        every
+    )
+    by_chance = sum(a != b for a, b in permutations(every, 2)) / (len(every) * (len(every) - 1))
+    return 1 - apart / by_chance
+
+
+def test_the_agreement_of_judges_is_that_of_all_pairs() -> None:
+    said: dict[str, list[int | None]] = {
+        "a": [1, 1, 0, 0, 1, 0, 1, None, 1],
+        "b": [1, 0, 0, 0, 1, 0, 1, 1, 1],
+        "c": [1, 1, 0, 1, None, 0, 1, 0, None],
+    }
+    rows = [
+        {"trial": f"t{k}", "agent": "x", "judge": judge, "factor": factor, "reason": ""}
+        for judge, values in said.items()
+        for k, value in enumerate(values)
+        if value is not None
+        for factor in (["price", "other"] if value else ["other"])
+    ]
+    rows += [{**rows[-1], "trial": "t2", "factor": "price", "reason": MENTIONED}]
+    found = judges_agree(pd.DataFrame(rows)).set_index("factor")
+    assert found.loc["price", "estimate"] == pytest.approx(by_pairs(said))
+    assert found.loc["price", ["judges", "trials"]].tolist() == [3, 9]
+    assert (
+        np.isnan(found.loc["other", "estimate"]) and "every judge says the same" in found.loc["other", "note"]
+    )
+    assert judges_agree(pd.DataFrame(rows)[lambda rows: rows["judge"] == "a"]).empty
 
 
 async def test_what_the_provider_fails_is_left_for_the_next_time(judge: ChatModel, records: Records) -> None:
