@@ -141,6 +141,13 @@ def analyze(
             rich_help_panel=_ANSWERS,
         ),
     ] = False,
+    models: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of the agents' models: agent, and release, parameters, scores ...",
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -165,6 +172,8 @@ def analyze(
       souk analyze other-study.csv --as choice --out report/
 
       souk analyze hotels --mixed --classes 2
+
+      souk analyze hotels --models models.csv
 
       souk analyze shirts.csv --as conjoint --attribute size=levels --currency EUR
 
@@ -202,7 +211,7 @@ def analyze(
         with estimating():
             analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
         facts = {"tables": ", ".join(map(str, files))}
-        show(analysis, kind, facts, out, everything=everything, as_json=as_json)
+        show(analysis, kind, facts, out, everything=everything, as_json=as_json, models=models)
         return
     _refuse_kind_of_run(kind)
     records, found, is_temporary = open_run(run, db)
@@ -225,6 +234,7 @@ def analyze(
         as_json=as_json,
         known=known,
         note=unregistered(records, found),
+        models=models,
     )
 
 

@@ -4,6 +4,7 @@ import atexit
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -255,20 +256,27 @@ def show(
     everything: bool = False,
     known: "tuple[Registration, DataFrame] | None" = None,
     note: str = "",
+    models: Path | None = None,
 ) -> None:
     """Print the answer of an analysis, or everything, and write its report, tables and figures.
 
-    known, note: the registered results, or why there are none, for `report_of`.
+    known, note: the registered results, or why there are none, for `report_of`. models: a table of facts of
+    the agents' models, which gives the report a section.
 
     Raises:
         UserError: the report could not be written; the answer is printed all the same.
     """
+    from analysis.reporting.by_model import by_model, read_models
+    from analysis.reporting.to_json import to_json
     from experiments.plans.registered import registered_data, report_of
     from experiments.studies.kinds import study_of
 
     failed: UserError | None = None
     with estimating():
         report = report_of(kind, analysis, known, note)
+        if models:
+            more = by_model(vars(analysis), study_of(kind).by_agent, read_models(models))
+            report = replace(report, sections=(*report.sections, more))
         try:
             path = write(report, study_of(kind).title, facts, out) if out else None
         except UserError as error:
@@ -276,6 +284,7 @@ def show(
     if as_json:
         told = {"answer": report.answer, "facts": facts, "report": str(path) if path else None}
         told |= {"registered": registered_data(known)} if known else {}
+        told |= json.loads(to_json({"by_model": more.tables[0].frame})) if models else {}
         typer.echo(json.dumps({**json.loads(analysis.to_json()), **told}, indent=2))
     else:
         _print(report, analysis.notes, out, path, everything=everything)

@@ -90,6 +90,8 @@ class Study:
     """Makes options of `analyze` from an experiment: it has to draw as the design did."""
     effects: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     """The table and row of each effect that a hypothesis can name."""
+    by_agent: Mapping[str, str]
+    """The tables whose rows are a measure of each agent, and the column that holds it."""
     between: Literal["", "products", "hotels"] = ""
     """What is chosen between, where a simulated shopper can be fitted to the choices."""
 
@@ -120,6 +122,7 @@ STUDIES: Final[dict[str, Study]] = {
         more=_beside_choices,
         of_design=lambda experiment: {"people": _sells_what_people_saw(experiment)},
         tables=("choices", "receipts-by-edit", "factors", "sequence"),
+        by_agent={"effects": "estimate"},
         row="an option shown in a trial",
         estimators="Effects on choice are percentage points of a linear probability model with trial fixed "
         "effects; errors are clustered by choice set, or by nudge text and category. What the design "
@@ -142,6 +145,7 @@ STUDIES: Final[dict[str, Study]] = {
         read=read_conjoint,
         table=tidy_table,
         tables=("choices",),
+        by_agent={"personality": "estimate", "held_out": "held_out_r2", "money": "estimate"},
         row="an option shown in a trial",
         estimators="Choices between cards are analysed by conditional logit models; errors are clustered by "
         "choice set where sets are shown several times.",
@@ -155,6 +159,7 @@ STUDIES: Final[dict[str, Study]] = {
         read=read_responses,
         table=response_table,
         tables=("responses",),
+        by_agent={"csvr": "estimate", "mapd": "estimate"},
         row="a question that was asked",
         columns=(*COLUMNS, *RESPONSE_COLUMNS),
         estimators="Answers are compared between conditions and with list prices; intervals of shares are "
@@ -168,6 +173,7 @@ STUDIES: Final[dict[str, Study]] = {
         read=read_responses,
         table=response_table,
         tables=("responses",),
+        by_agent={"index": "estimate"},
         row="a question that was asked",
         columns=(*COLUMNS, *RESPONSE_COLUMNS),
         estimators="Each bias is the standardised difference (Cohen's d) between the answers in the "
@@ -181,6 +187,7 @@ STUDIES: Final[dict[str, Study]] = {
         read=read_anchoring,
         table=score_table,
         tables=("scores",),
+        by_agent={"models": "estimate"},
         row="an answer whose log-probability was scored",
         columns=(*COLUMNS, *SCORE_COLUMNS),
         estimators="Anchoring is measured in the log-probabilities of answers: expected answers by anchor, "
