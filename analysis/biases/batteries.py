@@ -19,7 +19,6 @@ from analysis.estimators.effect_size import (
     homogeneity,
     mean_then_cap,
 )
-from analysis.estimators.linear_models import fit_cells, full_factorial
 from analysis.estimators.repeats import agents_without_variation, one_answer_each, with_note
 from analysis.tables.families import adjusted
 from analysis.tables.frame import Floats, counted, join_notes, result_frame
@@ -43,7 +42,6 @@ ABSOLUTE = ("framing", "transaction-utility")
 _SUFFIX = re.compile(r"-(effect|bias|fallacy)$")
 
 EXPERIMENT = ["agent", "item", "scenario", "temperature"]
-REFERENCES = {"item": "anchoring", "agent": "claude-3-haiku", "scenario": "base"}
 
 LEAST_ANSWERS = 15
 """The answers to each question from which the normal interval of d, and that of the index, holds."""
@@ -267,64 +265,6 @@ def _rare(groups: Sequence[Floats]) -> bool:
     """Whether too few answers differ for a variance: choices at 3 %, or numbers that are nearly alike."""
     differ = [each.size - int(np.unique(each, return_counts=True)[1].max()) for each in groups]
     return min(differ) < 2 and sum(differ) < LEAST_RARE
-
-
-def regressions(effects: pd.DataFrame) -> pd.DataFrame:
-    """Regress d, the bias detected, and its capped value on bias, agent, scenario and temperature.
-
-    effects: the frame of `experiments`. The regression is by least squares. Factors are dummies, with the
-    references anchoring, claude-3-haiku and base, or the alphabetically first where these are absent;
-    temperature is a number. Standard errors are classical. A regressor that does not vary is left out with
-    the reason. Undefined experiments count as missing. Extra columns: outcome, reference, df, side, unit.
-
-    Published are the last two. A size |d| and a capped value are above 0 also where there is no bias, so
-    their rows are described and have no test; those of d (`outcome` d) have one.
-    """
-    data = effects.rename(columns={"term": "item", "group": "agent"}).drop(columns=["n"])
-    known = ["item", "agent", "scenario", *(["temperature"] if data["temperature"].notna().all() else [])]
-    rows: list[dict[str, object]] = []
-    for outcome, column in (("d", "estimate"), ("bias_detected", "bias_detected"), ("capped", "capped")):
-        used = data[data[column].notna()]
-        base: dict[str, object] = {
-            "group": "all experiments",
-            "n": len(used),
-            "n_missing": len(data) - len(used),
-            "outcome": outcome,
-            "unit": "experiment",
-        }
-        varying = [name for name in known if used[name].nunique() > 1]
-        for name in ("item", "agent", "scenario", "temperature"):
-            if name not in varying:
-                why = "is missing for some experiments" if name not in known else "does not vary"
-                rows.append(base | {"term": _REGRESSORS[name], "note": f"left out: {name} {why}"})
-        if not varying or len(used) < 2:
-            continue
-        cells = pd.DataFrame({"n": 1, "mean": used[column].astype(float), "ss": 0.0})
-        for name in varying:
-            cells[name] = used[name]
-            if name in REFERENCES:
-                levels = _levels(list(used[name].unique()), REFERENCES[name])
-                cells[name] = pd.Categorical(used[name], categories=levels)
-        base["reference"] = ", ".join(
-            str(cells[name].cat.categories[0]) for name in varying if name in REFERENCES
-        )
-        fit = fit_cells(full_factorial(cells, varying, order=1), cells)
-        for row in fit.coefficient_rows():
-            name, bracket, level = str(row["term"]).partition("[")
-            named = {"term": _REGRESSORS.get(name, name) + bracket + level}
-            rows.append(base | row | named | (_DESCRIBED if outcome != "d" else {}))
-    return result_frame(rows, "outcome", "reference", "df", "unit", "side")
-
-
-_DESCRIBED = {
-    **dict.fromkeys(("std_error", "statistic", "p_value", "conf_low", "conf_high"), np.nan),
-    "note": "no test: above 0 without a bias too",
-}
-_REGRESSORS = {"item": "bias", "agent": "agent", "scenario": "scenario", "temperature": "temperature"}
-
-
-def _levels(names: Sequence[str], reference: str) -> list[str]:
-    return sorted(names, key=lambda name: (name != reference, name))
 
 
 def _separation_note(own: pd.DataFrame) -> str:

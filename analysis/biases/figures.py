@@ -38,6 +38,23 @@ def heatmap(index: pd.DataFrame) -> Figure:
     )
 
 
+def detections(effects: pd.DataFrame) -> Figure:
+    """Draw a histogram of the bias detected, a panel per bias. effects: the frame of `experiments`."""
+    biases = sorted(effects["term"].unique())
+    bins = np.linspace(-SHOWN, SHOWN, 25).tolist()
+    with in_style():
+        figure, grid = panels(len(biases), min(4, len(biases)), 1.4)
+        for axes, bias in zip(grid, biases, strict=True):
+            own = effects.loc[effects["term"] == bias, "bias_detected"].dropna().astype(float)
+            axes.hist(own.clip(-SHOWN, SHOWN), bins=bins, color=BLUE)
+            axes.axvline(0, color=FAINT, linewidth=1)
+            axes.set_title(_words(bias), fontsize=letters(9), loc="left", weight="bold")
+            tidy_axes(axes)
+        figure.supxlabel(f"Bias detected (d, drawn within ±{SHOWN:g})", fontsize=letters(10))
+        figure.supylabel("Experiments", fontsize=letters(10))
+    return figure
+
+
 def homogeneity(index: pd.DataFrame) -> Figure:
     """Draw the homogeneity ratio by agent and bias. index: the frame of `bias_index`."""
     values = index.pivot(index="group", columns="term", values="homogeneity")

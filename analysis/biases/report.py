@@ -75,6 +75,7 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
     """The index, the responses and the experiments behind it, then what explains them."""
     drawn = {
         "heatmap": partial(figures.heatmap, found.index),
+        "detections": partial(figures.detections, found.experiments),
         "scenarios": partial(figures.scenarios, found.experiments),
         "homogeneity": partial(figures.homogeneity, found.index),
         "importances": partial(figures.importances, found.importances),

@@ -13,9 +13,9 @@ from analysis.biases.batteries import (
     bias_index,
     experiments,
     known_bias,
-    regressions,
 )
 from analysis.biases.importances import FEATURES, feature_importances
+from analysis.biases.regressions import anomalies, directions, margins, regressions
 from analysis.estimators.evenness import by_factor
 from analysis.estimators.repeats import ASKED, agents_without_variation, alike_notes
 from analysis.reporting.to_json import to_json
@@ -40,7 +40,10 @@ class BiasAnalysis:
     attrition_by_factor: pd.DataFrame
     experiments: pd.DataFrame
     index: pd.DataFrame
+    directions: pd.DataFrame
     regressions: pd.DataFrame
+    margins: pd.DataFrame
+    anomalies: pd.DataFrame
     importances: pd.DataFrame
     notes: tuple[str, ...]
 
@@ -57,11 +60,13 @@ def analyze_biases(
     absolute_biases: Collection[str] = ABSOLUTE,
     valid: int = 100,
     sizes: Mapping[str, float] | None = None,
+    models: pd.DataFrame | None = None,
     seed: int = 0,
 ) -> BiasAnalysis:
     """Analyse a response table of bias questions; the options are those of `experiments`.
 
-    sizes: billions of parameters by agent, where its label does not tell. seed: of the importances.
+    sizes: billions of parameters by agent, where its label does not tell. models: features by agent (see
+    `analysis.reporting.by_model.read_models`). seed: of the importances.
 
     Raises AnalysisError for a table that `check_responses` refuses, another condition than control and
     treatment, an answer to a choice that is neither 1 nor 0, or `valid` below 1.
@@ -87,7 +92,10 @@ def analyze_biases(
         attrition_by_factor=by_factor(checked, checked["response"].isna(), FACTORS, question=ASKED),
         experiments=effects,
         index=bias_index(effects, absolute_biases),
-        regressions=regressions(effects),
+        directions=directions(effects),
+        regressions=regressions(effects, models),
+        margins=margins(effects),
+        anomalies=anomalies(effects),
         importances=_importances(effects, families, model_sizes(families, sizes), seed),
         notes=_notes(checked, effects, population, legacy_zero, absolute_biases, valid),
     )

@@ -207,7 +207,7 @@ def analyze(
     only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
         kind = _kind_of_tables(kind, files)
-        options = _options(kind, given, published=published)
+        options = _options(kind, given, published=published) | _features(kind, models)
         with estimating():
             analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
         facts = {"tables": ", ".join(map(str, files))}
@@ -217,7 +217,8 @@ def analyze(
     records, found, is_temporary = open_run(run, db)
     options = _options(kind_of(found), given, published=published)
     with estimating():
-        analysis = analyze_run(records, found, only, without, **options)
+        features = _features(kind_of(found), models)
+        analysis = analyze_run(records, found, only, without, **options, **features)
         known = registered_results(records, found, analysis, only=only, without=without, options=options)
     facts = run_facts(found)
     if only or without:
@@ -270,6 +271,15 @@ def _options(kind: str, given: dict[str, tuple[str, Any]], *, published: bool) -
     if strange:
         raise UserError(f"{strange[0]}: an analysis of the kind {kind} has no such option; leave it out")
     return as_published | dict(given.values())
+
+
+def _features(kind: str, models: Path | None) -> dict[str, Any]:
+    """The table of models as an option of an analysis that has one."""
+    from analysis.reporting.by_model import read_models
+    from experiments.studies.kinds import study_of
+
+    known = models and "models" in signature(study_of(kind).analyze).parameters
+    return {"models": read_models(models)} if models and known else {}
 
 
 def _chosen(only: Sequence[str], without: Sequence[str]) -> dict[str, str]:

@@ -14,8 +14,8 @@ from analysis.biases.batteries import (
     bias_index,
     experiments,
     known_bias,
-    regressions,
 )
+from analysis.biases.regressions import regressions
 from analysis.estimators.effect_size import cohens_d
 from analysis.tables.responses_table import check_responses
 from tests.analysis.conftest import simulate_answers
@@ -162,7 +162,7 @@ def test_regressions_agree_with_statsmodels(outcome: str) -> None:
     effects = effects_of(battery())
     found = regressions(effects)
     effects["d"] = effects["estimate"]
-    own = found[found["outcome"] == outcome]
+    own = found[(found["outcome"] == outcome) & (found["specification"] == "all")]
     assert set(own["reference"]) == {"anchoring, claude-3-haiku, base"}
     formula = (
         f"{outcome} ~ C(term) + C(group, Treatment('claude-3-haiku')) + C(scenario, Treatment('base'))"
@@ -197,12 +197,14 @@ def test_constant_regressors_are_left_out_with_the_reason() -> None:
     table = table[(table["agent"] == "alpha") & (table["scenario"] == "odd")].assign(temperature=np.nan)
     table = table.drop_duplicates(["item", "condition", "repeat"])
     found = regressions(effects_of(table))
-    notes = found[found["outcome"] == "capped"].set_index("term")["note"]
+    notes = found[(found["outcome"] == "capped") & (found["specification"] == "all")].set_index("term")[
+        "note"
+    ]
     assert notes["agent"] == "left out: agent does not vary"
     assert notes["scenario"] == "left out: scenario does not vary"
     assert notes["temperature"] == "left out: temperature is missing for some experiments"
     assert found.loc[found["term"] == "Intercept", "estimate"].notna().all()
-    assert (found["reference"].dropna() == "anchoring").all()
+    assert (found.loc[found["specification"] == "all", "reference"].dropna() == "anchoring").all()
 
 
 def test_undefined_experiments_are_counted_as_missing() -> None:
