@@ -1,15 +1,17 @@
 """Test hypotheses on willingness to pay: against the list price, between conditions, agents, generations."""
 
 import re
-from collections.abc import Mapping
-from itertools import combinations
+from collections.abc import Iterator, Mapping
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.estimators.blocked import BlockedTest, blocks_of, term_contrasts
 from analysis.estimators.linear_models import (
+    INESTIMABLE,
     INTERCEPT,
     Coding,
     LinearFit,
@@ -29,6 +31,7 @@ OUTCOMES = {"wtp": "response", "apd": "apd"}
 
 ANOVA_EXTRA = ("hypothesis", "outcome", "coding", "reference", "sum_sq", "df", "df_residual", "unit", "side")
 COEFFICIENT_EXTRA = ("hypothesis", "outcome", "coding", "reference", "df", "unit", "side")
+SLOPE_EXTRA = (*COEFFICIENT_EXTRA[:4], "generation", "condition", *COEFFICIENT_EXTRA[4:])
 BLOCKED_TEST = ("statistic_blocked", "df_blocked", "p_blocked")
 BLOCKED_ESTIMATE = ("blocked", "blocked_low", "blocked_high", "p_blocked", "p_blocked_adjusted")
 
@@ -242,13 +245,14 @@ def _paired(cells: pd.DataFrame, unpaired: Mapping[str, Any]) -> dict[str, Any]:
 
 def generation_model(
     table: pd.DataFrame, generations: Mapping[str, str], sizes: Mapping[str, float]
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Fit H5: the absolute deviation on generation x condition x size (billions).
 
-    The fit is by least squares with treatment coding. Returns the type III tests, the coefficients, and the
-    cells that exist (generation, size, condition, n, mean). What the design does not identify, as with one
-    size per generation, is refused with the reason, and the true rank gives the degrees of freedom. Agents
-    without generation or size are left out.
+    The fit is by least squares with treatment coding. Returns the type III tests, the coefficients, the cells
+    that exist (generation, size, condition, n, mean), and the simple slopes: the change of the deviation per
+    billion parameters in each generation and condition (Aiken and West 1991). What the design does not
+    identify, as with one size per generation, is refused with the reason, and the true rank gives the degrees
+    of freedom. Agents without generation or size are left out.
     """
     known = table[table["agent"].isin(set(generations) & set(sizes))]
     data = known.assign(
@@ -263,12 +267,47 @@ def generation_model(
     if constant:
         note = f"undefined: {' and '.join(constant)} does not vary over agents of known generation and size"
         empty = [base | {"term": ":".join(factors), "note": note}]
-        return result_frame(empty, *ANOVA_EXTRA), result_frame(empty, *COEFFICIENT_EXTRA), shown
+        none = result_frame([], *SLOPE_EXTRA)
+        return result_frame(empty, *ANOVA_EXTRA), result_frame(empty, *COEFFICIENT_EXTRA), shown, none
     fit = fit_cells(full_factorial(cells, factors), cells)
     base["reference"] = ", ".join(str(cells[name].min()) for name in factors[:2])
     tests = [base | row | {"df_residual": fit.df_residual} for row in fit.anova_rows()]
     coefficients = [base | row for row in fit.coefficient_rows()]
-    return result_frame(tests, *ANOVA_EXTRA), result_frame(coefficients, *COEFFICIENT_EXTRA), shown
+    slopes = [base | row for row in _simple_slopes(fit, cells, factors)]
+    return (
+        result_frame(tests, *ANOVA_EXTRA),
+        result_frame(coefficients, *COEFFICIENT_EXTRA),
+        shown,
+        result_frame(slopes, *SLOPE_EXTRA),
+    )
+
+
+def _simple_slopes(fit: LinearFit, cells: pd.DataFrame, factors: list[str]) -> Iterator[dict[str, object]]:
+    """The slope over the last factor, a number, in each combination of the others."""
+    *groups, number = factors
+    levels = [sorted(cells[name].unique()) for name in groups]
+    every = pd.DataFrame(list(product(*levels)), columns=groups)
+    one, zero = (full_factorial(every.assign(**{number: value}), factors).matrix for value in (1.0, 0.0))
+    for row, contrast in zip(every.to_dict("records"), one - zero, strict=True):
+        told: dict[str, object] = {"term": f"slope of {number}", **{str(key): row[key] for key in row}}
+        if not fit.is_estimable(contrast):
+            yield told | {"note": INESTIMABLE}
+            continue
+        estimate = float(contrast @ fit.solution)
+        error = float(np.sqrt(fit.variance * (contrast @ fit.covariance @ contrast)))
+        if not error > 0:
+            yield told | {"estimate": estimate, "note": "no residual variance: no test"}
+            continue
+        width = float(stats.t.ppf(0.975, fit.df_residual)) * error
+        yield told | {
+            "estimate": estimate,
+            "std_error": error,
+            "statistic": estimate / error,
+            "p_value": float(2 * stats.t.sf(abs(estimate / error), fit.df_residual)),
+            "conf_low": estimate - width,
+            "conf_high": estimate + width,
+            "df": fit.df_residual,
+        }
 
 
 def version_key(label: str) -> tuple[tuple[int, float, str], ...]:

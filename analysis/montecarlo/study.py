@@ -67,6 +67,7 @@ class MonteCarloAnalysis:
     generation_tests: pd.DataFrame
     generation_coefficients: pd.DataFrame
     generation_cells: pd.DataFrame
+    generation_slopes: pd.DataFrame
     correlations: pd.DataFrame
     power: pd.DataFrame
     generations: dict[str, str]
@@ -100,9 +101,8 @@ def analyze_montecarlo(
     cells = prompts(counting)
     named = {agent: str(version) for agent, version in (generations or {}).items()}
     agents = sorted(checked["agent"].unique())
-    tests, coefficients, existing = generation_model(counting, named, model_sizes(agents, sizes))
-    if not named:
-        tests, coefficients, existing = tests.iloc[:0], coefficients.iloc[:0], existing.iloc[:0]
+    made = generation_model(counting, named, model_sizes(agents, sizes))
+    tests, coefficients, existing, slopes = made if named else (frame.iloc[:0] for frame in made)
     given = counting[counting["response"].notna()].groupby(["agent", "condition"]).size()
     combinations = checked.groupby(["agent", "condition"]).ngroups
     return MonteCarloAnalysis(
@@ -122,6 +122,7 @@ def analyze_montecarlo(
         generation_tests=tests,
         generation_coefficients=coefficients,
         generation_cells=existing,
+        generation_slopes=slopes,
         correlations=with_note(anchor_correlations(counting), alike),
         power=power_frame(max(combinations, 2), int(given.min()) if len(given) == combinations else 0),
         generations=named,

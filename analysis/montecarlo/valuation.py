@@ -5,6 +5,7 @@ measures of Monte-Carlo evaluation of language models.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from analysis.tables.responses_table import check_words
 from analysis.tables.table_file import RowPlaces
 
 CONTROL, LOW, HIGH = "control", "low", "high"
+PRECISION: Final = 0.02
+"""The share of the mean that its standard error, or half its interval, is wanted to be."""
 
 
 def measures(table: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +82,12 @@ def prompts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def variation(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the coefficient of variation, sd / mean, by agent and product in the control condition."""
+    """Return the coefficient of variation, sd / mean, by agent and product in the control condition.
+
+    Extra columns: `answers_error`, `answers_interval`: the answers that a question needs, so that the
+    standard error of its mean, or half its 95 % interval, is `PRECISION` of the mean: (cv / precision)^2, and
+    times the squared normal quantile; item, condition, unit.
+    """
     rows = []
     for (agent, item), cell in table.groupby(["agent", "item"], sort=True):
         asked = cell[cell["condition"] == CONTROL]
@@ -102,9 +110,11 @@ def variation(table: pd.DataFrame) -> pd.DataFrame:
                 "item": item,
                 "condition": CONTROL,
                 "unit": "response",
+                "answers_error": np.ceil((estimate / PRECISION) ** 2),
+                "answers_interval": np.ceil((stats.norm.ppf(0.975) * estimate / PRECISION) ** 2),
             }
         )
-    return result_frame(rows, "item", "condition", "unit")
+    return result_frame(rows, "item", "condition", "unit", "answers_error", "answers_interval")
 
 
 def valid_share(cells: pd.DataFrame) -> pd.DataFrame:

@@ -177,7 +177,7 @@ def test_the_generation_model_of_a_crossed_design() -> None:
     agents = ("one-7b", "one-70b", "two-7b", "two-70b")
     table = measures(check_responses(simulate_valuations(4, agents=agents)))
     generations = {agent: agent.partition("-")[0] for agent in agents}
-    tests, coefficients, cells = generation_model(table, generations, model_sizes(agents))
+    tests, coefficients, cells, slopes = generation_model(table, generations, model_sizes(agents))
     raw = table.assign(
         generation=table["agent"].map(generations), size=table["agent"].map(model_sizes(agents))
     )
@@ -187,12 +187,21 @@ def test_the_generation_model_of_a_crossed_design() -> None:
     expected = anova_lm(model, typ=3)
     assert sorted(tests["sum_sq"]) == pytest.approx(sorted(expected["sum_sq"]), rel=1e-6)
     assert len(cells) == 12 and cells["n"].sum() == len(table)
+    for row in slopes.to_dict("records"):
+        formula = (
+            f"apd ~ C(generation, Treatment('{row['generation']}'))"
+            f" * C(condition, Treatment('{row['condition']}')) * size"
+        )
+        other = smf.ols(formula, raw).fit()
+        assert row["estimate"] == pytest.approx(other.params["size"], rel=1e-6, abs=1e-9)
+        assert [row["conf_low"], row["conf_high"]] == pytest.approx(other.conf_int().loc["size"].tolist())
+    assert len(slopes) == 6
 
 
 def test_one_size_per_generation_is_refused() -> None:
     agents = ("one-7b", "two-70b", "unknown")
     table = measures(check_responses(simulate_valuations(4, agents=agents)))
-    tests, coefficients, cells = generation_model(
+    tests, coefficients, cells, slopes = generation_model(
         table, {agent: agent for agent in agents}, model_sizes(agents)
     )
     residual = tests.set_index("term").loc["Residual"]
@@ -201,9 +210,10 @@ def test_one_size_per_generation_is_refused() -> None:
     assert len(refused) == 12 and refused["p_value"].isna().all()
     assert refused["note"].str.startswith("not estimable").all()
     assert set(cells["generation"]) == {"one-7b", "two-70b"}
+    assert slopes["estimate"].isna().all() and slopes["note"].str.startswith("not estimable").all()
     assert set(tests["n_missing"]) == {int((table["agent"] == "unknown").sum())}
 
 
 def test_without_sizes_the_generation_model_says_so(table: pd.DataFrame) -> None:
-    tests, coefficients, _ = generation_model(table, {"alpha": "1", "beta": "2"}, {})
+    tests, coefficients, _, _ = generation_model(table, {"alpha": "1", "beta": "2"}, {})
     assert "does not vary" in tests["note"].item() and "does not vary" in coefficients["note"].item()

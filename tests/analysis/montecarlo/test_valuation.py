@@ -87,6 +87,10 @@ def test_coefficient_of_variation() -> None:
     frame = variation(table).set_index("item")
     assert frame.loc["a", "estimate"] == pytest.approx(np.sqrt(8) / 10)
     assert frame["estimate"].isna().tolist() == [False, True, True, True]
+    # At the rounded-up number, the error of the mean is 2 % of it at most; one answer less is too few.
+    for name, wide in (("answers_error", 1.0), ("answers_interval", 1.959964)):
+        k = frame.loc["a", name]
+        assert wide * np.sqrt(8 / k) <= 0.02 * 10 < wide * np.sqrt(8 / (k - 1))
     assert frame.loc["b", "note"] == "undefined: the mean is 0"
     assert frame.loc["c", "note"] == "undefined: 1 response in the control condition"
     assert frame.loc["c", "n_missing"] == 1
