@@ -51,8 +51,8 @@ Experiment = Annotated[
 RunOrFiles = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[RUN | FILES...]",
-        help="A run (id or name), its .zip of souk bundle, or tables; the latest run by default.",
+        metavar="[RUNS | FILES...]",
+        help="Runs (ids or names), their .zip of souk bundle, or tables; the latest run by default.",
         autocompletion=run_names,
     ),
 ]
@@ -255,10 +255,12 @@ def show(
     everything: bool = False,
     known: "tuple[Registration, DataFrame] | None" = None,
     note: str = "",
+    made: "Report | None" = None,
 ) -> None:
     """Print the answer of an analysis, or everything, and write its report, tables and figures.
 
-    known, note: the registered results, or why there are none, for `report_of`.
+    known, note: the registered results, or why there are none, for `report_of`. made: the report, where the
+    analysis is of several studies.
 
     Raises:
         UserError: the report could not be written; the answer is printed all the same.
@@ -268,7 +270,7 @@ def show(
 
     failed: UserError | None = None
     with estimating():
-        report = report_of(kind, analysis, known, note)
+        report = made or report_of(kind, analysis, known, note)
         try:
             path = write(report, study_of(kind).title, facts, out) if out else None
         except UserError as error:
