@@ -13,6 +13,7 @@ from analysis.choice.effects.counts import with_counts
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import with_questions
 from analysis.choice.effects.pooled import heterogeneity
+from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.effects.tradeoffs import tradeoffs
 from analysis.choice.ended import steps
@@ -35,7 +36,8 @@ class ChoiceAnalysis:
 
     A frame is empty where the table does not hold what it is about. `treatment` and `factors` are None where
     no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path` where no rule
-    could have stopped the run; `modalities` and `modality_differences` where pages were shown in one way.
+    could have stopped the run; `modalities` and `modality_differences` where pages were shown in one way;
+    `ranking` and `told_apart` with one agent, and where a rule could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -67,12 +69,14 @@ class ChoiceAnalysis:
     sequence_path: pd.DataFrame | None = None
     modalities: pd.DataFrame | None = None
     modality_differences: pd.DataFrame | None = None
+    ranking: pd.DataFrame | None = None
+    told_apart: pd.DataFrame | None = None
     people: bool = False
     """Whether people were asked about these products; no part of the estimates."""
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        later = ("sequence", "sequence_path", "modalities", "modality_differences")
+        later = ("sequence", "sequence_path", "modalities", "modality_differences", "ranking", "told_apart")
         kept = {name: each for name, each in vars(self).items() if each is not None or name not in later}
         kept.pop("people")
         return to_json(kept)
@@ -114,6 +118,7 @@ def _stopped(found: ChoiceAnalysis, table: pd.DataFrame) -> ChoiceAnalysis:
     }
     # Random effects rest on estimates for a fixed number of trials.
     frames |= {name: frames[name][:0] for name in ("heterogeneity", "shrunken")}
+    frames |= {"ranking": None, "told_apart": None}
     return replace(found, **frames | {"sequence": sequence, "sequence_path": path_frame(table)})
 
 
@@ -130,6 +135,7 @@ def _analyze(
     modalities, modality_differences = groups.modality_effects(table)
     slopes, curves = sensitivity(table)
     both = logit.logit_effects(table, effects)
+    ranking, told_apart = rankings(table)
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
         attrition=count_outcomes(table),
@@ -163,6 +169,8 @@ def _analyze(
         notes=_notes(table),
         modalities=possible(modalities) if len(modalities) else None,
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
+        ranking=ranking if len(ranking) else None,
+        told_apart=told_apart if len(told_apart) else None,
     )
 
 
