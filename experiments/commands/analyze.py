@@ -59,6 +59,14 @@ def analyze(
         typer.Option("--tex", help="Print a LaTeX table by agent and study, with stars by adjusted p."),
     ] = False,
     margin: Margin = None,
+    contrast: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--contrast",
+            metavar="A:B",
+            help="Compare two nudges, texts, profiles or conditions of choices in shops; repeatable.",
+        ),
+    ] = None,
     cov: Annotated[
         Literal["classical", "robust", "clustered"] | None,
         typer.Option(
@@ -171,6 +179,8 @@ def analyze(
 
       souk analyze nudges --agent openai:gpt-4.1-mini --margin 5 --json
 
+      souk analyze nudges --contrast best-seller:free-shipping
+
       souk analyze nudges.zip
 
       souk analyze other-study.csv --as choice --out report/
@@ -194,6 +204,7 @@ def analyze(
 
     asked = {
         "--margin": ("margin", margin),
+        "--contrast": ("contrasts", contrast or None),
         "--cov": ("cov", cov),
         "--locked": ("locked", locked or None),
         "--mixed": ("mixed", mixed or None),

@@ -29,7 +29,9 @@ def combined_table(report: Report) -> str:
     Raises UserError where the table is not of terms by agent.
     """
     tables = (table for section in report.sections for table in section.tables if not table.detail)
-    main = next((table for table in tables if set(_NEEDED) <= set(table.frame)), None)
+    main = next(
+        (table for table in tables if set(_NEEDED) <= set(table.frame) and "less" not in table.frame), None
+    )
     if main is None:
         raise UserError("--tex: no table is of terms by agent; souk paper writes each table of a run")
     frame = main.frame
