@@ -73,11 +73,7 @@ def analyze_biases(
     """
     if valid < 1:
         raise AnalysisError(f"valid: {valid} is not a count from 1; correct it")
-    checked = check_responses(table)
-    # A name of its source may be one that the table has, too: a question must not be there twice then.
-    checked = check_responses(checked.assign(item=checked["item"].map(known_bias)))
-    check_words(checked, "condition", (CONTROL, TREATMENT))
-    _check_choices(checked)
+    checked = check_answers(table)
     effects = experiments(
         checked,
         population=population,
@@ -99,6 +95,16 @@ def analyze_biases(
         importances=_importances(effects, families, model_sizes(families, sizes), seed),
         notes=_notes(checked, effects, population, legacy_zero, absolute_biases, valid),
     )
+
+
+def check_answers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a checked copy, with the battery's names of biases. Raises AnalysisError."""
+    checked = check_responses(table)
+    # A name of its source may be one that the table has, too: a question must not be there twice then.
+    checked = check_responses(checked.assign(item=checked["item"].map(known_bias)))
+    check_words(checked, "condition", (CONTROL, TREATMENT))
+    _check_choices(checked)
+    return checked
 
 
 def _check_choices(table: pd.DataFrame) -> None:

@@ -1,7 +1,6 @@
 """Compare agents, or runs, on the strata that both have: how far is one moved more than another?"""
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from analysis.choice.report.wording import WORDING
 from analysis.choice.stopping import COULD_STOP
 from analysis.estimators.randomisation import equivalence_p, exact_p, flipped, score_interval
 from analysis.reporting.answer import LEVEL, claimed, number_text, p_text, sentence
+from analysis.reporting.comparing import MOST_SIDES, asked, named
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
@@ -31,7 +31,6 @@ from analysis.tables.frame import LABELS, join_notes, result_frame
 
 FURTHER: Final = ("less", "of_group", "of_less", *COUNTS)
 NOTHING_SHARED: Final = "no stratum in common"
-MOST_SIDES: Final = 30
 _BY: Final = [name for name in SAME if name != "run"]
 _QUESTION: Final = [name for name in _BY if name not in ROUND]
 _KEYS: Final = {
@@ -63,14 +62,14 @@ def compare_agents(
 
     Raises AnalysisError for fewer than two agents, or more than `MOST_SIDES`.
     """
-    sides = {name: _effects(used) for name, _, used in agents(_named(check_table(table))) if len(used)}
+    sides = {name: _effects(used) for name, _, used in agents(named(check_table(table))) if len(used)}
     if not 2 <= len(sides) <= MOST_SIDES:
         raise AnalysisError(
             f"2 to {MOST_SIDES} agents can be compared, and there are choices of {len(sides):,}; name others"
         )
     rows = [
         _row(term, (one, other), sides, margin)
-        for one, other in _asked(sides)
+        for one, other in asked({name: side["runs"] for name, side in sides.items()})
         for term in ("viewed_first", "higher_rated", "cheaper", "nudged")
     ]
     frame = result_frame(rows, *FURTHER, *(EQUIVALENCE if margin else ()))
@@ -80,27 +79,6 @@ def compare_agents(
         columns = ["p_value", "conf_low", "conf_high", *(["p_equivalent"] if margin else [])]
         frame.loc[stopped, columns], frame.loc[stopped, "note"] = np.nan, COULD_STOP
     return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
-
-
-def _asked(sides: Mapping[str, dict[str, Any]]) -> list[tuple[str, str]]:
-    """The pairs: an agent with itself first, then with others; of agents in several runs, in the same run."""
-    agent = {name: name.removesuffix(f" ({' '.join(side['runs'])})") for name, side in sides.items()}
-    same = {pair: agent[pair[0]] == agent[pair[1]] for pair in combinations(sorted(sides), 2)}
-    once = {name for name in sides if name == agent[name]}
-    near = [
-        pair
-        for pair in same
-        if same[pair] or once & {*pair} or sides[pair[0]]["runs"] & sides[pair[1]]["runs"]
-    ]
-    return sorted(near, key=lambda pair: not same[pair])
-
-
-def _named(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with the run in the name of an agent that is in several."""
-    runs = table.groupby("agent")["run"].nunique()
-    several = table["agent"].isin(runs[runs > 1].index)
-    named = table["agent"] + " (" + table["run"].astype(str) + ")"
-    return table.assign(agent=table["agent"].where(~several, named))
 
 
 def _effects(used: pd.DataFrame) -> dict[str, Any]:

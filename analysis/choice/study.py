@@ -1,5 +1,6 @@
 """Run the whole choice analysis: attrition and treatment check first, then the effects."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,12 +8,14 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from analysis.choice.contrasts import contrasts as contrasts_of
 from analysis.choice.effects import groups, logit, nudges
 from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import with_questions
 from analysis.choice.effects.pooled import heterogeneity
+from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.effects.tradeoffs import tradeoffs
 from analysis.choice.ended import steps
@@ -27,6 +30,11 @@ from analysis.tables.frame import NUMBERS
 from analysis.tables.readings import readings
 
 ROUNDING = 1e-6
+_LATER = (
+    *("sequence", "sequence_path", "modalities", "modality_differences"),
+    *("ranking", "told_apart", "contrasts"),
+)
+"""The frames that JSON leaves out where there are none."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,8 @@ class ChoiceAnalysis:
     A frame is empty where the table does not hold what it is about. `treatment`, `factors` and `agreement`
     are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
     where no rule could have stopped the run; `modalities` and `modality_differences` where pages were shown
-    in one way.
+    in one way; `ranking` and `told_apart` with one agent, and where a rule could have stopped the run;
+    `contrasts` where none were asked for.
     """
 
     attrition: pd.DataFrame
@@ -69,13 +78,15 @@ class ChoiceAnalysis:
     sequence_path: pd.DataFrame | None = None
     modalities: pd.DataFrame | None = None
     modality_differences: pd.DataFrame | None = None
+    ranking: pd.DataFrame | None = None
+    told_apart: pd.DataFrame | None = None
+    contrasts: pd.DataFrame | None = None
     people: bool = False
     """Whether people were asked about these products; no part of the estimates."""
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        later = ("sequence", "sequence_path", "modalities", "modality_differences")
-        kept = {name: each for name, each in vars(self).items() if each is not None or name not in later}
+        kept = {name: each for name, each in vars(self).items() if each is not None or name not in _LATER}
         kept.pop("people")
         return to_json(kept)
 
@@ -87,6 +98,7 @@ def analyze_choice(
     sequence: pd.DataFrame | None = None,
     *,
     margin: float | None = None,
+    contrasts: Sequence[str] = (),
     people: bool = False,
 ) -> ChoiceAnalysis:
     """Analyse a tidy table, with its receipts (see `treatment_check`) where the run kept them.
@@ -94,15 +106,18 @@ def analyze_choice(
     factors: what decided the choices, to a judge (see `deciding_factors`), where the run was judged.
     sequence: the trials in the order of the design (see `analysis.choice.stopping.sequences`), where a rule
     could stop the run: then p values and intervals for a fixed number of trials are left out. margin: in
-    percentage points, for the equivalence tests of the exact effects (see `exact_tests`). people: whether
-    people were asked about these products, so that their effects are drawn beside.
+    percentage points, for the equivalence tests of the exact effects (see `exact_tests`). contrasts: `A:B`
+    each, see `analysis.choice.contrasts`. people: whether people were asked about these products, so that
+    their effects are drawn beside.
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
     """
     # The products are of tall, narrow matrices: more threads wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
-        found = replace(_analyze(check_table(table), receipts, factors, margin), people=people)
+        table = check_table(table)
+        asked = contrasts_of(table, contrasts) if contrasts else None
+        found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=asked)
         return found if sequence is None else _stopped(found, sequence)
 
 
@@ -116,6 +131,7 @@ def _stopped(found: ChoiceAnalysis, table: pd.DataFrame) -> ChoiceAnalysis:
     }
     # Random effects rest on estimates for a fixed number of trials.
     frames |= {name: frames[name][:0] for name in ("heterogeneity", "shrunken")}
+    frames |= {"ranking": None, "told_apart": None}
     return replace(found, **frames | {"sequence": sequence, "sequence_path": path_frame(table)})
 
 
@@ -132,6 +148,7 @@ def _analyze(
     modalities, modality_differences = groups.modality_effects(table)
     slopes, curves = sensitivity(table)
     both = logit.logit_effects(table, effects)
+    ranking, told_apart = rankings(table)
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
         attrition=count_outcomes(table),
@@ -166,6 +183,8 @@ def _analyze(
         notes=_notes(table),
         modalities=possible(modalities) if len(modalities) else None,
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
+        ranking=ranking if len(ranking) else None,
+        told_apart=told_apart if len(told_apart) else None,
     )
 
 

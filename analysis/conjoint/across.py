@@ -1,18 +1,20 @@
 """Compare agents with each other; where there are too few, tables are empty and give the reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
 from analysis.conjoint.cards import ShownOptions
-from analysis.conjoint.fits import Fits, Spec, headline
+from analysis.conjoint.fits import Fits, Spec, headline, headline_moves
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.tables import agents_of, by_set_adjusted, model_frame
-from analysis.estimators.clogit import BY_SET
+from analysis.estimators.clogit import BY_SET, INTERCEPT
+from analysis.estimators.ranking import Moved, rank_agents
 from analysis.tables.sizes import model_sizes
 
 PERMUTATIONS = 2000
+PRICE_SENSITIVITY = "price_sensitivity"
 
 
 def personality(fits: Fits) -> pd.DataFrame:
@@ -41,6 +43,24 @@ def personality(fits: Fits) -> pd.DataFrame:
                 found[low], found[high] = sorted((sign * found[low], sign * found[high]))
             rows.append(found | {"term": term})
     return by_set_adjusted(tidy_frame(rows, *BY_SET))
+
+
+def moved_weights(fits: Fits, cards: ShownOptions) -> Iterator[Moved]:
+    """Yield the price sensitivity and each part-worth of `quality`, and how they move without each set."""
+    for agent in agents_of(fits):
+        if (found := headline_moves(fits, cards, agent)) is None:
+            continue
+        fit, moved = found
+        for term, estimate in zip(fit.terms, fit.estimate.tolist(), strict=True):
+            if not np.isnan(estimate) and term != INTERCEPT:
+                name, sign = (PRICE_SENSITIVITY, -1) if term == "log_price" else (term, 1)
+                yield Moved(name, agent, sign * estimate, sign * moved[term], len(moved) - 1.0)
+
+
+def price_ranking(fits: Fits, cards: ShownOptions) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the ranks of agents by price sensitivity, and the pairs told apart; see `rank_agents`."""
+    own = [each for each in moved_weights(fits, cards) if each.term == PRICE_SENSITIVITY]
+    return rank_agents(own)
 
 
 def set_size(fits: Fits, cards: ShownOptions) -> pd.DataFrame:

@@ -135,11 +135,32 @@ def logit_of_pairs(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "c
     fit = fit_logit(difference, chosen[::2], cov=cov, cluster=_clusters(rows[::2], cov))
     if cov != "clustered" and not few_sets(fit):
         return fit
-    # A against B as the choice between an option with A less B, and an empty one.
+    return beside(
+        fit, moves(fit, _against_empty(terms), chosen, rows[TRIAL_ID].to_numpy(), rows["set"].to_numpy())
+    )
+
+
+def _against_empty(terms: pd.DataFrame) -> pd.DataFrame:
+    """A against B as the choice between an option with A less B, and an empty one."""
+    values = terms.to_numpy(float)
     both = np.zeros((len(values), 1 + len(terms.columns)))
-    both[::2] = np.column_stack([np.ones(len(difference)), difference])
-    x = pd.DataFrame(both, columns=[INTERCEPT, *terms.columns])
-    return beside(fit, moves(fit, x, chosen, rows[TRIAL_ID].to_numpy(), rows["set"].to_numpy()))
+    both[::2] = np.column_stack([np.ones(len(values) // 2), values[::2] - values[1::2]])
+    return pd.DataFrame(both, columns=[INTERCEPT, *terms.columns])
+
+
+def headline_moves(fits: Fits, cards: ShownOptions, agent: str) -> tuple[CLogit, pd.DataFrame] | None:
+    """Return the log-price model that represents an agent, and how it moves without each choice set.
+
+    See `moves`. None for an agent without a model.
+    """
+    if (spec := headline(fits, agent, "log")) is None:
+        return None
+    rows = cards.rows[cards.rows["agent"] == agent]
+    rows = rows if spec.block == POOLED else rows[rows["block"] == spec.block]
+    terms = regressors(rows, cards.controls, spec.price, np.zeros(2))
+    x = _against_empty(terms) if spec.model == "logit" else terms
+    chosen = rows["chosen"].to_numpy(float, na_value=np.nan)
+    return fits[spec], moves(fits[spec], x, chosen, rows[TRIAL_ID].to_numpy(), rows["set"].to_numpy())
 
 
 def clogit_of_sets(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "classical") -> CLogit:

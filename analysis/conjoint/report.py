@@ -208,7 +208,7 @@ def _verdicts(triage: pd.DataFrame) -> "pd.Series[int]":
 def _sections(found: ConjointAnalysis) -> list[Section]:
     """One section per question; without a model there is the triage only."""
     money = found.currency or figures.UNITS
-    may_lack = ("readings", "attrition_by_factor", "coefficients", "heterogeneity", "taste_models")
+    may_lack = ("readings", "attrition_by_factor", "coefficients", "heterogeneity", "taste_models", "ranking")
     tables = found.frames | {name: None for name in may_lack if found.frames[name].empty}
     drawn = {
         "triage": partial(figures.triage_figure, found.triage),

@@ -60,6 +60,8 @@ class ConjointAnalysis:
     held_out: pd.DataFrame
     heterogeneity: pd.DataFrame
     shrunken: pd.DataFrame
+    ranking: pd.DataFrame
+    told_apart: pd.DataFrame
     mixed: pd.DataFrame
     classes: pd.DataFrame
     class_members: pd.DataFrame
@@ -110,6 +112,7 @@ def analyze_conjoint(
     personality = across.personality(fits)
     brands = tables.brands(fits)
     full = full_models(cards, engaged, cov)
+    ranking, told_apart = across.price_ranking(fits, cards)
     read = readings(cards.rows.drop_duplicates(TRIAL_ID))
     common, shrunken = heterogeneity(full)
     differing = tastes(full, cards.controls, mixed=mixed, classes=classes)
@@ -138,6 +141,8 @@ def analyze_conjoint(
         held_out=held_out(full),
         heterogeneity=common,
         shrunken=shrunken,
+        ranking=ranking,
+        told_apart=told_apart,
         **differing._asdict(),
         currency=cards.currency,
         notes=(

@@ -151,6 +151,13 @@ class LeaveOut:
         products = spread((shifts * influence).sum(axis=1), shifts, self.inverse)
         return Jackknife(self._codes[own], -np.einsum("gi,gi...->g...", influence, scores[own]), products)
 
+    def linearised(self, weights: Floats, scores: Floats) -> tuple[Ints, Floats]:
+        """Return the clusters on which the combination depends, and how it moves, to the first order."""
+        direction = self.inverse @ (weights / self.scale)
+        own = (self._squares @ direction) @ direction
+        there = own > TOLERANCE * own.sum()
+        return self._codes[there], -scores[there] @ direction
+
     @cached_property
     def _codes(self) -> Ints:
         return np.unique(self.code)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -26,9 +26,13 @@ from experiments.commands.common import (
     pair,
     run_or_files,
     show,
+    tables_among,
     write,
 )
 from interventions.errors import UserError
+
+if TYPE_CHECKING:
+    from experiments.studies.side_by_side import NamedStudy
 
 Kind = Annotated[
     str | None,
@@ -50,7 +54,19 @@ def analyze(
     out: Out = None,
     everything: Everything = False,
     as_json: AsJson = False,
+    tex: Annotated[
+        bool,
+        typer.Option("--tex", help="Print a LaTeX table by agent and study, with stars by adjusted p."),
+    ] = False,
     margin: Margin = None,
+    contrast: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--contrast",
+            metavar="A:B",
+            help="Compare two nudges, texts, profiles or conditions of choices in shops; repeatable.",
+        ),
+    ] = None,
     cov: Annotated[
         Literal["classical", "robust", "clustered"] | None,
         typer.Option(
@@ -157,15 +173,20 @@ def analyze(
         ),
     ] = None,
 ) -> None:
-    """Estimate effects, from a run by its kind of study, or from any tidy tables.
+    """Estimate effects, from runs by their kind of study, or from any tidy tables.
 
     Kinds: choice (in shops), conjoint (between cards), montecarlo (willingness to pay), biases, anchoring.
+    Several runs or tables stand side by side: each row names its study, and an agent of two is never pooled.
 
     Examples:
 
       souk analyze nudges
 
+      souk analyze nudges nudges-mr nudges-mrap --tex
+
       souk analyze nudges --agent openai:gpt-4.1-mini --margin 5 --json
+
+      souk analyze nudges --contrast best-seller:free-shipping
 
       souk analyze nudges.zip
 
@@ -185,11 +206,14 @@ def analyze(
     """
     from experiments.plans.registered import registered_results, unregistered
     from experiments.records.record import kind_of
+    from experiments.studies.combined import combined_table
     from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.printing import run_facts
+    from experiments.studies.side_by_side import side_by_side
 
     asked = {
         "--margin": ("margin", margin),
+        "--contrast": ("contrasts", contrast or None),
         "--cov": ("cov", cov),
         "--locked": ("locked", locked or None),
         "--mixed": ("mixed", mixed or None),
@@ -203,8 +227,20 @@ def analyze(
         "--seed": ("seed", seed),
     }
     given = {option: (name, value) for option, (name, value) in asked.items() if value is not None}
-    run, files = run_or_files(named)
     only, without = tuple(agent or ()), tuple(exclude or ())
+    if len(named or ()) > 1 or tex:
+        if models:
+            raise UserError(f"--models {models}: facts of models stand beside one study; name one")
+        with estimating():
+            kind, studies, facts = _several(named or [], kind, db)
+            options = _options(kind, given, published=published)
+            several = side_by_side(kind, studies, only, without, **options)
+        if tex:
+            typer.echo(combined_table(several.report), nl=False)
+            return
+        show(several, kind, facts, out, everything=everything, as_json=as_json, made=several.report)
+        return
+    run, files = run_or_files(named)
     if files:
         kind = _kind_of_tables(kind, files)
         options = _options(kind, given, published=published) | _features(kind, models)
@@ -237,6 +273,43 @@ def analyze(
         note=unregistered(records, found),
         models=models,
     )
+
+
+def _several(
+    words: Sequence[str], kind: str | None, db: str
+) -> tuple[str, list["NamedStudy"], dict[str, str]]:
+    """The kind, the studies and the facts of several runs and tables. Raises UserError for two kinds."""
+    from experiments.records.record import kind_of
+    from experiments.studies.kinds import of_design, read_tables, study_of
+    from experiments.studies.side_by_side import NamedStudy
+
+    files, runs = tables_among(words)
+    latest: list[str | None] = [] if files else [None]
+    opened = [(name, *open_run(name, db)[:2]) for name in runs or latest]
+    kinds = {str(name): kind_of(found) for name, _, found in opened}
+    if opened:
+        _refuse_kind_of_run(kind)
+    else:
+        kinds[str(files[0])] = _kind_of_tables(kind, files)
+    if len(set(kinds.values())) > 1:
+        said = ", ".join(f"{name} is of the kind {each}" for name, each in kinds.items())
+        raise UserError(f"{said}: studies of one kind stand side by side; name those only")
+    kind = next(iter(kinds.values()))
+    names = [found["name"] for *_, found in opened] + [path.stem for path in files]
+    studies = [
+        NamedStudy(
+            found["name"] if names.count(found["name"]) == 1 else found["run"],
+            study_of(kind).stored(records, found["run"], ()),
+            of_design(found),
+        )
+        for _, records, found in opened
+    ]
+    studies += [
+        NamedStudy(path.stem if names.count(path.stem) == 1 else str(path), (read_tables(kind, [path]),))
+        for path in files
+    ]
+    facts = {"run": ", ".join(found["run"] for *_, found in opened), "tables": ", ".join(map(str, files))}
+    return kind, studies, {name: text for name, text in facts.items() if text}
 
 
 def _kind_of_tables(kind: str | None, files: Sequence[Path]) -> str:
@@ -321,6 +394,8 @@ def report(
 
       souk report answers.csv --as montecarlo --out report/
 
+      souk report nudges nudges-mr --out report/
+
       souk report nudges --out report/ --site site/
     """
     from experiments.plans.registered import registered_results, report_of, unregistered
@@ -328,13 +403,21 @@ def report(
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.printing import run_facts
+    from experiments.studies.side_by_side import side_by_side
     from experiments.viewer.screens.answer_screen import named_trials
     from experiments.viewer.site_address import SiteAddress
 
+    only, without = tuple(agent or ()), tuple(exclude or ())
+    if len(named or ()) > 1:
+        if site:
+            raise UserError(f"--site {site}: pages are of one run; name one")
+        kind, studies, told = _several(named or [], kind, db)
+        made = side_by_side(kind, studies, only, without).report
+        typer.echo(write(made, study_of(kind).title, told, out or Path("report")))
+        return
     run, files = run_or_files(named)
     if site and files:
         raise UserError(f"--site {site}: tables have no pages of trials; name a run")
-    only, without = tuple(agent or ()), tuple(exclude or ())
     if files:
         kind = _kind_of_tables(kind, files)
         study = study_of(kind)

@@ -52,8 +52,8 @@ Experiment = Annotated[
 RunOrFiles = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[RUN | FILES...]",
-        help="A run (id or name), its .zip of souk bundle, or tables; the latest run by default.",
+        metavar="[RUNS | FILES...]",
+        help="Runs (ids or names), their .zip of souk bundle, or tables; the latest run by default.",
         autocompletion=run_names,
     ),
 ]
@@ -257,11 +257,13 @@ def show(
     known: "tuple[Registration, DataFrame] | None" = None,
     note: str = "",
     models: Path | None = None,
+    made: "Report | None" = None,
 ) -> None:
     """Print the answer of an analysis, or everything, and write its report, tables and figures.
 
     known, note: the registered results, or why there are none, for `report_of`. models: a table of facts of
-    the agents' models, which gives the report a section.
+    the agents' models, which gives the report a section. made: the report, where the analysis is of several
+    studies.
 
     Raises:
         UserError: the report could not be written; the answer is printed all the same.
@@ -273,7 +275,7 @@ def show(
 
     failed: UserError | None = None
     with estimating():
-        report = report_of(kind, analysis, known, note)
+        report = made or report_of(kind, analysis, known, note)
         if models:
             more = by_model(vars(analysis), study_of(kind).by_agent, read_models(models))
             report = replace(report, sections=(*report.sections, more))

@@ -1,9 +1,10 @@
 """souk compare: how far a feature moves one agent, or one version of a model, more than another."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from experiments.commands.analyze import Kind
 from experiments.commands.common import (
     DEFAULT_DB,
     Agents,
@@ -18,6 +19,13 @@ from experiments.commands.common import (
     write,
 )
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from experiments.studies.comparing import ComparedAgents
+
+HIDDEN: Final = ("group", "less", "std_error", "statistic", "n_missing", "n", "strata")
+"""The columns that the terminal does not show."""
 MOST_TABLES = 6
 """The most pairs of agents whose tables are printed; of all there is a sentence."""
 
@@ -31,16 +39,17 @@ def compare(
     ] = None,
     agent: Agents = None,
     exclude: Excluded = None,
+    kind: Kind = None,
     margin: Margin = None,
     out: Out = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
-    """Compare agents, or people, of runs and tables, on the choice sets, texts and orders that both have.
+    """Compare agents, or people, of runs and tables of one kind, on what both were shown or asked.
 
     An agent of several runs is compared with itself, as after a new version of its model; then each two
-    agents, of several runs in the same run. The tests are exact, about these choice sets and texts; adjusted
-    p values hold the false discovery rate over all comparisons.
+    agents, of several runs in the same run. Adjusted p values hold the false discovery rate over all
+    comparisons. Of choices in shops the tests are exact, about these choice sets and texts.
 
     Examples:
 
@@ -51,40 +60,45 @@ def compare(
       souk compare nudges nudges-people
 
       souk compare nudges people.csv --out comparison/
+
+      souk compare hotels
+
+      souk compare may.csv june.csv --as montecarlo
     """
-    from analysis.choice.comparing import compare_agents, comparison_report, differences
-    from analysis.reporting.sections import NamedTable
     from analysis.reporting.to_json import to_json
-    from analysis.tables.choice_table import read_table
-    from experiments.console.terminal import stdout_console
-    from experiments.studies.comparing import of_agents, rules_of, stored_tables
-    from experiments.studies.printing import frame_table
+    from experiments.studies.comparing import compared
 
     files, names = tables_among(runs or ())
-    found = []
     with estimating():
-        tables = [read_table(path) for path in files]
-        if names or not files:
-            records = open_records(db)
-            found = [records.latest_run(name, "choice") for name in names or (None,)]
-            tables += stored_tables(records, found)
-        table = of_agents(tables, agent or (), exclude or ())
-        frame = compare_agents(table, margin, rules_of(found))
+        wanted: list[str | None] = [*names] or ([] if files else [None])
+        records = open_records(db) if wanted else None
+        found = [records.latest_run(name) for name in wanted] if records else []
+        made = compared(records, found, files, kind, agent or (), exclude or (), margin)
         of_runs = [each["run"] for each in found]
         facts = {"run": ", ".join([*of_runs, *map(str, files)])}
-        page = write(comparison_report(frame), "Agents compared", facts, out) if out else None
+        page = write(made.report, "Agents compared", facts, out) if out else None
     if as_json:
-        typer.echo(to_json({"answer": list(differences(frame)), "runs": of_runs, "comparison": frame}))
+        answer = list(made.report.answer)
+        typer.echo(to_json({"answer": answer, "runs": of_runs, "comparison": made.frame}))
         return
-    console = stdout_console()
-    pairs = frame.groupby(["group", "less"], sort=False)
-    for number, (line, ((one, other), rows)) in enumerate(zip(differences(frame), pairs, strict=True)):
+    _print(made)
+    where = f"report: {page}" if page else "a report with --out DIR"
+    _stdout().print(where, highlight=False, markup=False, soft_wrap=True)
+
+
+def _print(made: "ComparedAgents") -> None:
+    from analysis.reporting.sections import NamedTable
+    from experiments.studies.printing import frame_table
+
+    console = _stdout()
+    pairs = made.frame.groupby(["group", "less"], sort=False)
+    for number, (line, ((one, other), rows)) in enumerate(zip(made.report.answer, pairs, strict=True)):
         console.print(line, style="bold", highlight=False, markup=False)
         if number >= MOST_TABLES:
             continue
-        shown = rows.drop(columns=["group", "less", "std_error", "statistic", "n_missing", "n", "strata"])
-        title = f"{one} less {other} (percentage points)"
-        named = NamedTable("comparison", title, shown, 1)
+        title = f"{one} less {other}{made.unit}"
+        shown = rows.drop(columns=list(HIDDEN), errors="ignore")
+        named = NamedTable("comparison", title, shown, made.decimals)
         printed, footnotes = frame_table(named, None, width=console.width)
         console.print(title, highlight=False, markup=False)
         console.print(printed)
@@ -94,5 +108,9 @@ def compare(
     if len(pairs) > MOST_TABLES:
         more = f"tables of {len(pairs) - MOST_TABLES:,} more comparisons: --out DIR, or --json"
         console.print(more, highlight=False, markup=False)
-    where = f"report: {page}" if page else "a report with --out DIR"
-    console.print(where, highlight=False, markup=False, soft_wrap=True)
+
+
+def _stdout() -> "Console":
+    from experiments.console.terminal import stdout_console
+
+    return stdout_console()

@@ -8,17 +8,21 @@ from typing import Any, Final, Literal, Protocol
 import pandas as pd
 
 from agents.simulated.own_profiles import known_as
+from analysis.anchoring import comparing as anchoring_comparing
 from analysis.anchoring import report as anchoring
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import SCORE_COLUMNS, read_anchoring
 from analysis.biases import analyze_biases
+from analysis.biases import comparing as biases_comparing
 from analysis.biases import report as biases
 from analysis.choice import analyze_choice
 from analysis.choice.report import report as choice
 from analysis.conjoint import analyze_conjoint
+from analysis.conjoint import comparing as conjoint_comparing
 from analysis.conjoint import report as conjoint
 from analysis.conjoint.pricebench import read_conjoint
 from analysis.montecarlo import analyze_montecarlo
+from analysis.montecarlo import comparing as montecarlo_comparing
 from analysis.montecarlo import report as montecarlo
 from analysis.reporting.sections import Report
 from analysis.tables.choice_table import COLUMNS, Column, read_table
@@ -92,6 +96,10 @@ class Study:
     """The table and row of each effect that a hypothesis can name."""
     by_agent: Mapping[str, str]
     """The tables whose rows are a measure of each agent, and the column that holds it."""
+    compare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    """Compares agents two by two; choices in shops are compared by `analysis.choice.comparing`."""
+    compared: str = ""
+    """How they are compared, for the report."""
     between: Literal["", "products", "hotels"] = ""
     """What is chosen between, where a simulated shopper can be fitted to the choices."""
 
@@ -140,6 +148,8 @@ STUDIES: Final[dict[str, Study]] = {
     ),
     "conjoint": Study(
         title="What the choices are worth",
+        compare=conjoint_comparing.compare_cards,
+        compared=conjoint_comparing.TEXT,
         analyze=analyze_conjoint,
         report=conjoint.report,
         read=read_conjoint,
@@ -154,6 +164,8 @@ STUDIES: Final[dict[str, Study]] = {
     ),
     "montecarlo": Study(
         title="Willingness to pay",
+        compare=montecarlo_comparing.compare_valuations,
+        compared=montecarlo_comparing.TEXT,
         analyze=analyze_montecarlo,
         report=montecarlo.report,
         read=read_responses,
@@ -168,6 +180,8 @@ STUDIES: Final[dict[str, Study]] = {
     ),
     "biases": Study(
         title="Cognitive biases",
+        compare=biases_comparing.compare_biases,
+        compared=biases_comparing.TEXT,
         analyze=analyze_biases,
         report=biases.report,
         read=read_responses,
@@ -182,6 +196,8 @@ STUDIES: Final[dict[str, Study]] = {
     ),
     "anchoring": Study(
         title="Anchoring in log-probabilities",
+        compare=anchoring_comparing.compare_scores,
+        compared=anchoring_comparing.TEXT,
         analyze=analyze_anchoring,
         report=anchoring.report,
         read=read_anchoring,

@@ -88,7 +88,7 @@ def _by(
     effects, differences = [], []
     for agent, rows, used in agents(table) if len(levels) > 1 else ():
         own = level[used.index]
-        found = _contrasts(used, own, levels)
+        found = contrasts_by_level(used, own, levels)
         raw = {each: by_set(used[own == each]) for each in levels}
         of_trials = by_trial(level, rows), by_trial(level, used)
         between: dict[tuple[str, str], Contrast] = {}
@@ -98,7 +98,7 @@ def _by(
             frame = level_frame(within, agent, name, *of_trials)
             effects.append(frame.join(_counts(raw[each][term] for term in TERMS)))
             if each != base:
-                between |= {(term, each): _less(found, term, each, base, name) for term in TERMS}
+                between |= {(term, each): less_base(found, term, each, base, name) for term in TERMS}
                 apart += [raw[each][term] - raw[base][term] for term in TERMS if base in levels]
         if base is not None:
             frame = level_frame(between, agent, name, *of_trials, limit=2 * LIMIT)
@@ -106,10 +106,10 @@ def _by(
     return stacked(effects, name, *SETS), stacked(differences, name, *SETS)
 
 
-def _contrasts(
+def contrasts_by_level(
     used: pd.DataFrame, own: "pd.Series[str]", levels: list[str]
 ) -> dict[str, dict[str, Contrast]]:
-    """The contrasts of each level by term, each level fitted to its own trials, clustered all alike."""
+    """Return the contrasts of each level by term, fitted to its own trials, clustered all alike."""
     trial = trial_ids(used).to_numpy()
     code = pd.Categorical(own, levels).codes.astype(int)
     clusters, note = choose_clusters(cluster_codes(used, trial, ["category"]), code)
@@ -123,10 +123,10 @@ def _contrasts(
     return found
 
 
-def _less(
+def less_base(
     found: dict[str, dict[str, Contrast]], term: str, level: str, base: str | None, name: str
 ) -> Contrast:
-    """The contrast of a term at a level less that at the base; its jackknife leaves out clusters of both."""
+    """Return a term's contrast at a level less that at the base, leaving out clusters of both."""
     if base not in found:
         return Contrast(note=f"no trial has the {name} {base!r} to compare with")
     one, other = found[level][term], found[base][term]

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.choice.effects.effects import THESE_TEXTS
 from analysis.choice.report.attrition_report import checked, problems
 from analysis.choice.report.sections import sections
-from analysis.choice.report.wording import WORDING, rule_clause, tradeoff_clauses
+from analysis.choice.report.wording import WORDING, contrast_sentences, rule_clause, tradeoff_clauses
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.answer import LEVEL, by_agent, clauses, p_text, sample_text, sentence
 from analysis.reporting.sections import Report
@@ -20,6 +20,7 @@ def report(found: ChoiceAnalysis) -> Report:
     return Report(
         sections=tuple(sections(found)),
         answer=(
+            *(() if found.contrasts is None else contrast_sentences(found.contrasts)),
             *(stopped or by_agent(_families(found), partial(_answer, found.tradeoffs))),
             *_equivalent(found.exact),
         ),

@@ -31,6 +31,7 @@ LEAD: Final = {
     "nudge_texts": "nudge_text",
     "categories": "category",
     "set_sizes": "options",
+    "contrasts": "level",
 }
 """The column that tells the rows of a table apart, and so stands first, after the agent."""
 LEFT_OUT: Final = {
@@ -81,6 +82,7 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
         "tradeoffs": _if_any(percent, figures.forest, _worth, "Worth (percent of the price)"),
         "nudge_texts": _if_any(by_text, figures.forest, named_by("level"), EFFECT),
         "categories": _if_any(by_category, figures.forest, named_by("level"), EFFECT),
+        "contrasts": _if_any(found.contrasts, figures.forest, _against, DIFFERENCE),
         "profile_differences": _if_any(
             found.profile_differences, figures.forest, named_by("profile"), DIFFERENCE
         ),
@@ -97,6 +99,10 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
             found.factors, figures.forest, named_by("factor"), "Judged trials in which it decided (%)", False
         ),
     }
+
+
+def _against(row: Any) -> str:
+    return without_code(f"{row['level']} less {row['less']}: {LABELS[row['term']].lower()}")
 
 
 def _if_any(rows: Any, draw: Callable[..., Any], *more: Any) -> Callable[[], Any] | None:

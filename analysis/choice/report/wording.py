@@ -1,12 +1,13 @@
 """Say the effects on choices, what attributes are worth, and what a stopping rule has found."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from analysis.choice.effects.effects import LESS_PLACEBO, PLACEBO
-from analysis.reporting.answer import Wording, claimed, number_text, p_text
+from analysis.reporting.answer import Wording, claimed, number_text, p_text, sentence
 from analysis.tables.frame import counted
 
 WORDING = Wording(
@@ -31,6 +32,29 @@ WORTH: Final = {
     "viewed_first": "being seen first",
 }
 """What the trade-offs are about, in the order in which they are said."""
+
+
+def contrast_sentences(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for each agent and contrast: the difference, its interval and its p value."""
+    for (agent, level, less), rows in frame.groupby(["group", "level", "less"], sort=False):
+        yield sentence(str(agent), [f"{level} against {less}", *map(_clause, rows.to_dict("records"))])
+
+
+def _clause(row: Any) -> str:
+    name = WORDING.names[row["term"]]
+    if np.isnan(row["estimate"]):
+        return f"{name}: not estimated ({row['note']})"
+    ends, p_value, how = ("conf_low", "conf_high"), row["p_adjusted"], "95 %"
+    if exact := np.isnan(row["conf_low"]):
+        ends, p_value, how = ("exact_low", "exact_high"), row["p_exact"], "95 %, score interval"
+    if np.isnan(row[ends[0]]):
+        return f"{name}: no interval, so nothing is claimed ({row['note']})"
+    size, low, high = (number_text(row[each], 1) for each in ("estimate", *ends))
+    said = f"{size} points ({how}: {low} to {high}; p {p_text(p_value)})"
+    taken = {"conf_low": row[ends[0]], "conf_high": row[ends[1]], "p_adjusted": p_value}
+    told = claimed(pd.DataFrame([row | taken])).all()
+    said = f"{name} moves the choice by {said} more" if told else f"{name}: not told apart, {said}"
+    return f"{said}, about these choice sets and texts only" if exact else said
 
 
 def rule_clause(row: dict[Any, Any]) -> str:

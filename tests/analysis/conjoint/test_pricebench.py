@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.conjoint.across import personality
+from analysis.conjoint.across import moved_weights, personality, price_ranking
 from analysis.conjoint.cards import POOLED, ShownOptions, chain_family, decile, decile_edges, encode
 from analysis.conjoint.fits import (
     Fits,
@@ -22,6 +22,7 @@ from analysis.conjoint.pricebench import read_conjoint, read_pricebench
 from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
 from analysis.conjoint.triage import triage
 from analysis.estimators.clogit import CLogit
+from analysis.estimators.ranking import apart
 from analysis.estimators.wtp import wtp
 from analysis.tables.errors import AnalysisError
 from tests.analysis.conftest import public, public_json
@@ -130,6 +131,58 @@ def test_every_other_reference_number(expected: Any, fits: Fits, cards: ShownOpt
     coefficient = reference["binary_logit_log"]["coef"]
     assert sensitivity["price_sensitivity"] == pytest.approx(-coefficient["log_price"])
     assert sensitivity["review_score"] == pytest.approx(coefficient["review_score"])
+
+
+def refitted(cards: ShownOptions, draws: int) -> pd.DataFrame:
+    """The price sensitivity in bootstrap samples of the sets, each fitted anew; the same sets for both."""
+    pairs = cards.rows[cards.rows["block"] == "binary"]
+    names, rng = pairs["set"].unique(), np.random.default_rng(7)
+    sides = {}
+    for agent, rows in pairs.groupby("agent"):
+        terms = regressors(rows, cards.controls, "log", np.zeros(2))
+        x = terms.to_numpy()[::2] - terms.to_numpy()[1::2]
+        y = rows["chosen"].to_numpy(float, na_value=np.nan)[::2]
+        sides[agent] = (np.column_stack([np.ones(len(x)), x]), y, rows["set"].to_numpy()[::2], list(terms))
+    found = []
+    for _ in range(draws):
+        weight = pd.Series(rng.multinomial(len(names), np.full(len(names), 1 / len(names))), names)
+        row = {}
+        for agent, (x, y, sets, terms) in sides.items():
+            used = weight[sets].to_numpy(float) * ~np.isnan(y)
+            beta = np.zeros(x.shape[1])
+            for _ in range(12):  # Newton's method
+                share = 1 / (1 + np.exp(-x @ beta))
+                bent = (x * (used * share * (1 - share))[:, None]).T @ x
+                beta += np.linalg.solve(bent, x.T @ (used * (np.nan_to_num(y) - share)))
+            row[agent] = -beta[1 + terms.index("log_price")]
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+@pytest.mark.slow
+def test_ranks_and_the_ratio_are_those_of_refitting_bootstrap_samples(
+    fits: Fits, cards: ShownOptions, expected: Any
+) -> None:
+    ranks, told = price_ranking(fits, cards)
+    published = {
+        agent: -expected["models"][agent]["reference"]["binary_logit_log"]["coef"]["log_price"]
+        for agent in AGENTS
+    }
+    assert ranks.set_index("group")["estimate"].to_dict() == pytest.approx(published)
+    assert told["ratio"].iloc[0] == pytest.approx(published["gpt-5.4"] / published["gemma2_9b"])
+    drawn = refitted(cards, 200)
+    first = (drawn["gpt-5.4"] > drawn["gemma2_9b"]).mean()
+    assert ranks["probability_first"].iloc[0] == pytest.approx(first, abs=0.03)
+    ratio = drawn["gpt-5.4"] / drawn["gemma2_9b"]
+    low, high = ratio.quantile([0.025, 0.975])
+    assert told["ratio_low"].iloc[0] == pytest.approx(low, abs=0.05)
+    assert told["ratio_high"].iloc[0] == pytest.approx(high, abs=0.05)
+    one, other = [each for each in moved_weights(fits, cards) if each.term == "price_sensitivity"]
+    difference, error, _ = apart(one, other)
+    between = drawn["gpt-5.4"] - drawn["gemma2_9b"]
+    assert abs(difference) == pytest.approx(abs(published["gpt-5.4"] - published["gemma2_9b"]))
+    assert error == pytest.approx(between.std(), rel=0.2)
+    assert told["apart"].iloc[0] == (abs(difference / error) > 1.966)
 
 
 def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: ShownOptions) -> None:

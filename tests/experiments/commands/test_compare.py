@@ -15,6 +15,8 @@ from analysis.choice.comparing import compare_agents
 from experiments.commands.analyze import analyze
 from experiments.commands.compare import compare
 from experiments.records.reading.tidy_tables import tidy_table
+from tests.analysis.conftest import simulate_valuations
+from tests.experiments.command_line import forked_souk
 from tests.experiments.runs.test_stopping import drawn_run
 
 app = typer.Typer()
@@ -67,3 +69,23 @@ def test_a_table_of_people_is_compared_with_a_run(folder: Path) -> None:
     frame, page = pd.read_csv(folder / "c" / "comparison.csv"), (folder / "c" / "report.html").read_text()
     assert len(frame) == len(told["comparison"])
     assert all(line in page for line in told["answer"]) and "data:image/svg+xml" in page
+
+
+@pytest.mark.slow
+def test_other_kinds_are_compared_and_mistakes_are_one_line(tmp_path: Path) -> None:
+    simulate_valuations(1).to_csv(tmp_path / "may.csv", index=False)
+    simulate_valuations(2).to_csv(tmp_path / "june.csv", index=False)
+    files = ("compare", "may.csv", "june.csv", "--as", "montecarlo")
+    ended = forked_souk(*files, "--agent", "alpha", "--out", "made", "--json", cwd=tmp_path)
+    assert ended.status == 0, ended.err
+    told = json.loads(ended.out)
+    assert {(row["group"], row["less"]) for row in told["comparison"]} == {("alpha (june)", "alpha (may)")}
+    assert told["answer"][0].startswith("alpha (june) against alpha (may): ")
+    assert (tmp_path / "made" / "comparison.csv").is_file()
+    for more, problem in (
+        (("--margin", "5"), "--margin 5: the kind montecarlo has no test with a margin"),
+        (("--agent", "nobody"), "there are no trials of this agent"),
+    ):
+        refused = forked_souk(*files, *more, cwd=tmp_path)
+        assert (refused.status, refused.err.count("\n")) == (2, 1)
+        assert problem in refused.err

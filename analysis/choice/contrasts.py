@@ -1,0 +1,133 @@
+"""Contrast any two nudges, texts, families, profiles, modalities, conditions or categories: A against B."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.choice.effects.effects import LIMIT, TERMS, agents
+from analysis.choice.effects.frames import by_trial, level_frame, stacked
+from analysis.choice.effects.groups import NO_PROFILE, contrasts_by_level, less_base
+from analysis.choice.exact.exact import COUNTS, SAME, exact_row, order_and_nudge, repeats_note, trials_of
+from analysis.choice.exact.strata import ROUND, Strata
+from analysis.estimators.clusters import nudge_texts
+from analysis.estimators.randomisation import flipped
+from analysis.tables.choice_table import trial_ids
+from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import join_notes
+
+CONTRAST: Final = ("part", "level", "less", "exact_low", "exact_high", "p_exact", *COUNTS)
+NOTHING_SHARED: Final = "no exact test: no stratum was shown with both"
+_OF_NUDGES: Final = ("nudge", "nudge_text", "family")
+_PARTS: Final = (*_OF_NUDGES, "profile", "modality", "condition", "category")
+_WITHIN: Final = {
+    "nudged": [*(name for name in SAME if name not in ROUND), "first", "words"],
+    "viewed_first": [*(name for name in SAME if name not in ROUND), "carrier", "words", "kind"],
+}
+"""What is the same in a stratum of each term."""
+
+
+class _Pair(NamedTuple):
+    """The factor, its two levels, and the level of each row ("" for rows of neither)."""
+
+    part: str
+    level: str
+    less: str
+    of: "pd.Series[str]"
+
+
+def contrasts(table: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
+    """Estimate by how many percentage points more a feature moves the choice at one level than at another.
+
+    table: checked. asked: `A:B`, each the id or text of a nudge, a family, profile, modality, condition or
+    category. Of nudges, texts and families there is the effect of the nudge, of the others that of each
+    feature. An estimate is the effect of the main model in the trials of A less that in those of B. Its error
+    leaves out each category (of fewer than twelve, each choice set) under both at once, and so is about sets
+    like these. The exact test is about these sets and texts: were both alike, what was answered in a stratum
+    under A could have been answered under B. Its estimate is the mean over strata that both have.
+
+    The frame has the columns of every estimator, `part`, `level` (A), `less` (B), `exact_low`, `exact_high`,
+    `p_exact`, and how many strata were for A, for B, and there. All rows are one family of adjusted p values.
+
+    Raises AnalysisError for a contrast that does not name two levels of one factor.
+    """
+    frames = []
+    for pair in [_pair(table, text) for text in asked]:
+        own = table[pair.of != ""]
+        terms = ("nudged",) if pair.part in _OF_NUDGES else TERMS
+        for agent, rows, used in agents(own):
+            level = pair.of[used.index]
+            found = contrasts_by_level(used, level, [pair.less, pair.level])
+            between = {
+                (term, pair.level): less_base(found, term, pair.level, pair.less, pair.part) for term in terms
+            }
+            every, answered = (
+                by_trial(pair.of, each).replace(pair.less, pair.level) for each in (rows, used)
+            )
+            frame = level_frame(between, agent, "level", every, answered, 2 * LIMIT)
+            exact = [_exact(used, pair, term) for term in terms]
+            frame["note"] = [
+                join_notes(note, row.pop("note")) for note, row in zip(frame["note"], exact, strict=True)
+            ]
+            frames.append(frame.assign(part=pair.part, less=pair.less).join(pd.DataFrame(exact)))
+    return stacked(frames, *CONTRAST)
+
+
+def _pair(table: pd.DataFrame, text: str) -> _Pair:
+    """The two levels that a text names. Raises AnalysisError."""
+    factors = {part: _levels(table, part) for part in _PARTS}
+    cuts = [(text[:at].strip(), text[at + 1 :].strip()) for at, sign in enumerate(text) if sign == ":"]
+    if not cuts:
+        raise AnalysisError(f"--contrast {text}: write two names with a colon between: --contrast 'A:B'")
+    for part, of in factors.items():
+        known = set(of)
+        for one, other in cuts:
+            if one != other and {one, other} <= known and "" not in (one, other):
+                return _Pair(part, one, other, of.where(of.isin([one, other]), ""))
+    every = sorted({str(level) for of in factors.values() for level in set(of)} - {""})
+    one, other = cuts[0]
+    strange = next((name for name in (one, other) if name not in every), "")
+    if not strange:
+        raise AnalysisError(f"--contrast {text}: not two levels of one factor; name two texts or conditions")
+    near = get_close_matches(strange, every, 1, 0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"the table has {', '.join(every[:8])}"
+    raise AnalysisError(f"--contrast {text}: no trial has a nudge, text or condition {strange!r}; {hint}")
+
+
+def _levels(table: pd.DataFrame, part: str) -> "pd.Series[str]":
+    """The level of each row's trial; of what nudges are, "" in trials without one."""
+    if part not in _OF_NUDGES:
+        return table[part].replace("", NO_PROFILE) if part == "profile" else table[part]
+    words = nudge_texts(table) if part == "nudge_text" else table[part]
+    carried = words.where(table["nudged"].eq(1), "")
+    return carried.groupby(trial_ids(table)).transform("max")
+
+
+def _exact(used: pd.DataFrame, pair: _Pair, term: str) -> dict[str, Any]:
+    """The exact test in the strata that both levels have; only its reason where it has none."""
+    nothing = dict.fromkeys(("exact_low", "exact_high", "p_exact"), np.nan) | dict.fromkeys(COUNTS, 0)
+    if term not in _WITHIN or pair.part in ("condition", "category"):
+        return nothing | {"note": ""}
+    sides = []
+    note = ""
+    for level in (pair.level, pair.less):
+        rows = used[pair.of[used.index] == level]
+        trials = trials_of(rows) if len(rows) else pd.DataFrame()
+        if trials.empty:
+            return nothing | {"note": NOTHING_SHARED}
+        note = note or repeats_note(trials)
+        strata = order_and_nudge(trials)[term]
+        apart = "words" if pair.part in _OF_NUDGES else pair.part
+        keys = [strata.of[name].to_numpy() for name in _WITHIN[term] if name != apart]
+        sides.append(pd.Series(strata.values).groupby(keys, dropna=False).mean())
+    both = pd.DataFrame({"one": sides[0], "other": sides[1]}).dropna()
+    values = (both["one"] - both["other"]).to_numpy(float)
+    if not len(values):
+        return nothing | {"note": NOTHING_SHARED}
+    largest = np.full(len(values), 2.0)
+    of = pd.DataFrame({"trials": np.full(len(values), 4)})
+    row = exact_row(Strata(values, tuple(map(flipped, values.tolist())), -largest, largest, of), note)
+    names = {"conf_low": "exact_low", "conf_high": "exact_high", "p_value": "p_exact"}
+    return {names.get(name, name): row[name] for name in (*names, *COUNTS, "note")}

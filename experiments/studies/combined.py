@@ -1,0 +1,65 @@
+"""Write the main table of several studies for LaTeX: a row an agent, a column a term and study."""
+
+from collections.abc import Hashable, Mapping
+from itertools import product
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.reporting.answer import number_text
+from analysis.reporting.latex import tabular
+from analysis.reporting.sections import Report
+from analysis.tables.frame import label
+from experiments.studies.side_by_side import STUDY
+from interventions.errors import UserError
+
+HEADS: Final = {"nudges": "Original", "nudges-mr": "MR", "nudges-mrap": "MRaP"}
+"""What Cherep et al. (2026) call the studies that Souk ships; others have their own names."""
+STARS: Final = {"***": 0.001, "**": 0.01, "*": 0.05}
+"""The largest adjusted p value for so many stars."""
+_NEEDED: Final = ["term", "group", "estimate", "p_adjusted"]
+
+
+def combined_table(report: Report) -> str:
+    """Return the first table of estimates in a report of several studies for LaTeX.
+
+    Stars are by `p_adjusted`: where it is empty there are none, and the estimate is in brackets. An effect
+    that a study cannot have, such as of equal prices, is a dash.
+
+    Raises UserError where the table is not of terms by agent.
+    """
+    tables = (table for section in report.sections for table in section.tables if not table.detail)
+    main = next(
+        (table for table in tables if set(_NEEDED) <= set(table.frame) and "less" not in table.frame), None
+    )
+    if main is None:
+        raise UserError("--tex: no table is of terms by agent; souk paper writes each table of a run")
+    frame = main.frame
+    studies, terms = (list(dict.fromkeys(frame[name])) for name in (STUDY, "term"))
+    cells = {
+        (row["group"], row["term"], row[STUDY]): _cell(row, main.decimals) for row in frame.to_dict("records")
+    }
+    columns = list(product(terms, studies))
+    agents = sorted(set(frame["group"]))
+    rows = [[agent, *(cells.get((agent, *each), "–") for each in columns)] for agent in agents]
+    stars = ", ".join(f"{sign} p < {most:g}" for sign, most in STARS.items())
+    lines = tabular(
+        ["Agent", *(HEADS.get(study, study) for _, study in columns)],
+        rows,
+        [False, *[True] * len(columns)],
+        caption=main.caption,
+        name=main.name,
+        below=[f"{stars} (adjusted). In brackets: no p value. –: nothing to estimate."],
+        over=[("", 1), *((label(term), len(studies)) for term in terms)],
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _cell(row: Mapping[Hashable, Any], decimals: int | None) -> str:
+    estimate, p_value = row["estimate"], row["p_adjusted"]
+    if pd.isna(estimate):
+        return "–"
+    text = number_text(estimate, decimals)
+    if pd.isna(p_value):
+        return f"({text})"
+    return text + next((sign for sign, most in STARS.items() if p_value < most), "")
