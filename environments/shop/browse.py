@@ -36,10 +36,12 @@ LinkTo = Callable[..., str]
 
 
 async def home(shop: Storefront, visit: ShopVisit) -> Response:
-    """Return the first page: one product of most categories, twelve at a time."""
+    """Return the first page: one product of most categories, or a user's own ones, twelve at a time."""
     shown: dict[str, Product] = {}
     for product in shop.catalogue.products:
-        if product.rating is not None and product.in_stock:
+        if product.own:
+            shown[product.key] = product
+        elif product.rating is not None and product.in_stock:
             shown.setdefault(product.category, product)
     showcases = list(shown.values())[:SHOWCASES]
     paging = Paging(len(showcases), PAGE_LIMITS[0], _number(visit, "pbaocw", 1))
@@ -90,11 +92,12 @@ async def review_list(shop: Storefront, visit: ShopVisit) -> Response:
         raise HTTPException(404)
     limit = _number(visit, "limit", REVIEW_LIMITS[0])
     limit = limit if limit in REVIEW_LIMITS else REVIEW_LIMITS[0]
-    paging = Paging(product.reviews, limit, _number(visit, "p", 1))
+    written = prose.reviews(product)
+    paging = Paging(len(written), limit, _number(visit, "p", 1))
     address = f"{visit.base}review/product/listAjax/id/{product.id}/"
     html = shop.render(
         "reviews.html",
-        reviews=prose.reviews(product)[paging.first - 1 : paging.last],
+        reviews=written[paging.first - 1 : paging.last],
         paging=paging,
         limit=limit,
         limits=REVIEW_LIMITS,
@@ -109,7 +112,7 @@ def _product(shop: Storefront, visit: ShopVisit, product: Product) -> Response:
         visit,
         "product.html",
         title=product.name,
-        description=features[0],
+        description=features[0] if features else "",
         body_class=f"catalog-product-view product-{product.key}",
         product=product,
         features=features,
@@ -181,7 +184,7 @@ def _listing(
     if chosen is not None:
         filters.append(("Category", chosen.name, link_to(cat=None)))
     if price is not None:
-        filters.append(("Price", _price_label(*price), link_to(price=None)))
+        filters.append(("Price", _price_label(shop, *price), link_to(price=None)))
     children = category.children if category else shop.catalogue.departments
     return shop.page(
         visit,
@@ -202,7 +205,7 @@ def _listing(
         filters=filters,
         facets=[
             *([] if chosen else _category_facet(children, listing, link_to)),
-            *([] if price else _price_facet(listing, link_to)),
+            *([] if price else _price_facet(shop, listing, link_to)),
         ],
         **page,
     )
@@ -217,18 +220,17 @@ def _category_facet(children: Sequence[Category], listing: Listing, link_to: Lin
     return [("Category", entries)] if entries else []
 
 
-def _price_facet(listing: Listing, link_to: LinkTo) -> list[Facet]:
+def _price_facet(shop: Storefront, listing: Listing, link_to: LinkTo) -> list[Facet]:
     entries = [
-        (_price_label(part.low, part.high), part.count, link_to(price=f"{part.low}-{part.high or ''}"))
+        (_price_label(shop, part.low, part.high), part.count, link_to(price=f"{part.low}-{part.high or ''}"))
         for part in listing.price_ranges
     ]
     return [("Price", entries)] if len(entries) > 1 else []
 
 
-def _price_label(low: float | None, high: float | None) -> str:
-    if high is None:
-        return f"${low or 0:,.2f} and above"
-    return f"${low or 0:,.2f} - ${high - 0.01:,.2f}"
+def _price_label(shop: Storefront, low: float | None, high: float | None) -> str:
+    least = shop.money(round(100 * (low or 0)))
+    return f"{least} and above" if high is None else f"{least} - {shop.money(round(100 * high) - 1)}"
 
 
 def _price_range(text: str) -> tuple[float | None, float | None] | None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from pydantic import TypeAdapter
+
 from environments.shop.departments import Category, build_tree, leaf_paths, slug
 from environments.shop.lexicon import Shelf, UnlistedProduct, shelves, unlisted
 from environments.shop.market import MARKETS, percent, price_cents, quantile, ratings, strata
@@ -42,11 +44,24 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnContent:
+    """What a user's table says of a product: the lines of its description, further columns, its picture.
+
+    `picture` is a file's content, in Base64, of the type `media`; both are empty where there is none.
+    """
+
+    description: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    picture: str = field(default="", repr=False)
+    media: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Product:
     """A product of the shop.
 
     `rating` is in percent, None without reviews; `stars` is the sum of the reviews' star values, 1 to 5 each.
-    `words` and `seed` are what its texts are made of.
+    `words` and `seed` are what its texts are made of; a product of a user's table has its `own` instead.
     """
 
     id: int
@@ -64,10 +79,11 @@ class Product:
     in_stock: bool
     words: Mapping[str, str] = field(repr=False, compare=False)
     seed: int = field(repr=False)
+    own: OwnContent | None = None
 
     @property
     def price(self) -> float:
-        """The price in US dollars."""
+        """The price in currency units."""
         return self.cents / 100
 
 
@@ -82,6 +98,17 @@ class Catalogue:
     products: tuple[Product, ...]
     departments: tuple[Category, ...]
     unlisted: tuple[Product, ...] = ()
+    currency: str = "USD"
+    language: str = "en"
+
+    def to_json(self) -> bytes:
+        """Return the catalogue as JSON, which `from_json` reads."""
+        return TypeAdapter(Catalogue).dump_json(self)
+
+    @staticmethod
+    def from_json(text: bytes) -> "Catalogue":
+        """Read a catalogue. Raises pydantic.ValidationError."""
+        return TypeAdapter(Catalogue).validate_json(text)
 
     @property
     def everything(self) -> tuple[Product, ...]:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from environments.shop.catalogue import Product
 from environments.shop.sessions import CartFull, CartLine, Choices, ShopSession
-from environments.shop.storefront import NO_STORE, ShopVisit, Storefront, money, product_url
+from environments.shop.storefront import NO_STORE, ShopVisit, Storefront, product_url
 from interventions.data_file import read_data
 
 SHIPPING_CENTS: Final = 500
@@ -205,7 +205,7 @@ def _cart_section(shop: Storefront, visit: ShopVisit, session: ShopSession) -> d
     return {
         "summary_count": session.quantity,
         "subtotalAmount": session.cents / 100,
-        "subtotal": _price_html(session.cents),
+        "subtotal": _price_html(shop, session.cents),
         "items": [_item(shop, visit, line) for line in reversed(session.lines.values())],
     }
 
@@ -218,7 +218,7 @@ def _item(shop: Storefront, visit: ShopVisit, line: CartLine) -> dict[str, objec
         "product_sku": product.sku,
         "product_name": product.name,
         "product_url": product_url(product, visit.base),
-        "product_price": _price_html(product.cents),
+        "product_price": _price_html(shop, product.cents),
         "product_price_value": product.price,
         "product_image": {"src": shop.picture_url(product, visit.base)},
         "qty": line.quantity,
@@ -226,5 +226,5 @@ def _item(shop: Storefront, visit: ShopVisit, line: CartLine) -> dict[str, objec
     }
 
 
-def _price_html(cents: int) -> str:
-    return f'<span class="price">{money(cents)}</span>'
+def _price_html(shop: Storefront, cents: int) -> str:
+    return f'<span class="price">{shop.money(cents)}</span>'

@@ -34,12 +34,26 @@ _SEVERAL: Final = re.compile(
     r"(\d+) (?:tubes|cups|packs?|rolls|bottles|bars|boxes|sticks|cans)\b", re.IGNORECASE
 )
 _LABEL: Final = re.compile(r'data-width="(\d+)"')
+_SVG: Final = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 300" width="480" height="600">'
+_OWN_PICTURE: Final = _SVG + '<image width="240" height="300" href="data:{media};base64,{data}"/></svg>'
+_NO_PICTURE: Final = (
+    f"{_SVG}"
+    '<rect width="240" height="300" fill="#f1f2f4"/><g fill="none" stroke="#b9bec6" stroke-width="4">'
+    '<rect x="78" y="114" width="84" height="72" rx="6"/><circle cx="101" cy="137" r="7"/>'
+    '<path d="M84 180l24-26 16 16 14-12 18 22"/></g></svg>'
+)
 _LETTER_WIDTH: Final = 0.8
 """Width of a letter as a share of the font size: in a name of the widest letters, in the widest font."""
 
 
 def picture(product: Product) -> str:
-    """Return the picture of a product as SVG, 240 by 300 units; under 4 KB."""
+    """Return the picture of a product as SVG, 240 by 300 units; under 4 KB.
+
+    That of a user's product is the user's, whole and in its own proportions; without one it is a grey frame.
+    """
+    if product.own:
+        own = product.own
+        return _OWN_PICTURE.format(media=own.media, data=own.picture) if own.picture else _NO_PICTURE
     rng = random.Random(product.seed * 8)  # noqa: S311 - reproducible, not secret
     hue, saturation, lightness = _colour(product, rng)
     backdrop = rng.choice(_DATA["backdrops"])
@@ -59,8 +73,7 @@ def picture(product: Product) -> str:
     )
     back = "#fff" if rng.random() < 0.4 else _hex(hue, saturation * 0.8, 0.96)
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 300" width="480" height="600">'
-        f'<rect width="240" height="300" fill="{back}"/>{backdrop}'
+        f'{_SVG}<rect width="240" height="300" fill="{back}"/>{backdrop}'
         f'<g text-anchor="middle" {letters} {_placed(0, _scale(product))}>'
         f"{_several(product, _LABEL.sub(font, motif))}</g></svg>"
     )

@@ -28,13 +28,17 @@ class Review:
 
 
 def features(product: Product) -> tuple[str, ...]:
-    """Return the bullet list of the product page."""
+    """Return the bullet list of the product page; of a user's product the lines of its description."""
+    if product.own:
+        return product.own.description
     bullets = _rng(product, 1).sample(_shelf(product).bullets, _FEATURES)
     return tuple(_sentence(bullet.format_map(product.words)) for bullet in bullets)
 
 
 def details(product: Product) -> tuple[tuple[str, str], ...]:
     """Return the rows (label, value) of the details table."""
+    if product.own:
+        return product.own.attributes
     rows = _shelf(product).details
     first_day = _LAST_DAY - timedelta(days=_rng(product, 2).randrange(900, 3000))
     return (
@@ -48,8 +52,11 @@ def details(product: Product) -> tuple[tuple[str, str], ...]:
 def reviews(product: Product) -> tuple[Review, ...]:
     """Return all reviews, newest first.
 
-    Their stars add up to `product.stars`, so that their mean is the rating.
+    Their stars add up to `product.stars`, so that their mean is the rating. Of a user's product only their
+    number is known: there are none.
     """
+    if product.own:
+        return ()
     rng, words = _rng(product, 3), _words()
     age = 0
     written = []

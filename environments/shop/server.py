@@ -11,11 +11,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from environments.launch.watchdog import end_with_parent
 from interventions.errors import UserError
+
+if TYPE_CHECKING:
+    from environments.shop.catalogue import Catalogue
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +39,12 @@ Say = Callable[[str], None]
 
 
 @asynccontextmanager
-async def shop(seed: int = 0, port: int = 0, say: Say = logger.warning) -> AsyncIterator[str]:
+async def shop(
+    seed: int = 0, port: int = 0, say: Say = logger.warning, own: "Catalogue | None" = None
+) -> AsyncIterator[str]:
     """Start a shop on 127.0.0.1 and yield its base URL, which ends with a slash.
+
+    `own`: the catalogue that it serves in place of the one that follows from the seed.
 
     Port 0 takes any free port. The process ends with the block, or when this process dies. One that dies or
     stands still meanwhile is started again at the same port, without its sessions; `say` is told.
@@ -47,9 +54,10 @@ async def shop(seed: int = 0, port: int = 0, say: Say = logger.warning) -> Async
     """
     # Bound here, so that a taken port is known at once; the child inherits the socket.
     with _bind(port) as listener:
-        process = await _start(seed, "--socket", str(listener.fileno()), sockets=(listener.fileno(),))
+        given = b"" if own is None else own.to_json()
+        process = await _start(seed, given, "--socket", str(listener.fileno()), sockets=(listener.fileno(),))
     url = await _ready(process)
-    keeping = asyncio.create_task(_keep(process, seed, url, say))
+    keeping = asyncio.create_task(_keep(process, seed, given, url, say))
     try:
         await asyncio.sleep(0)  # a task that is cancelled before it begins would not end the process
         yield url
@@ -59,7 +67,7 @@ async def shop(seed: int = 0, port: int = 0, say: Say = logger.warning) -> Async
             await keeping
 
 
-async def _keep(process: asyncio.subprocess.Process, seed: int, url: str, say: Say) -> None:
+async def _keep(process: asyncio.subprocess.Process, seed: int, given: bytes, url: str, say: Say) -> None:
     """See that a shop is there until this is cancelled; then end it."""
     try:
         for restarts in count():
@@ -71,7 +79,7 @@ async def _keep(process: asyncio.subprocess.Process, seed: int, url: str, say: S
                 say(f"the shop {url} died, or stood still, {restarts + 1} times; it is not started again")
                 return
             # It listens only when it is ready: whoever watches the port sees that it was away.
-            process = await _start(seed, "--port", str(urlsplit(url).port))
+            process = await _start(seed, given, "--port", str(urlsplit(url).port))
             await _ready(process)
             say(f"the shop {url} died, or stood still; it was started again")
     except UserError as error:
@@ -98,15 +106,24 @@ async def _until_still(process: asyncio.subprocess.Process) -> None:
         reading.cancel()
 
 
-async def _start(seed: int, *where: str, sockets: tuple[int, ...] = ()) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
+async def _start(
+    seed: int, given: bytes, *where: str, sockets: tuple[int, ...] = ()
+) -> asyncio.subprocess.Process:
+    """Start a process; `given` is the catalogue that it reads from its input, if there is one."""
+    process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "environments.shop", "--seed", str(seed), *where, "--end-with-stdin"),
+        *(("--given", str(len(given))) if given else ()),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         pass_fds=sockets,
         cwd=_ROOT,
         start_new_session=True,  # Ctrl-C is for the process that started it, which ends it then
     )
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    with suppress(ConnectionError):  # one that died is not ready, which is told
+        process.stdin.write(given)
+        await process.stdin.drain()
+    return process
 
 
 async def _ready(process: asyncio.subprocess.Process) -> str:
@@ -134,6 +151,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the catalogue (default: 0)")
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--end-with-stdin", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--given", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.seed < 0:
         parser.error("--seed must not be negative")
@@ -149,15 +167,18 @@ def main(arguments: list[str] | None = None) -> None:
     # uvicorn raises the signal that ended it once more; by then the work is done.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
-    asyncio.run(_serve(listener, options.seed, options.end_with_stdin))
+    from environments.shop.catalogue import Catalogue, generate  # noqa: PLC0415 - only who serves it needs it
+
+    given = sys.stdin.buffer.read(options.given)
+    catalogue = Catalogue.from_json(given) if given else generate(options.seed)
+    asyncio.run(_serve(listener, catalogue, options.end_with_stdin))
 
 
-async def _serve(listener: socket.socket, seed: int, end_with_stdin: bool) -> None:
+async def _serve(listener: socket.socket, catalogue: "Catalogue", end_with_stdin: bool) -> None:
     # Imported here: whoever only starts a shop in another process need not load a web server.
     import uvicorn  # noqa: PLC0415
 
     from environments.shop.app import create_app  # noqa: PLC0415
-    from environments.shop.catalogue import generate  # noqa: PLC0415
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -174,7 +195,7 @@ async def _serve(listener: socket.socket, seed: int, end_with_stdin: bool) -> No
         print(flush=True)
 
     config = uvicorn.Config(
-        create_app(generate(seed)),
+        create_app(catalogue),
         log_level="warning",
         access_log=False,
         lifespan="off",

@@ -6,10 +6,12 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from decimal import Decimal
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
+from babel.numbers import format_currency
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
@@ -82,9 +84,10 @@ class ShopVisit:
         return JSONResponse({"backUrl": url}) if self.is_xhr else RedirectResponse(url, status_code=302)
 
 
-def money(cents: int) -> str:
-    """Write an amount in cents as dollars: `$1,234.50`."""
-    return f"${cents / 100:,.2f}"
+@lru_cache(maxsize=4096)
+def money(cents: int, currency: str = "USD", language: str = "en") -> str:
+    """Write an amount in cents as a language writes it: `$1,234.50`, or `1.234,50 €` in German."""
+    return str(format_currency(Decimal(cents) / 100, currency, locale=language.replace("-", "_")))
 
 
 def amount(cents: int) -> str:
@@ -113,6 +116,9 @@ class Storefront:
         self.static_path = f"static/version{int.from_bytes(digest)}/frontend/Magento/blank/en_US/"
         # Part of the address, because pictures are cached for ever and depend on the seed.
         self._picture_hash = hashlib.blake2b(str(catalogue.seed).encode(), digest_size=16).hexdigest()
+        self.money: Callable[[int], str] = partial(
+            money, currency=catalogue.currency, language=catalogue.language
+        )
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -122,8 +128,9 @@ class Storefront:
             undefined=StrictUndefined,
         )
         self._templates.filters.update(
-            money=money, amount=amount, url=product_url, picture_url=self.picture_url
+            money=self.money, amount=amount, url=product_url, picture_url=self.picture_url
         )
+        self._templates.globals.update(currency=catalogue.currency, language=catalogue.language)
         self._menu: Callable[[str], Markup] = lru_cache(maxsize=8)(self._render_menu)
 
     def picture_url(self, product: Product, base: str) -> str:

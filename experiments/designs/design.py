@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protoc
 from agents.providers.local_models import describe_model
 from agents.simulated.own_profiles import own_profiles, plain_data
 from environments.observation.views import View
+from environments.shop.catalogue import Catalogue
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.records.record import CONTROL, RunFacts, TrialRow
 from interventions.errors import UserError
@@ -112,6 +113,8 @@ class Design(ABC, Generic[T]):
     """The experiment file as it is written."""
     base_url: str | None = None
     """The address of the shop, with a slash at its end; None: the embedded one, or no shop at all."""
+    own_shop: Catalogue | None = None
+    """The products that the embedded shop serves in place of its own."""
     analysis: str
     """The command of `souk analyze` for its runs."""
     mode: Mode

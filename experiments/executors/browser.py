@@ -17,6 +17,7 @@ from environments.browser.pool import BrowserPool, run_browsers
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import first_line
 from environments.protocol.time_limit import Silent
+from environments.shop.catalogue import Catalogue
 from environments.shop.server import shop
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, T_contra
@@ -61,6 +62,7 @@ async def open_testbed(
     cores: int | None = None,
     *,
     pictures: bool = True,
+    own_shop: Catalogue | None = None,
 ) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
@@ -68,11 +70,12 @@ async def open_testbed(
     certificate may be one of the authorities in the file `upstream_ca`. `say` is told where a shop that was
     started has to be started again. `guests` are subjects with browsers of their own. `cores`: how many
     processors episodes may keep busy, by default all. Without `pictures` the browser loads none.
+    `own_shop`: what a shop that is started serves in place of its own products.
     """
     from proxy.server import run_proxy  # noqa: PLC0415 - half a second that trials without pages need not wait
 
     async with (
-        shop(say=say) if base_url is None else nullcontext(base_url) as shop_url,
+        shop(say=say, own=own_shop) if base_url is None else nullcontext(base_url) as shop_url,
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
         run_proxy(folder / "ca", upstream_ca=upstream_ca, guests=guests) as proxy,
         run_browsers(proxy.spki, pictures=pictures) as browsers,

@@ -146,6 +146,7 @@ async def open_executor(
                     programs.guests,
                     setup.cores,
                     pictures=setup.pictures,
+                    own_shop=setup.design.own_shop,
                 ) as testbed,
                 open_programs(
                     setup.design,
@@ -167,6 +168,7 @@ async def open_executor(
                 say,
                 cores=setup.cores,
                 pictures=setup.pictures,
+                own_shop=setup.design.own_shop,
             ) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:

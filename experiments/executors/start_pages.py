@@ -88,7 +88,8 @@ async def check_start_pages(
     if design.experiment.task != "compare-tabs":
         return
     if base_url is None:
-        own = design.experiment.options.catalogue or design.experiment.options.file
+        options = design.experiment.options
+        own = not design.own_shop and (options.catalogue or options.file)
         _tell(list(_embedded(design, trials)) if own else [], strict)
         return
     key = _where(design)

@@ -106,7 +106,9 @@ async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterato
     else:
         needs_shop = setup.base_url is None and not setup.is_text
         async with (
-            shop(say=say) if needs_shop else nullcontext(setup.base_url) as base_url,
+            shop(say=say, own=setup.design.own_shop)
+            if needs_shop
+            else nullcontext(setup.base_url) as base_url,
             open_processes(replace(setup, base_url=base_url), workers.count, say) as pool,
         ):
             yield pool

@@ -255,7 +255,9 @@ async def _attempted(runner: Executor[T], trial: T, attempts: int) -> TrialRecor
 async def _open(setup: Setup, upstream: Path | None, guests: Guests | None) -> AsyncIterator[Testbed]:
     base_url = setup.design.base_url
     if upstream is None:
-        async with open_testbed(setup.folder, base_url, setup.upstream_ca, guests=guests) as testbed:
+        async with open_testbed(
+            setup.folder, base_url, setup.upstream_ca, guests=guests, own_shop=setup.design.own_shop
+        ) as testbed:
             yield testbed
         return
     recorded = Recording(upstream).answers()

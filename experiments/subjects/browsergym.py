@@ -88,7 +88,9 @@ def open_experiment(
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
         portal.call(partial(check_start_pages, design, trials, url, upstream_ca=upstream_ca))
         testbed = stack.enter_context(
-            portal.wrap_async_context_manager(open_testbed(folder, url, upstream_ca))
+            portal.wrap_async_context_manager(
+                open_testbed(folder, url, upstream_ca, own_shop=design.own_shop)
+            )
         )
         admission = stack.enter_context(
             portal.wrap_async_context_manager(

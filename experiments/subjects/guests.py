@@ -174,7 +174,9 @@ async def serve_guests(options: GuestSettings) -> None:
             # In the loop: a guest waits for its trial, and a database is asked in milliseconds.
             return trial in admission.runner.claim(records, [trial]).own
 
-        shop_url = await stack.enter_async_context(shop()) if wanted == EMBEDDED else wanted
+        shop_url = (
+            await stack.enter_async_context(shop(own=design.own_shop)) if wanted == EMBEDDED else wanted
+        )
         shop_url = shop_url.rstrip("/") + "/"
         origin = Origin.of(shop_url if options.reverse else shop_origin(shop_url))
         folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))

@@ -1,4 +1,4 @@
-"""The guides as a reader follows them: every command of six pages, in the README's order, in one folder.
+"""The guides as a reader follows them: every command of seven pages, in the README's order, in one folder.
 
 The blocks marked `console` are run as they stand, by one bash that begins in an empty folder, where nothing
 but the README's own line puts `souk` on the PATH. What a page prints under a command must be what the command
@@ -23,8 +23,8 @@ from tests.support import THOROUGH
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
-    "README.md", "docs/README.md", "docs/first-experiment.md", "docs/authoring.md", "docs/any-agent.md",
-    "docs/replay.md",
+    "README.md", "docs/README.md", "docs/first-experiment.md", "docs/your-products.md", "docs/authoring.md",
+    "docs/any-agent.md", "docs/replay.md",
 )  # fmt: skip
 
 BLOCK = re.compile(

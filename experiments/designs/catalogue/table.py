@@ -54,7 +54,7 @@ class CatalogueFile:
         return f"{kept}; left out: {left_out}" if left_out else kept
 
 
-class _Unusable(ValueError):
+class Unusable(ValueError):
     """A row cannot stand in a choice set; the message is the reason."""
 
 
@@ -91,33 +91,33 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
             addresses.setdefault(key, url)
         try:
             if key in products:
-                raise _Unusable("listed before")
+                raise Unusable("listed before")
             if _flag(cells.get("has_options", "")):
-                raise _Unusable("with options")
+                raise Unusable("with options")
             products[key] = facts(key, cells)
-        except _Unusable as reason:
+        except Unusable as reason:
             refused.append((key, str(reason)))
     return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses, others)
 
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
-    """Read the facts in the cells of a row. Raises _Unusable when one is missing or no figure."""
-    price, (rating, scale) = _figure(cells, "price"), _rating(cells)
+    """Read the facts in the cells of a row. Raises Unusable when one is missing or no figure."""
+    price, (rating, scale) = figure_in(cells, "price"), rating_in(cells)
     if not key or not cells.get("name"):
-        raise _Unusable("without an address" if not key else "without a name")
+        raise Unusable("without an address" if not key else "without a name")
     if not price:
-        raise _Unusable("without a price")
+        raise Unusable("without a price")
     if not rating:
-        raise _Unusable("without a rating")
+        raise Unusable("without a rating")
     if rating > (scale or 100):
-        raise _Unusable(f"with a rating above {scale or 100:g}")
+        raise Unusable(f"with a rating above {scale or 100:g}")
     return ProductFacts(
         key=key,
         category=cells.get("category", ""),
         name=cells["name"],
         price=price,
         rating=max(1, round(rating * 100 / (scale or 100))),
-        reviews=round(_figure(cells, "reviews") or 0),
+        reviews=round(figure_in(cells, "reviews") or 0),
     )
 
 
@@ -129,8 +129,8 @@ def check_scale(file: str, rows: Iterable[Mapping[str, str]], prefixes: Sequence
     highest = 0.0
     for cells in rows:
         for prefix in prefixes:
-            with suppress(_Unusable):
-                rating, scale = _rating(_without(prefix, cells))
+            with suppress(Unusable):
+                rating, scale = rating_in(_without(prefix, cells))
                 highest = max(highest, math.inf if scale else rating or 0.0)
     if 0 < highest <= _LOW:
         raise UserError(
@@ -139,14 +139,14 @@ def check_scale(file: str, rows: Iterable[Mapping[str, str]], prefixes: Sequence
         )
 
 
-def _rating(cells: Mapping[str, str]) -> tuple[float | None, float | None]:
-    """A rating, and what it is out of; None: it is not said."""
-    text, scale = cells.get("rating", ""), _figure(cells, "rating_scale")
+def rating_in(cells: Mapping[str, str]) -> tuple[float | None, float | None]:
+    """Read a rating, and what it is out of; None: it is not said. Raises Unusable where it is no figure."""
+    text, scale = cells.get("rating", ""), figure_in(cells, "rating_scale")
     if "%" in text:
-        return _figure(cells, "rating"), 100
+        return figure_in(cells, "rating"), 100
     if out_of := _OUT_OF.search(text):
         text, scale = text[: out_of.start()].strip(), float(out_of[1])
-    return _figure({"rating": text}, "rating"), scale
+    return figure_in({"rating": text}, "rating"), scale
 
 
 def _without(prefix: str, cells: Mapping[str, str]) -> dict[str, str]:
@@ -158,7 +158,7 @@ def facts_in(row: Row, prefix: str, category: str, query: Sequence[str] = ()) ->
     cells = _without(prefix, row.cells)
     try:
         return facts(key_of(cells.get("url", ""), query), {**cells, "category": category})
-    except _Unusable as reason:
+    except Unusable as reason:
         raise row.error(f"{prefix}url", f"a product {reason}; mend the row or remove it") from None
 
 
@@ -176,7 +176,8 @@ def _other_query(url: str, before: str) -> str:
     return next((name for name in one if name in other and one[name] != other[name]), "")
 
 
-def _figure(cells: Mapping[str, str], name: str) -> float | None:
+def figure_in(cells: Mapping[str, str], name: str) -> float | None:
+    """Read the figure in a cell; None where it is empty. Raises Unusable where it is no figure."""
     text = cells.get(name, "")
     if not text:
         return None
@@ -186,7 +187,7 @@ def _figure(cells: Mapping[str, str], name: str) -> float | None:
     except ValueError:
         figure = math.inf
     if not math.isfinite(figure):
-        raise _Unusable(f"with an unreadable {name}")
+        raise Unusable(f"with an unreadable {name}")
     return figure
 
 
@@ -194,4 +195,4 @@ def _flag(text: str) -> bool:
     try:
         return _FLAGS[text.lower()]
     except KeyError:
-        raise _Unusable("with an unreadable has_options") from None
+        raise Unusable("with an unreadable has_options") from None

@@ -4,9 +4,9 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from environments.shop.catalogue import Catalogue
 from experiments.designs.catalogue.table import CatalogueFile, read_catalogue
 from experiments.designs.catalogue.title_judge import judged_promotional
 from experiments.designs.catalogue.titles import SHIPPED, load_patterns, without_wording
@@ -14,7 +14,7 @@ from experiments.designs.choice_sets.coverage import coverage
 from experiments.designs.choice_sets.options import Options, Pairing
 from experiments.designs.choice_sets.pairings import ChoiceSet, matched_ratings, price_adjacent
 from experiments.designs.choice_sets.set_file import read_sets
-from experiments.designs.choice_sets.shop_products import shop_products
+from experiments.designs.choice_sets.shop_products import products_of, shop_products
 from interventions.apply.plan import ProductFacts
 from interventions.yaml.yaml_source import Source
 
@@ -37,22 +37,25 @@ class _FormedSets:
     addresses: Mapping[str, str]
 
 
-def form_choice_sets(source: Source, options: Options, seed: int, query: Sequence[str] = ()) -> _FormedSets:
+def form_choice_sets(
+    source: Source, options: Options, seed: int, query: Sequence[str] = (), own: Catalogue | None = None
+) -> _FormedSets:
     """Form the choice sets that the `options` of the experiment `source` ask for.
 
     The same seed gives the same sets. Of all that a pairing finds, `sets` are sampled uniformly without
     replacement, and the alternatives of each put in random order. The sets of a file keep their order, and
-    that of their alternatives; where it has more than `sets`, as many are sampled.
+    that of their alternatives; where it has more than `sets`, as many are sampled. `own`: the products of
+    `options.catalogue`, where the embedded shop serves them.
 
     Raises:
         UserError: a mistake in a file that the options name, or there is no such choice set.
     """
     catalogue = None
-    if options.catalogue is not None:
+    if options.catalogue is not None and own is None:
         catalogue = read_catalogue(source.file_at(("options", "catalogue"), options.catalogue), query)
     notes = [catalogue.note(), *catalogue.unused] if catalogue else []
     addresses = catalogue.addresses if catalogue else {}
-    products = catalogue.products if catalogue else shop_products()
+    products = products_of(own) if own else catalogue.products if catalogue else shop_products()
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     if options.file is not None:
         path = source.file_at(("options", "file"), options.file)
@@ -65,10 +68,11 @@ def form_choice_sets(source: Source, options: Options, seed: int, query: Sequenc
         return _FormedSets(found, notes, addresses)
     neutral, wording = _neutral(products, options, source, catalogue)
     notes += wording
-    comparable = [product for product in neutral if product.price and product.rating]
-    found = PAIRINGS[options.pairing](comparable, options, rng)
+    compared, unrated = comparable(neutral, options, source, own)
+    notes += unrated
+    found = PAIRINGS[options.pairing](compared, options, rng)
     if not found:
-        raise source.error(("options",), _nothing(comparable, options))
+        raise source.error(("options",), _nothing(compared, options))
     if len(found) < options.sets:
         notes.append(f"there are only {len(found)} of the {options.sets} choice sets asked for")
     sampled = rng.sample(found, min(options.sets, len(found)))
@@ -88,11 +92,32 @@ def _neutral(
         products, dropped = without_wording(products, patterns)
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in dropped.most_common())
         notes.append(f"titles: left out for their wording: {kinds or 'none'}")
-    if titles.model is not None and catalogue is not None:
-        judged = judged_promotional(titles.model, [p.name for p in products], Path(catalogue.file))
+    if titles.model is not None and options.catalogue is not None:
+        file = source.file_at(("options", "catalogue"), options.catalogue)
+        judged = judged_promotional(titles.model, [p.name for p in products], file)
         products = [product for product in products if product.name not in judged.promotional]
         notes.append(judged.note())
     return products, notes
+
+
+def comparable(
+    products: Sequence[ProductFacts], options: Options, source: Source, own: Catalogue | None = None
+) -> tuple[list[ProductFacts], list[str]]:
+    """Return the products with a price and a rating, and a note of others that a user's table has.
+
+    A user's products of which none has a rating are compared without. Raises UserError where the pairing
+    needs ratings.
+    """
+    rated = [product for product in products if product.price and product.rating]
+    if own is None or len(rated) == len(products):
+        return rated, []
+    if rated:
+        left = f"{len(products) - len(rated)} products without a rating are in the shop, and in no choice set"
+        return rated, [f"{options.catalogue}: {left}"]
+    if "rating" in options.pairing:
+        message = f"{options.pairing} needs ratings, and {options.catalogue} has none; write price-adjacent"
+        raise source.error(("options", "pairing"), message)
+    return list(products), []
 
 
 def _nothing(products: Sequence[ProductFacts], options: Options) -> str:

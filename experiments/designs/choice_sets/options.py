@@ -1,16 +1,38 @@
 """The `options` of an experiment file: which products stand against each other."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from babel.numbers import list_currencies
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
+from interventions.html.currencies import locale_of
 from interventions.yaml.yaml_source import problem_at
 
 Pairing = Literal["price-adjacent", "matched-ratings", "price-coverage", "rating-coverage"]
 Share = Annotated[float, Field(ge=0)]
 
 _OF_PAIRINGS = ("pairing", "set_size", "max_price_gap", "max_rating_gap", "titles")
+_OF_OWN = ("currency", "language")
 _OF_COVERAGE = ("per_category", "categories")
+
+
+def _check_currency(code: str) -> str:
+    if code not in list_currencies():
+        raise ValueError(f'"{code}" is no currency; write its code of three letters, such as EUR')
+    return code
+
+
+def _check_language(tag: str) -> str:
+    if locale_of(tag) is None:
+        raise ValueError(f'"{tag}" is no language; write one such as de or de-CH')
+    return tag
 
 
 class Titles(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=True):
@@ -29,7 +51,12 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
     """Which products stand against each other. Files are looked for as `Source.file_at` says."""
 
     catalogue: str | None = None
-    """A CSV file of products in place of the embedded shop's."""
+    """A CSV file of products in place of the embedded shop's. Those of a file without a column `key` or `url`
+    are served by the embedded shop."""
+    currency: Annotated[str, AfterValidator(_check_currency)] | None = None
+    """The currency of products that the embedded shop serves for a catalogue, such as EUR; USD by default."""
+    language: Annotated[str, AfterValidator(_check_language)] | None = None
+    """The language in which their pages write figures, such as `de` or `de-CH`; English by default."""
     file: str | None = None
     """A CSV file of choice sets, in place of a pairing."""
     pairing: Pairing = "price-adjacent"
@@ -51,8 +78,16 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
     """For the coverage pairings: only so many categories, those whose products fill the most bins."""
     titles: Titles = Titles()
 
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a currency and a language the keys are those of before, and so is the run's identity."""
+        kept: dict[str, Any] = dump(self)
+        return {key: value for key, value in kept.items() if key not in _OF_OWN or value is not None}
+
     @model_validator(mode="after")
     def _no_key_without_effect(self) -> Self:
+        if self.catalogue is None:
+            self._refuse(_OF_OWN, "has no effect on the embedded shop's own products; name a catalogue")
         if self.file is not None:
             self._refuse(_OF_PAIRINGS + _OF_COVERAGE, "has no effect on the sets of a file; remove this key")
         elif "coverage" not in self.pairing:

@@ -11,6 +11,7 @@ from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_promp
 from agents.registry import looks_only
 from agents.simulated.nudges import Nudge
 from environments.observation.views import VIEWS, View
+from experiments.designs.catalogue.own_shop import content
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
@@ -24,6 +25,7 @@ from experiments.designs.shop.ingredients import (
     displayed,
     formed_sets,
     nudges_of,
+    own_shop,
     prompt_of,
     shop_address,
     shop_map,
@@ -72,7 +74,8 @@ class ShopDesign(Design[ShopTrial]):
         self._treatments = Treatments(experiment, self.site, self.nudges)
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""
-        formed, self._notes, addresses = formed_sets(experiment, self.site, source)
+        self.own_shop = own_shop(experiment, source)
+        formed, self._notes, addresses = formed_sets(experiment, self.site, source, self.own_shop)
         self.products = {product.key: product for products in formed for product in products}
         self.sets: dict[str, ChoiceSet] = {
             set_id(products): tuple(displayed(products, experiment.match)) for products in formed
@@ -81,7 +84,7 @@ class ShopDesign(Design[ShopTrial]):
         check_stopping(experiment.stopping, self.sets, self.nudges, source)
         check_levels(experiment, shown, source)
         self._treatments.check(shown)
-        self._cells = Cells(experiment, self.sets, self.nudges, self.profiles, addresses)
+        self._cells = Cells(experiment, self.sets, self.nudges, self.profiles, addresses, self.own_shop)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
         self.size = len(self.sets) * len(self.nudges) * self._cells.size(largest) * experiment.repeats
         self.most_steps, self.most_seconds = experiment.limits.steps, experiment.limits.seconds
@@ -169,6 +172,7 @@ class ShopDesign(Design[ShopTrial]):
                 "digest": self.prompt.digest,
                 "templates": dict(self.prompt.sources),
             },
+            **({"own_shop": content(self.own_shop)} if self.own_shop else {}),
             **({"prompt_of_pictures": picture_prompt().digest} if self._shows_pictures else {}),
             **({"listed": self._listed()} if declared or self._allocation else {}),
         }

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
 from environments.launch.launchable import launchable
+from environments.shop.catalogue import Catalogue
+from experiments.designs.catalogue.own_shop import own_catalogue, says_pages
 from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.attributes import value
@@ -79,23 +81,50 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     return found
 
 
-def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> _ShopSets:
+def own_shop(experiment: Experiment, source: Source) -> Catalogue | None:
+    """Return the products of the experiment's catalogue where the embedded shop serves them, else None.
+
+    Raises UserError.
+    """
+    options = experiment.options
+    if options.catalogue is None:
+        return None
+    path = source.file_at(("options", "catalogue"), options.catalogue)
+    if experiment.environment == EMBEDDED and not says_pages(path):
+        return own_catalogue(path, options.currency or "USD", options.language or "en")
+    if experiment.task != "compare-tabs":
+        message = f"{experiment.task} needs products that the embedded shop serves; write compare-tabs"
+        raise source.error(("task",), message)
+    for name in ("currency", "language"):
+        if getattr(options, name) is not None:
+            message = "is of products that the embedded shop serves, and these are another shop's; remove it"
+            raise source.error(("options", name), message)
+    return None
+
+
+def formed_sets(
+    experiment: Experiment, site: SiteMap, source: Source, own: Catalogue | None = None
+) -> _ShopSets:
     """Form the choice sets of an experiment. Raises UserError."""
     options = experiment.options
+    why = "no column key or url: the embedded shop serves its"
+    served = [f"{options.catalogue}: {why} {len(own.products)} products"] if own else []
     if experiment.task == "compare-tabs":
-        formed = form_choice_sets(source, options, experiment.seed, site.query)
-        return _ShopSets(formed.sets, formed.notes, {} if experiment.says_page else formed.addresses)
-    sets = listed_sets(experiment.task, options, experiment.seed)
+        formed = form_choice_sets(source, options, experiment.seed, site.query, own)
+        return _ShopSets(
+            formed.sets, [*served, *formed.notes], {} if experiment.says_page else formed.addresses
+        )
+    sets = listed_sets(experiment.task, options, experiment.seed, source, own)
     if not sets:
         raise source.error(
             ("options",),
             f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
     if len(sets) == options.sets:
-        return _ShopSets(sets, [], {})
+        return _ShopSets(sets, served, {})
     page = "page of a category" if experiment.task == "listing" else "page of results"
     note = f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"
-    return _ShopSets(sets, [note], {})
+    return _ShopSets(sets, [*served, note], {})
 
 
 def displayed(products: ChoiceSet, match: Sequence[str]) -> Iterator[ProductFacts]:

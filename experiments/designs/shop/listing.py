@@ -9,14 +9,15 @@ from pydantic import BaseModel
 
 from environments.shop.catalogue import Catalogue, generate
 from environments.shop.store import ProductQuery, Store
-from experiments.designs.choice_sets.forming import PAIRINGS
+from experiments.designs.choice_sets.forming import PAIRINGS, comparable
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.pairings import ChoiceSet
-from experiments.designs.choice_sets.shop_products import shop_products
+from experiments.designs.choice_sets.shop_products import products_of, shop_products
 from interventions.apply.plan import ProductFacts, Treatment
 from interventions.edits.base import Edit, Leftover
 from interventions.edits.reorder import key, siblings
 from interventions.edits.showing import Change, ProductPlace
+from interventions.yaml.yaml_source import Source
 
 ListingTask = Literal["listing", "search"]
 
@@ -71,20 +72,29 @@ def show_only(products: Iterable[ProductFacts]) -> Treatment:
     return Treatment(ShowOnly.kind().replace("_", "-"), None, (ShowOnly(keys=keys),), ("listing",))
 
 
-def category_address(category: str) -> str:
+def category_address(category: str, own: Catalogue | None = None) -> str:
     """Return the address of a category's listing, with as many products on a page as possible."""
-    url = next(node.url for node in _catalogue().categories if node.leaves == (category,))
+    catalogue = own or _catalogue()
+    url = next(node.url for node in catalogue.categories if node.leaves == (category,))
     return f"{url}?product_list_limit={PAGE}"
 
 
-def listed_sets(task: ListingTask, options: Options, seed: int) -> list[ChoiceSet]:
+def listed_sets(
+    task: ListingTask, options: Options, seed: int, source: Source, own: Catalogue | None = None
+) -> list[ChoiceSet]:
     """Form choice sets of products that the shop lists on one page.
 
     The page is one of a category, or of a search for its name. The sets are formed and sampled like those of
-    all products.
+    all products. Raises UserError where the pairing needs ratings, and `own` products have none.
     """
-    on_page = {"listing": _on_page, "search": _in_results}[task]
-    products = [p for p in shop_products() if p.price and p.rating and p.key in on_page(p.category)]
+    store = Store(own) if own else _store()
+    every = products_of(own) if own else shop_products()
+    on_page = {
+        category: {product.key for product in store.find(_query(task, category)).products}
+        for category in {product.category for product in every}
+    }
+    compared, _ = comparable(every, options, source, own)
+    products = [product for product in compared if product.key in on_page[product.category]]
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     found = PAIRINGS[options.pairing](products, options, rng)
     sampled = rng.sample(found, min(options.sets, len(found)))
@@ -101,15 +111,7 @@ def _store() -> Store:
     return Store(_catalogue())
 
 
-@cache
-def _on_page(category: str) -> frozenset[str]:
-    return _keys(ProductQuery(leaves=(category,), limit=PAGE))
-
-
-@cache
-def _in_results(category: str) -> frozenset[str]:
-    return _keys(ProductQuery(text=category, order="relevance", descending=True, limit=RESULTS))
-
-
-def _keys(query: ProductQuery) -> frozenset[str]:
-    return frozenset(product.key for product in _store().find(query).products)
+def _query(task: ListingTask, category: str) -> ProductQuery:
+    if task == "listing":
+        return ProductQuery(leaves=(category,), limit=PAGE)
+    return ProductQuery(text=category, order="relevance", descending=True, limit=RESULTS)
