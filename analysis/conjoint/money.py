@@ -13,6 +13,7 @@ from analysis.tables.families import adjusted
 from analysis.tables.frame import join_notes
 
 PERCENT: Final = ("percent", "percent_low", "percent_high")
+MONEY: Final = (*PERCENT, "part_worth", "price_form", "at_price", "block")
 NO_FORM_TEST: Final = "the forms cannot be told apart: too few different prices, or no errors"
 
 
@@ -36,7 +37,7 @@ def money(every: list[FullModels]) -> pd.DataFrame:
         for term in (models.fit.terms if PRICE in models.fit.terms else ())
         if term not in (PRICE, CURVE)
     ]
-    frame = tidy_frame(rows, *PERCENT, "part_worth", "price_form", "at_price", "block")
+    frame = tidy_frame(rows, *MONEY)
     return adjusted(frame) if rows else frame
 
 

@@ -1,7 +1,7 @@
 """Run the whole conjoint analysis: triage first, then the models of the engaged agents."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -16,6 +16,7 @@ from analysis.conjoint.money import money, price_forms
 from analysis.conjoint.poolable import robust_pooling
 from analysis.conjoint.tastes import tastes
 from analysis.conjoint.triage import positions, takes, triage
+from analysis.conjoint.variants import BASE, of_variant, variant_money, variants, variants_of
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
 from analysis.reporting.to_json import to_json
@@ -64,7 +65,11 @@ class ConjointAnalysis:
     classes: pd.DataFrame
     class_members: pd.DataFrame
     taste_models: pd.DataFrame
+    variants: pd.DataFrame
+    variant_orders: pd.DataFrame
+    variant_money: pd.DataFrame
     currency: str
+    at_median: bool
     notes: tuple[str, ...]
 
     @property
@@ -88,6 +93,8 @@ def analyze_conjoint(
     classes: int = 0,
     attributes: Mapping[str, str] | None = None,
     currency: str = "",
+    condition: str = BASE,
+    at_price: float | None = None,
 ) -> ConjointAnalysis:
     """Analyse a tidy table of choices between cards (see `encode` for its columns).
 
@@ -97,11 +104,15 @@ def analyze_conjoint(
     have chances, which vary from set to set alone. locked: fit the
     models of position-locked agents too. mixed, classes: say how tastes differ, see `tastes`. attributes: how
     they are read, by name, where their values do not tell (`numbers`, `levels`, `none`). currency: of the
-    prices, where the table has no column of it.
+    prices, where the table has no column of it. condition: where a table has `base` and variants of it, the
+    one that all tables but those of variants are of. at_price: the price at which attributes have values in
+    `money`, by default the median.
 
-    Raises AnalysisError for a table that `encode` refuses.
+    Raises AnalysisError for a table that `encode` refuses, and an unknown condition.
     """
-    cards = encode(table, attributes, currency)
+    whole = encode(table, attributes, currency)
+    named = variants_of(whole)
+    cards = of_variant(whole, condition) if named or condition != BASE else whole
     verdicts, places = triage(cards), positions(cards)
     fitted = verdicts["verdict"] != "" if locked else verdicts["verdict"].isin(["engaged", "undecided"])
     engaged = [str(agent) for agent in verdicts.loc[fitted & (cards.priced or bool(cards.controls)), "group"]]
@@ -109,8 +120,9 @@ def analyze_conjoint(
     fits = fit_models(cards, engaged, cov=cov)
     personality = across.personality(fits)
     brands = tables.brands(fits)
-    full = full_models(cards, engaged, cov)
-    read = readings(cards.rows.drop_duplicates(TRIAL_ID))
+    full = full_models(cards, engaged, cov, at_price)
+    read = readings(whole.rows.drop_duplicates(TRIAL_ID))
+    compared, orders = variants(whole, engaged)
     common, shrunken = heterogeneity(full)
     differing = tastes(full, cards.controls, mixed=mixed, classes=classes)
     return ConjointAnalysis(
@@ -118,7 +130,7 @@ def analyze_conjoint(
         readings=read,
         positions=places,
         attributes=cards.attributes,
-        attrition_by_factor=_attrition(cards.rows),
+        attrition_by_factor=_attrition(whole.rows, ("condition", *FACTORS) if named else FACTORS),
         price_response=tables.price_response(fits),
         price_deciles=tables.price_deciles(fits, cards),
         functional_form=tables.functional_form(fits),
@@ -139,9 +151,14 @@ def analyze_conjoint(
         heterogeneity=common,
         shrunken=shrunken,
         **differing._asdict(),
+        variants=compared,
+        variant_orders=orders,
+        variant_money=variant_money(whole, engaged, cov, at_price),
         currency=cards.currency,
+        at_median=at_price is None,
         notes=(
             *_triage_notes(verdicts, places, locked, invalid_text(read)),
+            *_variant_notes(condition, named),
             *cards.notes,
             *_scored_notes(cards.scored, asked=mixed or classes > 0),
             *_fit_notes(fits),
@@ -150,12 +167,21 @@ def analyze_conjoint(
     )
 
 
-def _attrition(rows: pd.DataFrame) -> pd.DataFrame:
+def _attrition(rows: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """Do choices go missing evenly over the orders, the sizes of the sets, the sets and their repeats?"""
     trials = rows.drop_duplicates(TRIAL_ID)
     trials = trials.assign(options=trials["size"])
     chosen = set(rows.loc[rows["chosen"] > 0, TRIAL_ID])
-    return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), FACTORS, "set")
+    return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), factors, "set")
+
+
+def _variant_notes(condition: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"There are variants of the prompt ({', '.join([BASE, *names])}): tables are of {condition} alone,"
+        " but for those that compare variants, or say how answers were read or missing."
+    ]
 
 
 def _triage_notes(verdicts: pd.DataFrame, places: pd.DataFrame, locked: bool, invalid: str) -> list[str]:
