@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from analysis.conjoint.cards import OUT, ShownOptions
+from analysis.conjoint.cards import OUT, PRICES, ShownOptions
 from analysis.conjoint.fits import UNPRICED, brand_families, regressors
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
@@ -78,7 +78,7 @@ def full_models(
 def _of_agent(
     agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Covariance, at_price: float | None
 ) -> FullModels | None:
-    needed = [TRIAL_ID, "set", "block", "position", "chosen", "chain", "price", "log_price", OUT]
+    needed = [TRIAL_ID, "set", "option", "area", "size", "block", "position", "chosen", "chain", *PRICES, OUT]
     own = cards.rows.loc[cards.rows["agent"] == agent, list(dict.fromkeys([*needed, *cards.controls]))]
     block = next((block for block in cards.blocks if (own["block"] == block).any()), None)
     rows = own[own["block"] == block]
@@ -89,18 +89,18 @@ def _of_agent(
         return None
     if at_price is None or not cards.priced:
         at_price = float(np.median(cards.prices(block))) if cards.priced else np.nan
-    found = _fitted(agent, block, rows, _columns(rows, cards.controls, chains, at_price), cov, at_price)
+    found = _fitted(agent, block, rows, price_columns(rows, cards.controls, chains, at_price), cov, at_price)
     if chains and (found.fit.notes or np.isnan(found.fit.of(PRICE)[1])):
-        columns = _columns(rows, cards.controls, (), at_price)
+        columns = price_columns(rows, cards.controls, (), at_price)
         note = "chains are left out: too few choice sets to hold them"
         return _fitted(agent, block, rows, columns, cov, at_price, note)
     return found
 
 
-def _columns(
+def price_columns(
     rows: pd.DataFrame, controls: tuple[str, ...], chains: tuple[str, ...], at_price: float
 ) -> dict[str, pd.DataFrame]:
-    """The regressors of each form; the price is the last term, or the last but one.
+    """Return the regressors of each form; the price is the last term, or the last but one.
 
     That of an opt-out is the median: its constant is against an option at this price.
     """

@@ -235,7 +235,7 @@ def _sections(found: ConjointAnalysis) -> list[Section]:
     money = found.currency or figures.UNITS
     may_lack = (
         *("readings", "attrition_by_factor", "coefficients", "heterogeneity", "taste_models"),
-        *("variants", "variant_orders", "variant_money"),
+        *("variants", "variant_orders", "variant_money", "robustness", "larger_sets"),
     )
     tables = found.frames | {name: None for name in may_lack if found.frames[name].empty}
     drawn = {

@@ -12,10 +12,12 @@ from analysis.conjoint.fits import Fits, fit_models
 from analysis.conjoint.full_models import full_models
 from analysis.conjoint.held_out import held_out
 from analysis.conjoint.heterogeneity import heterogeneity
-from analysis.conjoint.money import money, price_forms
+from analysis.conjoint.larger_sets import larger_sets
+from analysis.conjoint.money import money, money_orders, price_forms
 from analysis.conjoint.poolable import robust_pooling
+from analysis.conjoint.robustness import robustness, without_one
 from analysis.conjoint.tastes import tastes
-from analysis.conjoint.triage import positions, takes, triage
+from analysis.conjoint.triage import positions, positions_by_order, takes, triage
 from analysis.conjoint.variants import BASE, of_variant, variant_money, variants, variants_of
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
@@ -40,6 +42,7 @@ class ConjointAnalysis:
     triage: pd.DataFrame
     readings: pd.DataFrame
     positions: pd.DataFrame
+    positions_by_order: pd.DataFrame
     attributes: pd.DataFrame
     attrition_by_factor: pd.DataFrame
     price_response: pd.DataFrame
@@ -58,7 +61,11 @@ class ConjointAnalysis:
     fit_statistics: pd.DataFrame
     money: pd.DataFrame
     price_forms: pd.DataFrame
+    money_orders: pd.DataFrame
     held_out: pd.DataFrame
+    larger_sets: pd.DataFrame
+    without_one: pd.DataFrame
+    robustness: pd.DataFrame
     heterogeneity: pd.DataFrame
     shrunken: pd.DataFrame
     mixed: pd.DataFrame
@@ -95,6 +102,7 @@ def analyze_conjoint(
     currency: str = "",
     condition: str = BASE,
     at_price: float | None = None,
+    robust: bool = False,
 ) -> ConjointAnalysis:
     """Analyse a tidy table of choices between cards (see `encode` for its columns).
 
@@ -106,7 +114,7 @@ def analyze_conjoint(
     they are read, by name, where their values do not tell (`numbers`, `levels`, `none`). currency: of the
     prices, where the table has no column of it. condition: where a table has `base` and variants of it, the
     one that all tables but those of variants are of. at_price: the price at which attributes have values in
-    `money`, by default the median.
+    `money`, by default the median. robust: fit the models of `robustness`.
 
     Raises AnalysisError for a table that `encode` refuses, and an unknown condition.
     """
@@ -129,6 +137,7 @@ def analyze_conjoint(
         triage=verdicts,
         readings=read,
         positions=places,
+        positions_by_order=positions_by_order(cards),
         attributes=cards.attributes,
         attrition_by_factor=_attrition(whole.rows, ("condition", *FACTORS) if named else FACTORS),
         price_response=tables.price_response(fits),
@@ -147,7 +156,11 @@ def analyze_conjoint(
         fit_statistics=tables.fit_statistics(fits),
         money=money(full),
         price_forms=price_forms(full),
+        money_orders=money_orders(full),
         held_out=held_out(full),
+        larger_sets=larger_sets(full, cards),
+        without_one=without_one(full),
+        robustness=robustness(full if robust else []),
         heterogeneity=common,
         shrunken=shrunken,
         **differing._asdict(),

@@ -99,6 +99,14 @@ def analyze(
             rich_help_panel=_CARDS,
         ),
     ] = None,
+    robust: Annotated[
+        bool,
+        typer.Option(
+            "--robust",
+            help="Fit models with tier, area and each option held, too. Takes seconds for each agent.",
+            rich_help_panel=_CARDS,
+        ),
+    ] = False,
     at_price: Annotated[
         float | None,
         typer.Option(
@@ -209,6 +217,7 @@ def analyze(
         "--attribute": ("attributes", _pairs("--attribute", attribute)),
         "--currency": ("currency", currency),
         "--at-price": ("at_price", at_price),
+        "--robust": ("robust", robust or None),
         "--size": ("sizes", _sizes(size)),
         "--condition": ("condition", condition),
         "--generation": ("generations", _pairs("--generation", generation)),
