@@ -112,7 +112,7 @@ def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
     if said["estimate"].notna().any():
         form, price = worth[["price_form", "at_price"]].iloc[0]
         at = f"{number_text(price, TWO)}{_unit(found.currency)}"
-        yield f"all at {'the median price, ' * found.at_median}{at} ({FORMS[form]} fits)"
+        yield f"all at {found.valued_at}, {at} ({FORMS[form]} fits)"
 
 
 def _first_taken(found: ConjointAnalysis, triaged: dict[Any, Any]) -> str:
@@ -244,11 +244,11 @@ def _sections(found: ConjointAnalysis) -> list[Section]:
         "functional_form": partial(figures.form_figure, found.functional_form),
         "quality": partial(figures.quality_figure, where_alike(found.quality)),
         "personality": partial(figures.personality_figure, where_alike(found.personality)),
-        "money": partial(figures.money_figure, found.money, money),
+        "money": partial(figures.money_figure, found.money, money, found.valued_at),
         "set_size": partial(figures.block_figure, where_alike(found.set_size)),
         "model_size": partial(figures.size_figure, found.model_size),
         "brands": partial(figures.brand_figure, where_alike(found.brands)),
         "booked": partial(figures.booked_figure, found.booked, money),
     }
-    made = written_sections(WORDS, tables, drawn, money=money)
+    made = written_sections(WORDS, tables, drawn, money=money, valued_at=found.valued_at)
     return [*made, *([Section("Notes", " ".join(found.notes))] if found.notes else [])]

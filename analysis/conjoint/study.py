@@ -76,7 +76,7 @@ class ConjointAnalysis:
     variant_orders: pd.DataFrame
     variant_money: pd.DataFrame
     currency: str
-    at_median: bool
+    valued_at: str
     notes: tuple[str, ...]
 
     @property
@@ -168,7 +168,7 @@ def analyze_conjoint(
         variant_orders=orders,
         variant_money=variant_money(whole, engaged, cov, at_price),
         currency=cards.currency,
-        at_median=at_price is None,
+        valued_at="the median price" if at_price is None else "the chosen price",
         notes=(
             *_triage_notes(verdicts, places, locked, invalid_text(read)),
             *_variant_notes(condition, named),

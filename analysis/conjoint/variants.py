@@ -64,8 +64,8 @@ def variants(cards: ShownOptions, fitted: list[str]) -> tuple[pd.DataFrame, pd.D
     and the controls in a conditional logit that holds which option was shown first; `pseudo_r2`, McFadden's
     (1974), which says how decided the choices are; `first_shown`, the share of choices of the option that
     stood first. `estimate` is the value in the variant less that in base; its error is that of leaving out
-    each choice set from both at once (CV3), with t. Extra columns: `variant`, `value`, `value_base`. All rows
-    are one family of `p_adjusted`.
+    each choice set from both at once (CV3), with t. Extra columns: `variant`, `value`, `value_base`, and `z`,
+    the estimate over its error. All rows are one family of `p_adjusted`.
 
     The second has Spearman's rank correlations between variant and base: of each measure over agents, and of
     the controls' coefficients over `attributes` for each agent.
@@ -80,7 +80,7 @@ def variants(cards: ShownOptions, fitted: list[str]) -> tuple[pd.DataFrame, pd.D
                 for name in (BASE, *names)
             }
             rows += [row for name in names for row in _rows(agent, name, found[name], found[BASE])]
-    table = tidy_frame(rows, "variant", "value", "value_base")
+    table = tidy_frame(rows, "variant", "value", "value_base", "z")
     orders: list[Row] = []
     for name in names:
         own = table[table["variant"] == name]
@@ -176,6 +176,7 @@ def _rows(agent: str, name: str, variant: _Measured, base: _Measured) -> list[Ro
             told |= {
                 "std_error": spread,
                 "statistic": change / spread,
+                "z": change / spread,
                 "p_value": float(2 * stats.t.sf(abs(change) / spread, count - 1)),
                 "conf_low": change - quantile * spread,
                 "conf_high": change + quantile * spread,

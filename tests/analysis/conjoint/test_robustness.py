@@ -10,6 +10,7 @@ from analysis.conjoint import analyze_conjoint
 from analysis.conjoint.cards import encode
 from analysis.conjoint.full_models import full_models
 from analysis.conjoint.larger_sets import larger_sets
+from analysis.conjoint.report import report
 from analysis.conjoint.robustness import robustness, without_one
 from analysis.estimators.clogit import fit_clogit
 from tests.analysis.conjoint.conftest import WEIGHTS, simulate_cards
@@ -151,6 +152,8 @@ def test_another_price_is_where_values_hold() -> None:
     np.testing.assert_allclose(at.money["estimate"], usual.money["estimate"] * ratio, atol=1e-9)
     np.testing.assert_allclose(at.money["percent"], usual.money["percent"], atol=1e-9)
     assert set(at.money["at_price"]) == {250}
+    assert any("all at the chosen price, 250.00" in said for said in report(at).answer)
+    assert any("all at the median price, " in said for said in report(usual).answer)
     curved = full_models(encode(table), ["balanced"], "clustered", 250)[0].fits["curved"]
     price, bend = curved.of("price")[0], curved.of("price_curve")[0]
     median = full_models(encode(table), ["balanced"], "clustered")[0]
