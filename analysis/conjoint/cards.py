@@ -19,7 +19,7 @@ from analysis.conjoint.attributes import (
     opt_outs,
     read_attributes,
 )
-from analysis.tables.choice_table import TRIAL_ID, answers, check_table
+from analysis.tables.choice_table import TRIAL_ID, answers, as_text, check_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats, Ints, counted
 from analysis.tables.table_file import RowPlaces
@@ -54,9 +54,9 @@ class ShownOptions:
     """One row per option shown, sorted by agent, trial and letter.
 
     Beside `SHOWN`, `rows` has the regressors, `size`, `block` (binary, ternary, `4 options` ...), `letter` (0
-    for A), `chain` and `none` (1 for an opt-out). `chosen` is the chance of the option where letters were
-    scored. A letter is the place of an option in the forward order, so
-    it stays when the order is reversed. attributes: how each was read. currency: of the prices, or empty.
+    for A), `chain`, `area` (of hotels, or empty) and `none` (1 for an opt-out). `chosen` is the chance of
+    the option where letters were scored. A letter is the place of an option in the forward order, so it
+    stays when the order is reversed. attributes: how each was read. currency: of the prices, or empty.
     """
 
     rows: pd.DataFrame
@@ -125,7 +125,7 @@ def encode(
     rows["review_score"] = rows["rating"] / 10 if "rating" in rows else np.nan
     rows["review_count_100"] = rows["reviews"] / 100 if "reviews" in rows else np.nan
     hotels = of_hotels(rows)
-    taken = (*SHOWN, *PRICES, *CONTROLS, "size", "block", "chain", OUT)
+    taken = (*SHOWN, *PRICES, *CONTROLS, "size", "block", "chain", "area", OUT)
     read = read_attributes(rows, places, attributes or {}, hotels=hotels, without=out, taken=taken)
     more = [str(name) for name in read.terms if name not in CONTROLS]
     rows = rows.assign(**{name: read.terms.get(name, np.nan) for name in CONTROLS if name not in rows})
@@ -133,6 +133,7 @@ def encode(
     # A term may have the name of the column that it is read from.
     rows = pd.concat([rows.drop(columns=more, errors="ignore"), read.terms[more]], axis=1).assign(chain=chain)
     rows[OUT] = out.astype(float)
+    rows["area"] = as_text(rows["attr_neighborhood"]) if hotels and "attr_neighborhood" in rows else ""
     empty = [name for name in CONTROLS if rows[name].isna().all()]
     controls = (*(name for name in CONTROLS if name not in empty), *more, *([OUT] if out.any() else []))
     rows.loc[out, [*controls, *PRICES]] = 0.0
@@ -147,7 +148,7 @@ def encode(
         notes.append(
             f"{unpriced:,} options cost nothing: their trials are left out of the models in log price."
         )
-    rows = rows[[*SHOWN, *PRICES, *CONTROLS, *more, "size", "block", "letter", "chain", OUT]]
+    rows = rows[[*SHOWN, *PRICES, *CONTROLS, *more, "size", "block", "letter", "chain", "area", OUT]]
     return ShownOptions(
         rows.sort_values(["agent", TRIAL_ID, "letter"], kind="stable", ignore_index=True),
         controls,

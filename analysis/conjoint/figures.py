@@ -164,7 +164,7 @@ def brand_figure(brands: pd.DataFrame) -> Figure:
     return _heatmap(brands, headings, "Utility against the base", common=True)
 
 
-def money_figure(money: pd.DataFrame, unit: str = UNITS) -> Figure:
+def money_figure(money: pd.DataFrame, unit: str = UNITS, valued_at: str = "the median price") -> Figure:
     """Draw what the attributes are worth by agent; chains and the order are in the table."""
     money = money[~money["term"].str.startswith(("chain_", "shown_first"))]
     terms, agents = list(money["term"].unique()), list(money["group"].unique())
@@ -185,9 +185,7 @@ def money_figure(money: pd.DataFrame, unit: str = UNITS) -> Figure:
             axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=letters(9))
             axes.tick_params(axis="x", labelsize=letters(8))
             axes.locator_params(axis="x", nbins=3)
-        figure.supxlabel(
-            f"{unit[:1].upper()}{unit[1:]} for one unit, at the median price", fontsize=letters(10)
-        )
+        figure.supxlabel(f"{unit[:1].upper()}{unit[1:]} for one unit, at {valued_at}", fontsize=letters(10))
     return figure
 
 

@@ -31,8 +31,14 @@ def tidy_frame(rows: list[Row], *extra: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*FRAME_COLUMNS, *extra])
 
 
-def rank_correlation(term: str, first: "pd.Series[float]", second: "pd.Series[float]") -> Row:
-    """Compute Spearman's rank correlation over agents.
+def rank_correlation(
+    term: str,
+    first: "pd.Series[float]",
+    second: "pd.Series[float]",
+    group: str = ALL_AGENTS,
+    of: str = "agents",
+) -> Row:
+    """Compute Spearman's rank correlation over agents, or over other things that `of` names.
 
     The two series are indexed alike; agents that lack a value are counted.
     """
@@ -40,14 +46,14 @@ def rank_correlation(term: str, first: "pd.Series[float]", second: "pd.Series[fl
     used = both.dropna()
     n, lost = len(used), len(both) - len(used)
     if n < LEAST_AGENTS:
-        reason = f"agents with both values: {n}; a rank correlation needs {LEAST_AGENTS} or more"
-        return tidy_row(term, ALL_AGENTS, n, lost, note=reason)
+        reason = f"{of} with both values: {n}; a rank correlation needs {LEAST_AGENTS} or more"
+        return tidy_row(term, group, n, lost, note=reason)
     if used["first"].nunique() == 1 or used["second"].nunique() == 1:
-        return tidy_row(term, ALL_AGENTS, n, lost, note="all agents have the same value")
+        return tidy_row(term, group, n, lost, note=f"all {of} have the same value")
     found = stats.spearmanr(used["first"], used["second"])
     return tidy_row(
         term,
-        ALL_AGENTS,
+        group,
         n,
         lost,
         estimate=float(found.statistic),

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from analysis.conjoint.cards import OUT, ShownOptions
+from analysis.conjoint.cards import OUT, PRICES, ShownOptions
 from analysis.conjoint.fits import UNPRICED, brand_families, regressors
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
@@ -58,23 +58,27 @@ class FullModels:
         return self.fits[self.form]
 
 
-def full_models(cards: ShownOptions, agents: list[str], cov: Covariance) -> list[FullModels]:
+def full_models(
+    cards: ShownOptions, agents: list[str], cov: Covariance, at_price: float | None = None
+) -> list[FullModels]:
     """Fit conditional logits of the smallest sets, with the controls, chains and the option shown first held.
 
-    Three forms of the price p, with median m: its logarithm, ln(p / m); linear, p / m; and the curve, which
-    has both: ln(p / m) and `price_curve`, p / m - ln(p / m), whose slope at the median is 0. A form is
-    enough if the other adds nothing to it (Davidson and MacKinnon 1981): in the curve, the logarithm alone
+    Three forms of the price p, with its median m, or `at_price`: the logarithm, ln(p / m); linear, p / m; and
+    the curve, which has both: ln(p / m) and `price_curve`, p / m - ln(p / m), whose slope at m is 0. A form
+    is enough if the other adds nothing to it (Davidson and MacKinnon 1981): in the curve, the logarithm alone
     has no `price_curve`, the linear form as much of it as of `price`. cov: `clustered` errors are those of
     leaving out each choice set. Chains are left out where they separate the choices or leave the price
     without an error, which a note says. Without prices the one model has no price (`log`).
     """
     chains = brand_families(cards)
     with threadpool_limits(limits=1, user_api="blas"):
-        return [models for agent in agents if (models := _of_agent(agent, cards, chains, cov))]
+        return [models for agent in agents if (models := _of_agent(agent, cards, chains, cov, at_price))]
 
 
-def _of_agent(agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Covariance) -> FullModels | None:
-    needed = [TRIAL_ID, "set", "block", "position", "chosen", "chain", "price", "log_price", OUT]
+def _of_agent(
+    agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Covariance, at_price: float | None
+) -> FullModels | None:
+    needed = [TRIAL_ID, "set", "option", "area", "size", "block", "position", "chosen", "chain", *PRICES, OUT]
     own = cards.rows.loc[cards.rows["agent"] == agent, list(dict.fromkeys([*needed, *cards.controls]))]
     block = next((block for block in cards.blocks if (own["block"] == block).any()), None)
     rows = own[own["block"] == block]
@@ -83,19 +87,20 @@ def _of_agent(agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Cov
     rows = rows[priced & rows["chosen"].notna()]
     if block is None or rows.empty:
         return None
-    at_price = float(np.median(cards.prices(block))) if cards.priced else np.nan
-    found = _fitted(agent, block, rows, _columns(rows, cards.controls, chains, at_price), cov, at_price)
+    if at_price is None or not cards.priced:
+        at_price = float(np.median(cards.prices(block))) if cards.priced else np.nan
+    found = _fitted(agent, block, rows, price_columns(rows, cards.controls, chains, at_price), cov, at_price)
     if chains and (found.fit.notes or np.isnan(found.fit.of(PRICE)[1])):
-        columns = _columns(rows, cards.controls, (), at_price)
+        columns = price_columns(rows, cards.controls, (), at_price)
         note = "chains are left out: too few choice sets to hold them"
         return _fitted(agent, block, rows, columns, cov, at_price, note)
     return found
 
 
-def _columns(
+def price_columns(
     rows: pd.DataFrame, controls: tuple[str, ...], chains: tuple[str, ...], at_price: float
 ) -> dict[str, pd.DataFrame]:
-    """The regressors of each form; the price is the last term, or the last but one.
+    """Return the regressors of each form; the price is the last term, or the last but one.
 
     That of an opt-out is the median: its constant is against an option at this price.
     """

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.conjoint.frames import Row, tidy_frame, tidy_row
-from analysis.conjoint.full_models import CURVE, PRICE, PRICE_FORMS, FullModels
+from analysis.conjoint.frames import Row, rank_correlation, tidy_frame, tidy_row
+from analysis.conjoint.full_models import CURVE, FIRST, PRICE, PRICE_FORMS, FullModels
 from analysis.estimators.wtp import fieller, no_price, ratio_error
 from analysis.tables.families import adjusted
 from analysis.tables.frame import join_notes
 
 PERCENT: Final = ("percent", "percent_low", "percent_high")
+MONEY: Final = (*PERCENT, "part_worth", "price_form", "at_price", "block")
 NO_FORM_TEST: Final = "the forms cannot be told apart: too few different prices, or no errors"
 
 
@@ -36,7 +37,7 @@ def money(every: list[FullModels]) -> pd.DataFrame:
         for term in (models.fit.terms if PRICE in models.fit.terms else ())
         if term not in (PRICE, CURVE)
     ]
-    frame = tidy_frame(rows, *PERCENT, "part_worth", "price_form", "at_price", "block")
+    frame = tidy_frame(rows, *MONEY)
     return adjusted(frame) if rows else frame
 
 
@@ -78,6 +79,33 @@ def _disagreement(models: FullModels, term: str) -> str:
     if not told or len({np.sign(b) for b, _ in found} - {0.0}) < 2:
         return ""
     return "no willingness to pay: the log and the linear price both fit, and give it different signs"
+
+
+def money_orders(every: list[FullModels]) -> pd.DataFrame:
+    """Return whether the price form changes the order of what attributes are worth: Spearman's correlations.
+
+    Between the logarithm and the linear form, and the logarithm and the curve (column `forms`): for each
+    attribute over agents, and for each agent over its `attributes`. Another price at which values are asked
+    for multiplies all values of the logarithm alike, and leaves those of the linear form, so it changes no
+    order.
+    """
+    worth: dict[str, dict[tuple[str, str], float]] = {form: {} for form in PRICE_FORMS}
+    for models in every:
+        for form, fit in models.fits.items() if PRICE in models.fit.terms else ():
+            for term in set(fit.terms) - {PRICE, CURVE, FIRST}:
+                ratio = np.nan if no_price(fit, PRICE) else -fit.of(term)[0] / fit.of(PRICE)[0]
+                worth[form][term, models.agent] = ratio
+    rows: list[Row] = []
+    for form in PRICE_FORMS[1:]:
+        both = pd.DataFrame({"log": pd.Series(worth["log"]), form: pd.Series(worth[form])}, dtype=float)
+        told = {"forms": f"log and {form}"}
+        for agent in dict.fromkeys(models.agent for models in every if PRICE in models.fit.terms):
+            own = both.xs(agent, level=1)
+            found = rank_correlation("attributes", own["log"], own[form], agent, "attributes")
+            rows.append(found | told)
+        for name, each in both.groupby(level=0) if len(every) > 1 else ():
+            rows.append(rank_correlation(str(name), each["log"], each[form]) | told)
+    return tidy_frame(rows, "forms")
 
 
 def price_forms(every: list[FullModels]) -> pd.DataFrame:

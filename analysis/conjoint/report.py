@@ -38,6 +38,16 @@ WORDING = Wording(
 )
 WEIGHTS = Wording(WORDING.names, "{name} adds {estimate} to utility (95 %: {interval})", WORDING.others)
 """Where nothing has a price."""
+VARIED = Wording(
+    {
+        **WORDING.names,
+        "log_price": "log price",
+        "pseudo_r2": "R²",
+        "first_shown": "the share of the first option",
+    },
+    "{name} differs from base by {estimate} (95 %: {interval})",
+    WORDING.others,
+)
 DEARER = 1.1
 """The price whose effect on the odds is told: 10 % higher."""
 
@@ -63,6 +73,7 @@ def report(found: ConjointAnalysis) -> Report:
         answer=(
             *(sentence(row["group"], _answer(found, row)) for row in found.triage.to_dict("records")),
             *_differing(found.taste_models, found.classes),
+            *_varied(found),
         ),
         checked=_checked(found),
         problems=(
@@ -101,7 +112,7 @@ def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
     if said["estimate"].notna().any():
         form, price = worth[["price_form", "at_price"]].iloc[0]
         at = f"{number_text(price, TWO)}{_unit(found.currency)}"
-        yield f"all at the median price, {at} ({FORMS[form]} fits)"
+        yield f"all at {found.valued_at}, {at} ({FORMS[form]} fits)"
 
 
 def _first_taken(found: ConjointAnalysis, triaged: dict[Any, Any]) -> str:
@@ -174,6 +185,20 @@ def _differing(models: pd.DataFrame, classes: pd.DataFrame) -> Iterator[str]:
         yield sentence(str(group), [_best(best, classes[classes["group"] == group])])
 
 
+def _varied(found: ConjointAnalysis) -> Iterator[str]:
+    """Say what the variants of the prompt change, a sentence for each agent."""
+    for group, own in found.variants.groupby("group", sort=False):
+        sample, told = sample_text(own, "choice"), own[claimed(own)]
+        said = [
+            f"{variant}: {', '.join(clauses(rows, _worded(VARIED, '', rows), sample))}"
+            for variant, rows in told.groupby("variant", sort=False)
+        ]
+        others = [name for name in own["variant"].unique() if name not in set(told["variant"])]
+        if others:
+            said.append(f"{', '.join(others)}: nothing is told apart from base with {sample}")
+        yield sentence(f"{group}, variants of the prompt", said)
+
+
 def _best(best: "pd.Series", classes: pd.DataFrame) -> str:
     who = "agents" if best["unit"] == AGENT else "answers"
     if best["model"] == "alike":
@@ -208,7 +233,10 @@ def _verdicts(triage: pd.DataFrame) -> "pd.Series[int]":
 def _sections(found: ConjointAnalysis) -> list[Section]:
     """One section per question; without a model there is the triage only."""
     money = found.currency or figures.UNITS
-    may_lack = ("readings", "attrition_by_factor", "coefficients", "heterogeneity", "taste_models", "ranking")
+    may_lack = (
+        *("readings", "attrition_by_factor", "coefficients", "heterogeneity", "taste_models", "ranking"),
+        *("variants", "variant_orders", "variant_money", "robustness", "larger_sets"),
+    )
     tables = found.frames | {name: None for name in may_lack if found.frames[name].empty}
     drawn = {
         "triage": partial(figures.triage_figure, found.triage),
@@ -216,11 +244,11 @@ def _sections(found: ConjointAnalysis) -> list[Section]:
         "functional_form": partial(figures.form_figure, found.functional_form),
         "quality": partial(figures.quality_figure, where_alike(found.quality)),
         "personality": partial(figures.personality_figure, where_alike(found.personality)),
-        "money": partial(figures.money_figure, found.money, money),
+        "money": partial(figures.money_figure, found.money, money, found.valued_at),
         "set_size": partial(figures.block_figure, where_alike(found.set_size)),
         "model_size": partial(figures.size_figure, found.model_size),
         "brands": partial(figures.brand_figure, where_alike(found.brands)),
         "booked": partial(figures.booked_figure, found.booked, money),
     }
-    made = written_sections(WORDS, tables, drawn, money=money)
+    made = written_sections(WORDS, tables, drawn, money=money, valued_at=found.valued_at)
     return [*made, *([Section("Notes", " ".join(found.notes))] if found.notes else [])]

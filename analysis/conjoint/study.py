@@ -1,7 +1,7 @@
 """Run the whole conjoint analysis: triage first, then the models of the engaged agents."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,10 +12,13 @@ from analysis.conjoint.fits import Fits, fit_models
 from analysis.conjoint.full_models import full_models
 from analysis.conjoint.held_out import held_out
 from analysis.conjoint.heterogeneity import heterogeneity
-from analysis.conjoint.money import money, price_forms
+from analysis.conjoint.larger_sets import larger_sets
+from analysis.conjoint.money import money, money_orders, price_forms
 from analysis.conjoint.poolable import robust_pooling
+from analysis.conjoint.robustness import robustness, without_one
 from analysis.conjoint.tastes import tastes
-from analysis.conjoint.triage import positions, takes, triage
+from analysis.conjoint.triage import positions, positions_by_order, takes, triage
+from analysis.conjoint.variants import BASE, of_variant, variant_money, variants, variants_of
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
 from analysis.reporting.to_json import to_json
@@ -39,6 +42,7 @@ class ConjointAnalysis:
     triage: pd.DataFrame
     readings: pd.DataFrame
     positions: pd.DataFrame
+    positions_by_order: pd.DataFrame
     attributes: pd.DataFrame
     attrition_by_factor: pd.DataFrame
     price_response: pd.DataFrame
@@ -57,7 +61,11 @@ class ConjointAnalysis:
     fit_statistics: pd.DataFrame
     money: pd.DataFrame
     price_forms: pd.DataFrame
+    money_orders: pd.DataFrame
     held_out: pd.DataFrame
+    larger_sets: pd.DataFrame
+    without_one: pd.DataFrame
+    robustness: pd.DataFrame
     heterogeneity: pd.DataFrame
     shrunken: pd.DataFrame
     ranking: pd.DataFrame
@@ -66,7 +74,11 @@ class ConjointAnalysis:
     classes: pd.DataFrame
     class_members: pd.DataFrame
     taste_models: pd.DataFrame
+    variants: pd.DataFrame
+    variant_orders: pd.DataFrame
+    variant_money: pd.DataFrame
     currency: str
+    valued_at: str
     notes: tuple[str, ...]
 
     @property
@@ -90,20 +102,27 @@ def analyze_conjoint(
     classes: int = 0,
     attributes: Mapping[str, str] | None = None,
     currency: str = "",
+    condition: str = BASE,
+    at_price: float | None = None,
+    robust: bool = False,
 ) -> ConjointAnalysis:
     """Analyse a tidy table of choices between cards (see `encode` for its columns).
 
     sizes: billions of parameters by agent, and providers: names by agent, where their labels do not tell.
     cov: standard errors; `clustered` is by choice set. By default they are so where an agent is shown a set
     more than once, in another order or with other prices: it may answer it alike each time; and where options
-    have chances, which vary from set to set alone. locked: fit the
-    models of position-locked agents too. mixed, classes: say how tastes differ, see `tastes`. attributes: how
-    they are read, by name, where their values do not tell (`numbers`, `levels`, `none`). currency: of the
-    prices, where the table has no column of it.
+    have chances, which vary from set to set alone. locked: fit the models of position-locked agents too.
+    mixed, classes: say how tastes differ, see `tastes`. attributes: how they are read, by name, where their
+    values do not tell (`numbers`, `levels`, `none`). currency: of the prices, where the table has no column
+    of it. condition: where a table has `base` and variants of it, the one that all tables but those of
+    variants are of. at_price: the price at which attributes have values in `money`, by default the median.
+    robust: fit the models of `robustness`.
 
-    Raises AnalysisError for a table that `encode` refuses.
+    Raises AnalysisError for a table that `encode` refuses, and an unknown condition.
     """
-    cards = encode(table, attributes, currency)
+    whole = encode(table, attributes, currency)
+    named = variants_of(whole)
+    cards = of_variant(whole, condition) if named or condition != BASE else whole
     verdicts, places = triage(cards), positions(cards)
     fitted = verdicts["verdict"] != "" if locked else verdicts["verdict"].isin(["engaged", "undecided"])
     engaged = [str(agent) for agent in verdicts.loc[fitted & (cards.priced or bool(cards.controls)), "group"]]
@@ -111,17 +130,19 @@ def analyze_conjoint(
     fits = fit_models(cards, engaged, cov=cov)
     personality = across.personality(fits)
     brands = tables.brands(fits)
-    full = full_models(cards, engaged, cov)
+    full = full_models(cards, engaged, cov, at_price)
     ranking, told_apart = across.price_ranking(fits, cards)
-    read = readings(cards.rows.drop_duplicates(TRIAL_ID))
+    read = readings(whole.rows.drop_duplicates(TRIAL_ID))
+    compared, orders = variants(whole, engaged)
     common, shrunken = heterogeneity(full)
     differing = tastes(full, cards.controls, mixed=mixed, classes=classes)
     return ConjointAnalysis(
         triage=verdicts,
         readings=read,
         positions=places,
+        positions_by_order=positions_by_order(cards),
         attributes=cards.attributes,
-        attrition_by_factor=_attrition(cards.rows),
+        attrition_by_factor=_attrition(whole.rows, ("condition", *FACTORS) if named else FACTORS),
         price_response=tables.price_response(fits),
         price_deciles=tables.price_deciles(fits, cards),
         functional_form=tables.functional_form(fits),
@@ -138,15 +159,24 @@ def analyze_conjoint(
         fit_statistics=tables.fit_statistics(fits),
         money=money(full),
         price_forms=price_forms(full),
+        money_orders=money_orders(full),
         held_out=held_out(full),
+        larger_sets=larger_sets(full, cards),
+        without_one=without_one(full),
+        robustness=robustness(full if robust else []),
         heterogeneity=common,
         shrunken=shrunken,
         ranking=ranking,
         told_apart=told_apart,
         **differing._asdict(),
+        variants=compared,
+        variant_orders=orders,
+        variant_money=variant_money(whole, engaged, cov, at_price),
         currency=cards.currency,
+        valued_at="the median price" if at_price is None else "the chosen price",
         notes=(
             *_triage_notes(verdicts, places, locked, invalid_text(read)),
+            *_variant_notes(condition, named),
             *cards.notes,
             *_scored_notes(cards.scored, asked=mixed or classes > 0),
             *_fit_notes(fits),
@@ -155,12 +185,21 @@ def analyze_conjoint(
     )
 
 
-def _attrition(rows: pd.DataFrame) -> pd.DataFrame:
+def _attrition(rows: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """Do choices go missing evenly over the orders, the sizes of the sets, the sets and their repeats?"""
     trials = rows.drop_duplicates(TRIAL_ID)
     trials = trials.assign(options=trials["size"])
     chosen = set(rows.loc[rows["chosen"] > 0, TRIAL_ID])
-    return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), FACTORS, "set")
+    return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), factors, "set")
+
+
+def _variant_notes(condition: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"There are variants of the prompt ({', '.join([BASE, *names])}): tables are of {condition} alone,"
+        " but for those that compare variants, or say how answers were read or missing."
+    ]
 
 
 def _triage_notes(verdicts: pd.DataFrame, places: pd.DataFrame, locked: bool, invalid: str) -> list[str]:

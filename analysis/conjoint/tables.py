@@ -277,7 +277,7 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
             continue
         for term, name in (("mean_price", "price"), ("mean_stars", "stars")):
             known = booked[booked[name].notna()]
-            mean, error, sets = *_mean(known[name], known), known["set"].nunique()
+            mean, error, sets = *mean_by_set(known[name], known), known["set"].nunique()
             half_width = stats.t.ppf(0.975, sets - 1) * error if sets >= LEAST_BOOKED else np.nan
             few = f"no interval: fewer than {LEAST_BOOKED} choice sets" if sets < LEAST_BOOKED else ""
             rows.append(
@@ -291,14 +291,14 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
                      note=note, offered=done["price"].median())
         )  # fmt: skip
         if done[OUT].any():
-            share, error = _mean(booked[OUT], booked)
+            share, error = mean_by_set(booked[OUT], booked)
             rows.append(
                 tidy_row(f"share_{OUT}", str(agent), n, missing, estimate=100 * share,
                          std_error=100 * error, offered=100 * done[OUT].mean())
             )  # fmt: skip
         offered = done["chain"].value_counts(normalize=True)
         for chain in offered.index[offered.index != ""]:
-            share, error = _mean((booked["chain"] == chain).astype(float), booked)
+            share, error = mean_by_set((booked["chain"] == chain).astype(float), booked)
             rows.append(
                 tidy_row(f"share_{chain}", str(agent), n, missing, estimate=100 * share,
                          std_error=100 * error, offered=100 * float(offered[chain]))
@@ -306,8 +306,8 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
     return tidy_frame(rows, "offered")
 
 
-def _mean(values: "pd.Series[float]", booked: pd.DataFrame) -> tuple[float, float]:
-    """The mean of values that are known, and its standard error, clustered by set."""
+def mean_by_set(values: "pd.Series[float]", booked: pd.DataFrame) -> tuple[float, float]:
+    """Return the mean of values that are known, and its standard error, clustered by set."""
     weight = booked["weight"]
     if not weight.sum():
         return np.nan, np.nan

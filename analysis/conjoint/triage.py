@@ -1,5 +1,7 @@
 """Find agents that choose by position, before anything else is estimated."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -54,32 +56,45 @@ def positions(cards: ShownOptions) -> pd.DataFrame:
     draws (see `share_interval`). Extra columns: `options`, `chance`, the share of a chooser at random.
     """
     rows: list[Row] = []
-    every = placed(cards)
-    for agent, own in every.groupby("agent", sort=True):
-        chosen = taken(own)
+    for agent, own in placed(cards).groupby("agent", sort=True):
         sizes = sorted(own["options"].unique())
         for size in ["", *(sizes if len(sizes) > 1 else [])]:
-            made = chosen if size == "" else chosen[chosen["options"] == size]
-            n, weight = answered(made), made["weight"]
-            for place in [*range(1, int(made["options"].max() if len(made) else 0) + 1), LAST]:
-                if made.empty or (place == LAST and size != ""):
-                    continue
-                at = made["place"] == (made["options"] if place == LAST else place)
-                won = (at * weight).groupby(made["set"]).sum()
-                share = share_interval(won, weight.groupby(made["set"]).sum())
-                rows.append(
-                    tidy_row(
-                        LAST if place == LAST else f"position_{place}",
-                        str(agent),
-                        n,
-                        estimate=float((at * weight).sum() / weight.sum()),
-                        conf_low=share.low,
-                        conf_high=share.high,
-                        options=str(size),
-                        chance=float((_by_chance(made, place) * weight).sum() / weight.sum()),
-                    )
-                )
+            rows += _at_places(own if size == "" else own[own["options"] == size], str(agent), size)
     return tidy_frame(rows, "options", "chance")
+
+
+def positions_by_order(cards: ShownOptions) -> pd.DataFrame:
+    """Return the share of choices at each position, by the size of the set and the order.
+
+    An agent that takes a letter or a place takes it in both orders; one that takes an option takes the place
+    where it stands. Columns as of `positions`, and `ordering`.
+    """
+    rows: list[Row] = []
+    for (agent, size, order), own in placed(cards).groupby(["agent", "options", "ordering"], sort=True):
+        rows += [row | {"ordering": order} for row in _at_places(own, str(agent), size)]
+    return tidy_frame(rows, "options", "ordering", "chance")
+
+
+def _at_places(shown: pd.DataFrame, agent: str, size: object) -> Iterator[Row]:
+    """The shares of one agent; size: of the sets, empty for all sizes together, which have a last place."""
+    made = taken(shown)
+    n, weight = answered(made), made["weight"]
+    for place in [*range(1, int(made["options"].max() if len(made) else 0) + 1), LAST]:
+        if made.empty or (place == LAST and size != ""):
+            continue
+        at = made["place"] == (made["options"] if place == LAST else place)
+        won = (at * weight).groupby(made["set"]).sum()
+        share = share_interval(won, weight.groupby(made["set"]).sum())
+        yield tidy_row(
+            LAST if place == LAST else f"position_{place}",
+            agent,
+            n,
+            estimate=float((at * weight).sum() / weight.sum()),
+            conf_low=share.low,
+            conf_high=share.high,
+            options=str(size),
+            chance=float((_by_chance(made, place) * weight).sum() / weight.sum()),
+        )
 
 
 def _by_chance(made: pd.DataFrame, place: int | str) -> "pd.Series[float]":

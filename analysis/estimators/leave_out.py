@@ -24,7 +24,12 @@ ROUNDING = 1e-6
 
 
 def moves(
-    fit: CLogit, x: pd.DataFrame, chosen: npt.ArrayLike, groups: npt.ArrayLike, clusters: npt.ArrayLike
+    fit: CLogit,
+    x: pd.DataFrame,
+    chosen: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    copies: int = 1,
 ) -> pd.DataFrame:
     """Return how far each coefficient moves without each cluster: G x K, indexed by the clusters' labels.
 
@@ -32,7 +37,8 @@ def moves(
     without cluster g differ by -(I - I_g)^-1 s_g, with the information I and the cluster's score s_g (the
     linearised jackknife of MacKinnon, Nielsen and Webb 2023). NaN are a term without an estimate, one that
     hangs on one cluster alone, and everything if choices are separated: then the estimate is a limit, at
-    which the comparisons that a column decides have dropped out.
+    which the comparisons that a column decides have dropped out. copies: how often each set is given, where
+    it is in several clusters.
     """
     told = [k for k, value in enumerate(fit.estimate) if not np.isnan(value)]
     values = x.to_numpy(float)[:, told]
@@ -59,7 +65,7 @@ def moves(
     scores = np.column_stack([np.bincount(code, (flags - share) * column) for column in values.T])
     starts = np.searchsorted(code, np.arange(len(names) + 1))
     own = np.array([apart[a:b].T @ apart[a:b] for a, b in pairwise(starts)])
-    whole = own.sum(axis=0)
+    whole = own.sum(axis=0) / copies
     scale = np.sqrt(np.diag(whole))
     if not scale.min() > 0:  # by rounding, choices are as good as certain
         return empty

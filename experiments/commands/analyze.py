@@ -115,6 +115,23 @@ def analyze(
             rich_help_panel=_CARDS,
         ),
     ] = None,
+    robust: Annotated[
+        bool,
+        typer.Option(
+            "--robust",
+            help="Fit models with tier, area and each option held, too. Takes seconds for each agent.",
+            rich_help_panel=_CARDS,
+        ),
+    ] = False,
+    at_price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PRICE",
+            min=0.01,
+            help="The price at which attributes are valued, instead of the median price.",
+            rich_help_panel=_CARDS,
+        ),
+    ] = None,
     size: Annotated[
         list[str] | None,
         typer.Option(
@@ -127,7 +144,8 @@ def analyze(
     condition: Annotated[
         str | None,
         typer.Option(
-            help="The condition in which answers are compared with the list price; control by default.",
+            help="The condition in which answers are compared with the list price, control by default; of"
+            " cards the variant that tables are of, base by default.",
             rich_help_panel=_ANSWERS,
         ),
     ] = None,
@@ -196,6 +214,8 @@ def analyze(
 
       souk analyze hotels --models models.csv
 
+      souk analyze hotels --at-price 250
+
       souk analyze shirts.csv --as conjoint --attribute size=levels --currency EUR
 
       souk analyze old.csv new.csv --as montecarlo --generation openai:a=3 --generation openai:b=4
@@ -220,6 +240,8 @@ def analyze(
         "--classes": ("classes", classes),
         "--attribute": ("attributes", _pairs("--attribute", attribute)),
         "--currency": ("currency", currency),
+        "--at-price": ("at_price", at_price),
+        "--robust": ("robust", robust or None),
         "--size": ("sizes", _sizes(size)),
         "--condition": ("condition", condition),
         "--generation": ("generations", _pairs("--generation", generation)),

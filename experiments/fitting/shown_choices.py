@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from agents.simulated.readers.card_text import bed_rank, family_of
 from agents.simulated.tab_shopper import taste_for
 from agents.simulated.utility import ATTRIBUTES, DisplayedOption, Taste, attributes
+from analysis.conjoint.variants import BASE
 from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats, Ints
 from interventions.files.schema import Intervention
@@ -58,9 +59,12 @@ def shown_choices(table: pd.DataFrame, facts: Mapping[str, Any], *, hotels: bool
     """Return the choices of one agent in a tidy table.
 
     facts: those of the stored run; empty for a table of another origin. hotels: the options are hotels on
-    cards, else products in a shop. Raises AnalysisError for what is no tidy table.
+    cards, else products in a shop; of variants of the prompt only `base` counts. Raises AnalysisError for
+    what is no tidy table.
     """
     checked = check_table(table)
+    if hotels and (base := checked["condition"] == BASE).any():  # variants of the prompt are other questions
+        checked = checked[base]
     made = checked[checked["chosen"].notna()].sort_values([TRIAL_ID, "position"], kind="stable")
     trial = made[TRIAL_ID].to_numpy()
     starts = np.flatnonzero(np.diff(trial, prepend=-1))

@@ -19,6 +19,7 @@ from analysis.estimators.clogit import BY_SET
 from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats
 from experiments.designs.cards.design import CardDesign
+from experiments.designs.cards.experiment_file import BASE
 from experiments.designs.cards.trial import CardTrial
 from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claims, differing
 from interventions.errors import UserError
@@ -143,7 +144,8 @@ class _Made:
     """The first trials of a conjoint, and the chance of each option to be chosen."""
 
     def __init__(self, design: CardDesign, taste: Taste, limit: int) -> None:
-        own = list(islice(design.trials([AGENT]), limit))
+        first = list(islice(design.trials([AGENT]), limit))
+        own = [trial for trial in first if trial.condition in ("", BASE)]
         shown = [to_alternatives(read_options(trial.cards[0].prompt)) for trial in own]
         for trial, alternatives in zip(own, shown, strict=True):
             if len(alternatives) != len(trial.options):
@@ -177,7 +179,7 @@ class _Made:
         edges = decile_edges(cards.prices(cards.blocks[0]))
         terms = regressors(self._rows, cards.controls, "log", edges)
         self._terms = terms[[name for name in terms if terms[name].nunique() > 1]]
-        self.sets, self.trials = int(self._set.max()) + 1, len(own)
+        self.sets, self.trials = int(self._set.max()) + 1, len(first)
 
     def drawn(self, rng: np.random.Generator, differ: float) -> Floats:
         """Draw the choices of one study."""

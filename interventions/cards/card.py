@@ -1,5 +1,6 @@
 """The content of a choice card, its text form, and how answers are read."""
 
+import json
 import math
 import re
 import unicodedata
@@ -215,16 +216,23 @@ class Card(_Model):
     """The longest answer of a model to the prompt."""
     retries: int = 0
     """How often an invalid answer may be mended, after a reminder."""
+    form: Annotated[Literal["lines", "json"], Field(exclude=True)] = "lines"
+    """How a prompt shows the facts of an alternative: line by line, or as a JSON record."""
 
     @property
     def prompt(self) -> str:
         """The card as plain text, for a prompt."""
         letters = list(self.answer.labels) if isinstance(self.answer, LetterAnswer) else []
         blocks = [
-            "\n".join([f"Option {letter}:", *(f"  {label}: {value}" for label, value in item.facts)])
+            "\n".join([f"Option {letter}:", *self._lines(item)])
             for letter, item in zip(letters, self.alternatives, strict=False)
         ]
         return "\n\n".join([*([self.intro] if self.intro else []), *blocks, self.question + self.reply])
+
+    def _lines(self, item: Alternative) -> list[str]:
+        if self.form == "json":
+            return [json.dumps(dict(item.facts), indent=2, ensure_ascii=False)]
+        return [f"  {label}: {value}" for label, value in item.facts]
 
     def read(self, text: str, ending: Ending = ENDED) -> _ReadAnswer:
         """Read a reply; `ending`: how it ended, by its provider's word. Raises InvalidAnswer."""
@@ -238,6 +246,8 @@ class Card(_Model):
         asked: dict[str, Any] = self.model_dump(mode="json", exclude_defaults=True, exclude=reading)
         if self.alternatives:
             asked["answer"]["lenient"] = True  # as stands in the ids of all trials with alternatives
+        if self.form != "lines":
+            asked["form"] = self.form
         return to_json(asked).decode()
 
     @property

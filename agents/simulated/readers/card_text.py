@@ -1,5 +1,6 @@
 """Read the alternatives of a choice card from its text, by labels and units."""
 
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -9,7 +10,7 @@ from agents.simulated.readers.facts import number_in, reviews_in
 from agents.simulated.utility import DisplayedOption
 from interventions.data_file import read_data
 
-_OPTION: Final = re.compile(r"^Option ([A-Z]):\n((?:  [^\n]*(?:\n|$))+)", re.MULTILINE)
+_OPTION: Final = re.compile(r"^Option ([A-Z]):\n(\{\n(?:  [^\n]*\n)+\}|(?:  [^\n]*(?:\n|$))+)", re.MULTILINE)
 _OUT_OF_TEN: Final = re.compile(r"([0-9]{1,2}(?:[.,][0-9]{1,2})?)\s*/\s*10\b")
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,2})?)\s*%")
 # In this order: "Full Bunk Pod" is a full bed, and so is "Full Pod (1 twin bed)".
@@ -30,7 +31,9 @@ def family_of(name: str) -> str | None:
 def read_options(text: str) -> dict[str, Facts]:
     """Return the facts of each option by its letter, in order of presentation; empty without options."""
     return {
-        letter: [
+        letter: list(json.loads(lines).items())
+        if lines.startswith("{")
+        else [
             (label.strip(), value.strip())
             for label, _, value in (line.partition(": ") for line in lines.rstrip("\n").split("\n"))
         ]

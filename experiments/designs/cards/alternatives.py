@@ -37,6 +37,11 @@ class ChoiceCard:
         }
         return frozenset(used.intersection(*[set().union(*self._template.example.alternatives)]))
 
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the card's fields; the first is that of the name."""
+        return list(self._template.fields)
+
     def fill(self, values: Mapping[str, str], alternatives: Sequence[Alternative]) -> Card:
         """Return the card with the values of its variables that are not empty, and these alternatives."""
         given = {name: value for name, value in values.items() if value}

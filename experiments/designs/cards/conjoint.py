@@ -18,6 +18,7 @@ from experiments.designs.cards.hotel_profiles import (
 from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
 from experiments.designs.cards.ready_cards import ShownSet, shown_sets_from
 from experiments.designs.cards.trial import CardTrial
+from experiments.designs.cards.variants import cells_of, varied
 from experiments.designs.inputs.csv_rows import read_rows
 from interventions.yaml.yaml_source import Source, did_you_mean
 
@@ -39,15 +40,21 @@ class ConjointDesign:
     def __init__(self, spec: Conjoint, experiment: CardExperiment, source: Source) -> None:
         self._spec = spec
         self._seed = experiment.seed
-        self._temperature = experiment.temperature
         self._card = ChoiceCard(experiment.cards, source)
         self._values = {"city": spec.city, "currency": spec.currency}
+        self._cells = list(cells_of(spec.variants, experiment.temperature))
         self._profiles, self._ready = self._read_pool(source)
         self._both_orders = spec.order == "both"
         self._sets = {block.set_size: form_sets(self._profiles, block, self._seed) for block in spec.blocks}
         self.sets = sum(map(len, self._sets.values())) or len({shown_set.set for shown_set in self._ready})
         formed = sum(block.sets * block.repeats for block in spec.blocks)
-        self.size = (len(self._ready) or formed) * (2 if self._both_orders else 1)
+        self.size = (len(self._ready) or formed) * (2 if self._both_orders else 1) * len(self._cells)
+        for name, variant in spec.variants.items():
+            for index, label in enumerate(variant.fields):
+                if label not in (labels := self._card.labels[1:]):
+                    hint = did_you_mean(label, labels, noun="besides the name there are")
+                    place = ("design", "conjoint", "variants", name, "fields", index)
+                    raise source.error(place, f'the card has no field "{label}"; {hint}')
 
     def _read_pool(self, source: Source) -> tuple[tuple[HotelProfile, ...], tuple[ShownSet, ...]]:
         """The profiles of the pool, or its ready cards. Raises UserError."""
@@ -84,21 +91,27 @@ class ConjointDesign:
         card = self._card.fill(self._values, next(self._shown_sets()).alternatives)
         profiles = [profile.model_dump(mode="json") for profile in self._profiles]
         ready = [[shown_set.set, shown_set.repeat, shown_set.alternatives] for shown_set in self._ready]
-        return [card.model_dump(mode="json"), profiles, ready]
+        variants = {name: each.model_dump(mode="json") for name, each in self._spec.variants.items()}
+        return [card.model_dump(mode="json"), profiles, ready, *([variants] if variants else [])]
 
     def blocks(self) -> Iterator[list[CardTrial]]:
         """Yield the trials of every showing, without agent, id and seed."""
         for shown_set in self._shown_sets():
-            forward = CardTrial(
-                id="",
-                agent="",
-                set=shown_set.set,
-                cards=(self._card.fill(self._values, shown_set.alternatives),),
-                repeat=shown_set.repeat,
-                temperature=self._temperature,
-                options=tuple(map(as_shown, shown_set.alternatives)),
-            )
-            yield [forward, _reversed(forward)] if self._both_orders else [forward]
+            card = self._card.fill(self._values, shown_set.alternatives)
+            shown = [
+                CardTrial(
+                    id="",
+                    agent="",
+                    set=shown_set.set,
+                    cards=(varied(card, cell.variant),),
+                    condition=cell.name,
+                    repeat=shown_set.repeat,
+                    temperature=cell.temperature,
+                    options=tuple(map(as_shown, shown_set.alternatives)),
+                )
+                for cell in self._cells
+            ]
+            yield [each for one in shown for each in ([one, _reversed(one)] if self._both_orders else [one])]
 
     def summary(self) -> str:
         """Describe in words what is shown."""
@@ -108,8 +121,11 @@ class ConjointDesign:
             shown = [(count, size, 1) for size, count in sizes.items()]
         parts = [f"{sets:,} sets of {size} x {repeats} showings" for sets, size, repeats in shown]
         orders = 2 if self._both_orders else 1
-        number = orders * sum(sets * repeats for sets, _, repeats in shown)
-        return f"{' and '.join(parts)}, {orders} order{'s' * (orders > 1)} each = {number:,} presentations"
+        number = orders * sum(sets * repeats for sets, _, repeats in shown) * len(self._cells)
+        names = ", ".join(cell.name for cell in self._cells)
+        variants = f" in {len(self._cells)} variants ({names})" if len(self._cells) > 1 else ""
+        each = f"{orders} order{'s' * (orders > 1)} each"
+        return f"{' and '.join(parts)}{variants}, {each} = {number:,} presentations"
 
     def _shown_sets(self) -> Iterator[ShownSet]:
         """Sizes alternate in proportion, repeats come one after the other: any prefix is balanced in both."""

@@ -78,7 +78,7 @@ class CardDesign(Design[CardTrial]):
     def run_id(self) -> str:
         """The id of the run: the same experiment, with the same cards and pool, resumes the same run."""
         # The card's own text says these.
-        but: Any = {"agents": True, "plan": True, "design": {"conjoint": {"city", "currency"}}}
+        but: Any = {"agents": True, "plan": True, "design": {"conjoint": {"city", "currency", "variants"}}}
         content = [self.experiment.model_dump(mode="json", exclude=but), self._part.content()]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 

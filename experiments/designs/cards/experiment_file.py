@@ -1,11 +1,11 @@
 """Read the experiment file of a study with choice cards."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from experiments.designs.design import Mode
-from experiments.designs.inputs.experiment_file import Agents, Limits, Name, StrictModel
+from experiments.designs.inputs.experiment_file import Agents, Limits, Name, StrictModel, check_name
 from experiments.designs.inputs.plan_section import PlanSection
 from interventions.yaml.yaml_source import problem_at
 
@@ -13,6 +13,8 @@ Positive = Annotated[int, Field(ge=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Condition = Literal["control", "low", "high"]
 Scenario = Literal["base", "no-persona", "odd", "large"]
+BASE: Final = "base"
+"""The condition of trials with the card as it is, where a conjoint has variants."""
 
 
 def distinct(values: tuple[object, ...]) -> tuple[object, ...]:
@@ -34,6 +36,30 @@ class Block(StrictModel):
     """How often each set is shown, with attributes drawn anew."""
 
 
+class Variant(StrictModel):
+    """What a variant of the prompt changes; all else is as the card's file says."""
+
+    form: Literal["lines", "json"] = "lines"
+    """`json`: each alternative is a JSON record."""
+    fields: tuple[str, ...] = ()
+    """The labels of the card's fields that follow the name; the others come after them."""
+    persona: str = ""
+    """A paragraph before all others."""
+    reasoning: bool = False
+    """Whether reasons are asked for before the answer."""
+    temperature: Temperature | Annotated[tuple[Temperature, ...], Field(min_length=1)] | None = None
+    """The sampling temperature instead of the experiment's; of several each is a variant of its own."""
+
+    @property
+    def needs(self) -> tuple[str, tuple[Mode, ...]]:
+        """The key that not all modes can do, and the modes that can; an empty key: all can."""
+        if self.reasoning:
+            return "reasoning", ("text",)
+        if self.temperature is not None:
+            return "temperature", ("text",)
+        return ("form", ("text", "logprobs")) if self.form == "json" else ("", ())
+
+
 class Conjoint(StrictModel):
     """Choices between alternatives whose attributes vary."""
 
@@ -48,6 +74,14 @@ class Conjoint(StrictModel):
     """What the card says for `${city}`; empty: what its file says."""
     currency: str = ""
     """What the card says for `${currency}`, such as `€`; empty: what its file says."""
+    variants: dict[Annotated[str, AfterValidator(check_name)], Variant] = Field(default_factory=dict)
+    """Name -> what it changes; everything is shown in each variant, too, and as it is (`base`)."""
+
+    @model_validator(mode="after")
+    def _base_is_taken(self) -> "Conjoint":
+        if BASE in self.variants:
+            raise problem_at("variants", BASE, message="this is the card as it is; give another name")
+        return self
 
     @model_validator(mode="after")
     def _sizes_differ(self) -> "Conjoint":
@@ -131,6 +165,15 @@ class CardExperiment(StrictModel):
     seed: int = Field(default=0, ge=0)
     plan: PlanSection | None = None
     """What `souk register` freezes before the first trial."""
+
+    @model_validator(mode="after")
+    def _mode_can_do_variants(self) -> "CardExperiment":
+        for name, variant in self.design.conjoint.variants.items() if self.design.conjoint else ():
+            key, modes = variant.needs
+            if key and self.mode not in modes:
+                message = f"not with mode: {self.mode}; set mode: {modes[0]}, or remove this key"
+                raise problem_at("design", "conjoint", "variants", name, key, message=message)
+        return self
 
     @model_validator(mode="after")
     def _has_one_temperature(self) -> "CardExperiment":

@@ -20,7 +20,7 @@ from analysis.conjoint.fits import (
 )
 from analysis.conjoint.pricebench import read_conjoint, read_pricebench
 from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
-from analysis.conjoint.triage import triage
+from analysis.conjoint.triage import positions_by_order, triage
 from analysis.estimators.clogit import CLogit
 from analysis.estimators.ranking import apart
 from analysis.estimators.wtp import wtp
@@ -44,6 +44,18 @@ def cards() -> ShownOptions:
 @pytest.fixture(scope="module")
 def fits(cards: ShownOptions) -> Fits:
     return fit_models(cards, list(AGENTS))
+
+
+def test_places_by_order_are_the_published_counts(cards: ShownOptions, expected: Any) -> None:
+    found = positions_by_order(cards).set_index(["group", "options", "ordering", "term"])
+    for agent in AGENTS:
+        for name, counts in expected["models"][agent]["reference"]["counts"].items():
+            order, _, block = name.partition("_")
+            letters = list(counts) if order == "orig" else list(counts)[::-1]
+            ordering, size = {"orig": "forward", "swap": "reversed"}[order], str(len(letters))
+            for place, letter in enumerate(letters, 1):
+                row = found.loc[agent, size, ordering, f"position_{place}"]
+                assert row["estimate"] * row["n"] == pytest.approx(counts[letter]), block
 
 
 def own(name: str) -> str:

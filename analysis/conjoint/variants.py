@@ -1,0 +1,185 @@
+"""Compare variants of the prompt with the card as it is: what a change of words does to the choices."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from analysis.conjoint.cards import ShownOptions
+from analysis.conjoint.fits import UNPRICED, regressors
+from analysis.conjoint.frames import Row, rank_correlation, tidy_frame, tidy_row
+from analysis.conjoint.full_models import FIRST, full_models
+from analysis.conjoint.money import MONEY, money
+from analysis.conjoint.triage import placed
+from analysis.estimators.choice_sets import Covariance
+from analysis.estimators.clogit import CLogit, fit_clogit
+from analysis.estimators.leave_out import moves
+from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.tables.choice_table import TRIAL_ID
+from analysis.tables.errors import AnalysisError
+from analysis.tables.families import adjusted
+from analysis.tables.frame import Floats, Ints
+
+BASE: Final = "base"
+"""The condition of trials with the card as it is."""
+DECISIVENESS, FIRST_SHOWN, ATTRIBUTES = "pseudo_r2", "first_shown", "attributes"
+SEPARATED: Final = "no error: the choices are separated, or the estimate hangs on one choice set"
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Measures of one agent in one variant, and how far each moves without each choice set (sets x terms)."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    moved: pd.DataFrame = field(default_factory=pd.DataFrame)
+    n: int = 0
+    missing: int = 0
+
+
+def variants_of(cards: ShownOptions) -> list[str]:
+    """Return the conditions beside `base`, in alphabetical order; empty where there is no base."""
+    known = sorted(map(str, cards.rows["condition"].unique()))
+    return [name for name in known if name != BASE] if BASE in known else []
+
+
+def of_variant(cards: ShownOptions, name: str) -> ShownOptions:
+    """Return the cards of one variant. Raises AnalysisError for an unknown one."""
+    rows = cards.rows[cards.rows["condition"] == name]
+    if rows.empty:
+        known = ", ".join([BASE, *variants_of(cards)]) if variants_of(cards) else "none"
+        raise AnalysisError(f"--condition {name}: no such variant of the prompt; there are: {known}")
+    return replace(cards, rows=rows.reset_index(drop=True))
+
+
+def variants(cards: ShownOptions, fitted: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare each variant with `base`, and the orders of agents and attributes in them.
+
+    fitted: the agents whose part-worths are compared; of others it is the first-shown rate alone.
+
+    The first table has for each agent and variant, in the smallest sets: the coefficients of the log price
+    and the controls in a conditional logit that holds which option was shown first; `pseudo_r2`, McFadden's
+    (1974), which says how decided the choices are; `first_shown`, the share of choices of the option that
+    stood first. `estimate` is the value in the variant less that in base; its error is that of leaving out
+    each choice set from both at once (CV3), with t. Extra columns: `variant`, `value`, `value_base`, and `z`,
+    the estimate over its error. All rows are one family of `p_adjusted`.
+
+    The second has Spearman's rank correlations between variant and base: of each measure over agents, and of
+    the controls' coefficients over `attributes` for each agent.
+    """
+    names = variants_of(cards)
+    rows: list[Row] = []
+    with threadpool_limits(limits=1, user_api="blas"):
+        for agent in sorted(cards.rows["agent"].unique()) if names else ():
+            own = cards.rows[(cards.rows["agent"] == agent) & (cards.rows["block"] == cards.blocks[0])]
+            found = {
+                name: _measured(own[own["condition"] == name], cards, fit=agent in fitted)
+                for name in (BASE, *names)
+            }
+            rows += [row for name in names for row in _rows(agent, name, found[name], found[BASE])]
+    table = tidy_frame(rows, "variant", "value", "value_base", "z")
+    orders: list[Row] = []
+    for name in names:
+        own = table[table["variant"] == name]
+        for term, each in own.groupby("term", sort=False):
+            if len(each) == 1:  # of one agent there is no order
+                continue
+            by_agent = each.set_index("group")
+            found_row = rank_correlation(str(term), by_agent["value"], by_agent["value_base"])
+            orders.append(found_row | {"variant": name})
+        for agent, each in own[own["term"].isin(cards.controls)].groupby("group", sort=False):
+            worth = each.set_index("term")
+            order = rank_correlation(
+                ATTRIBUTES, worth["value"], worth["value_base"], str(agent), "attributes"
+            )
+            orders.append(order | {"variant": name})
+    return adjusted(table) if rows else table, tidy_frame(orders, "variant")
+
+
+def variant_money(
+    cards: ShownOptions, fitted: list[str], cov: Covariance, at_price: float | None
+) -> pd.DataFrame:
+    """Return the table `money` of each variant and of base, with the column `variant`."""
+    frames = [
+        money(full_models(of_variant(cards, name), fitted, cov, at_price)).assign(variant=name)
+        for name in ((BASE, *variants_of(cards)) if variants_of(cards) else ())
+    ]
+    known = [frame for frame in frames if len(frame)]
+    return adjusted(pd.concat(known, ignore_index=True)) if known else tidy_frame([], *MONEY, "variant")
+
+
+def _measured(rows: pd.DataFrame, cards: ShownOptions, *, fit: bool) -> _Measured:
+    """Measure one agent in one variant."""
+    made = rows[rows["chosen"].notna()]
+    if made.empty:
+        return _Measured(missing=rows[TRIAL_ID].nunique())
+    first = placed(replace(cards, rows=made)).assign(
+        front=lambda shown: shown["chosen"] * (shown["place"] == 1)
+    )
+    sums = first.groupby("set")[["front", "chosen"]].sum()
+    rate, (front, chosen) = sums["front"].sum() / sums["chosen"].sum(), sums.sum()
+    without = (front - sums["front"]) / (chosen - sums["chosen"]) - rate
+    values, moved = {FIRST_SHOWN: float(rate)}, pd.DataFrame({FIRST_SHOWN: without})
+    n = made[TRIAL_ID].nunique()
+    if fit:
+        x = regressors(made, cards.controls, "log" if cards.priced else UNPRICED, np.zeros(2))
+        x[FIRST] = (made["position"] == 0).astype(float)
+        flags, trial, sets = made["chosen"].to_numpy(float), made[TRIAL_ID].to_numpy(), made["set"].to_numpy()
+        found = fit_clogit(x, flags, trial)
+        terms = [term for term in ("log_price", *cards.controls) if term in found.terms]
+        values = {term: found.of(term)[0] for term in terms} | {DECISIVENESS: found.pseudo_r2} | values
+        by_set = moves(found, x, flags, trial, sets)[terms]
+        by_set[DECISIVENESS] = _r2_moves(found, x, flags, trial, sets)
+        moved, n = moved.join(by_set, how="outer"), found.n_sets
+    return _Measured(values, moved, n, rows[TRIAL_ID].nunique() - n)
+
+
+def _r2_moves(
+    fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Ints, sets: npt.NDArray[Any]
+) -> "pd.Series[float]":
+    """How far the R squared moves without each choice set, to the second order."""
+    utility = pd.Series(x.to_numpy(float) @ fit.estimate)
+    odds = pd.Series(np.exp(utility - utility.groupby(trial).transform("max")))
+    share = odds / odds.groupby(trial).transform("sum")
+    null = -chosen * np.log(share.groupby(trial).transform("size"))
+    parts = pd.DataFrame({"own": chosen * np.log(share), "null": null}).groupby(sets).sum()
+    scores = x.mul(np.asarray(chosen - share), axis=0).groupby(sets).sum()
+    # Without a set the likelihood has its maximum elsewhere: the move there gains half the score times it.
+    gained = -(scores * moves(fit, x, chosen, trial, sets)).sum(axis=1, skipna=False) / 2
+    whole = parts.sum()
+    ratio: pd.Series[float] = (whole["own"] - parts["own"] + gained) / (whole["null"] - parts["null"])
+    return float(whole["own"] / whole["null"]) - ratio
+
+
+def _rows(agent: str, name: str, variant: _Measured, base: _Measured) -> list[Row]:
+    """The rows of one agent and variant."""
+    apart = variant.moved.sub(base.moved, fill_value=0.0)
+    count = len(apart)
+    # A term of one alone, or that hangs on one set, has moves that are not known in full.
+    error = np.sqrt((count - 1) / max(count, 1) * (apart**2).sum(skipna=False))
+    quantile = stats.t.ppf(0.975, count - 1) if count >= LEAST_CLUSTERS[1] else np.nan
+    rows = []
+    for term in dict.fromkeys([*variant.values, *base.values]):
+        value, of_base = (each.values.get(term, np.nan) for each in (variant, base))
+        change, spread = value - of_base, float(error.get(term, np.nan))
+        told: dict[str, Any] = {"variant": name, "value": value, "value_base": of_base, "estimate": change}
+        if np.isnan(change):
+            told["note"] = "no finite estimate in one of the two, or no choices"
+        elif count < LEAST_CLUSTERS[1]:
+            told["note"] = f"no error: fewer than {LEAST_CLUSTERS[1]} choice sets"
+        elif not spread > 0:
+            told["note"] = SEPARATED if np.isnan(spread) else "no error: the two never differ"
+        else:
+            told |= {
+                "std_error": spread,
+                "statistic": change / spread,
+                "z": change / spread,
+                "p_value": float(2 * stats.t.sf(abs(change) / spread, count - 1)),
+                "conf_low": change - quantile * spread,
+                "conf_high": change + quantile * spread,
+            }
+        rows.append(tidy_row(term, agent, variant.n, variant.missing, **told))
+    return rows
