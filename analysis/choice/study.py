@@ -14,10 +14,11 @@ from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import with_questions
-from analysis.choice.effects.pooled import heterogeneity
+from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.effects.tradeoffs import tradeoffs
+from analysis.choice.effects.utilities import utilities
 from analysis.choice.ended import steps
 from analysis.choice.ended.attrition import compare_by_factor, compare_outcomes, count_outcomes
 from analysis.choice.ended.factors import deciding_factors, judges_agree
@@ -32,7 +33,7 @@ from analysis.tables.readings import readings
 ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
-    *("ranking", "told_apart", "contrasts"),
+    *("ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -45,7 +46,8 @@ class ChoiceAnalysis:
     are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
     where no rule could have stopped the run; `modalities` and `modality_differences` where pages were shown
     in one way; `ranking` and `told_apart` with one agent, and where a rule could have stopped the run;
-    `contrasts` where none were asked for.
+    `contrasts` where none were asked for; `mean_effects` and `texts_pooled` with one agent; the last three
+    where a rule could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -81,6 +83,9 @@ class ChoiceAnalysis:
     ranking: pd.DataFrame | None = None
     told_apart: pd.DataFrame | None = None
     contrasts: pd.DataFrame | None = None
+    utilities: pd.DataFrame | None = None
+    mean_effects: pd.DataFrame | None = None
+    texts_pooled: pd.DataFrame | None = None
     people: bool = False
     """Whether people were asked about these products; no part of the estimates."""
 
@@ -131,7 +136,7 @@ def _stopped(found: ChoiceAnalysis, table: pd.DataFrame) -> ChoiceAnalysis:
     }
     # Random effects rest on estimates for a fixed number of trials.
     frames |= {name: frames[name][:0] for name in ("heterogeneity", "shrunken")}
-    frames |= {"ranking": None, "told_apart": None}
+    frames |= dict.fromkeys(("ranking", "told_apart", "utilities", "mean_effects", "texts_pooled"))
     return replace(found, **frames | {"sequence": sequence, "sequence_path": path_frame(table)})
 
 
@@ -149,6 +154,7 @@ def _analyze(
     slopes, curves = sensitivity(table)
     both = logit.logit_effects(table, effects)
     ranking, told_apart = rankings(table)
+    several = table["agent"].nunique() > 1
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
         attrition=count_outcomes(table),
@@ -185,6 +191,9 @@ def _analyze(
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
         ranking=ranking if len(ranking) else None,
         told_apart=told_apart if len(told_apart) else None,
+        utilities=utilities(table),
+        mean_effects=mean_effects(effects) if several else None,
+        texts_pooled=texts_over_agents(exact) if several else None,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT
+from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, TERMS
 from analysis.estimators.partial_pooling import SHRUNKEN, SPREAD, partial_pooling
 from analysis.tables.frame import FRAME_COLUMNS, join_notes
 
@@ -55,6 +55,31 @@ def heterogeneity(effects: pd.DataFrame, exact: pd.DataFrame) -> tuple[pd.DataFr
         _ended(common, "conf_low", "conf_high", *_SPREADS, *_PREDICTED),
         _ended(shrunken, *SHRUNKEN[:3]),
     )
+
+
+def texts_over_agents(exact: pd.DataFrame) -> pd.DataFrame:
+    """Return the random effects of agents for each nudge text: its mean effect, and how far agents differ.
+
+    exact: the table of this name, whose standard errors are as in `heterogeneity`. `group` is the text.
+    Empty for texts of one agent.
+    """
+    own = exact[(exact["part"] == "nudge_text") & (exact["strata"] >= LEAST_STRATA)]
+    own = own.assign(std_error=(own["conf_high"] - own["conf_low"]) / _WIDTH, part=AGENT)
+    own = own.assign(group=own["level"], level=own["group"])[[*FRAME_COLUMNS, "part", "level"]]
+    several = own.groupby("group")["level"].transform("size") > 1
+    common, _ = partial_pooling(own[several.astype(bool)])
+    return _ended(common, "conf_low", "conf_high", *_SPREADS, *_PREDICTED)
+
+
+def mean_effects(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return by agent (`group`) the mean size of its effects (`estimate`), and of how many (`n`).
+
+    effects: the table of this name; rows of a placebo do not count. A size is above 0 by chance alone, so
+    there is no interval and no test.
+    """
+    own = effects[effects["term"].isin(TERMS) & effects["estimate"].notna()]
+    sizes = own.assign(size=own["estimate"].abs()).groupby("group", sort=False)["size"]
+    return sizes.agg(estimate="mean", n="size").reset_index()
 
 
 def _ended(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:

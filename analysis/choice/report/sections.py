@@ -8,19 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.choice.effects.effects import LESS_PLACEBO
 from analysis.choice.report import figures
 from analysis.choice.report.wording import WORDING, WORTH
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
+from analysis.reporting.plots import estimates
 from analysis.reporting.sections import Section, with_rows, written_sections
 from analysis.tables.choice_table import ATTRIBUTES
 from analysis.tables.frame import LABELS, without_code
 
 WORDS: Final = Path(__file__).with_name("report.yaml")
 EFFECT: Final = "Effect on the probability of being chosen (percentage points)"
+UTILITY: Final = "Part-worth (log-odds)"
 DIFFERENCE: Final = "Difference of effects (percentage points)"
 LEAD: Final = {
     **dict.fromkeys(("effects", "bounds", "slopes"), "term"),
@@ -94,11 +98,26 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
         "sensitivity": _if_any(found.curves, figures.sensitivity_figure),
         "price_response": _if_any(banded, figures.price_figure),
         "logit": _if_any(found.logit["logit"].dropna(), lambda _: figures.logit_figure(found.logit)),
+        "utilities": _if_any(found.utilities, figures.forest, lambda row: LABELS[row["term"]], UTILITY),
+        "texts_pooled": _if_any(found.texts_pooled, _texts_figure),
+        "mean_effects": _if_any(found.mean_effects, _sizes_figure),
         "steps": partial(figures.steps_figure, found.step_counts),
         "factors": _if_any(
             found.factors, figures.forest, named_by("factor"), "Judged trials in which it decided (%)", False
         ),
     }
+
+
+def _texts_figure(rows: pd.DataFrame) -> Figure:
+    ordered = rows.sort_values("estimate", ascending=False)
+    named = ordered.assign(level=ordered["group"], group="all agents")
+    return figures.forest(named, named_by("level"), EFFECT)
+
+
+def _sizes_figure(rows: pd.DataFrame) -> Figure:
+    ordered = rows.sort_values("estimate", ascending=False).assign(conf_low=np.nan, conf_high=np.nan)
+    ends = (0.0, 1.1 * float(rows["estimate"].max()) or 1.0)
+    return estimates(ordered, "Mean size of effects (percentage points)", limits=ends)
 
 
 def _against(row: Any) -> str:
