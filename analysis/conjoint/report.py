@@ -248,6 +248,7 @@ def _sections(found: ConjointAnalysis) -> list[Section]:
         "set_size": partial(figures.block_figure, where_alike(found.set_size)),
         "model_size": partial(figures.size_figure, found.model_size),
         "brands": partial(figures.brand_figure, where_alike(found.brands)),
+        "variants": partial(figures.variant_figure, found.variants),
         "booked": partial(figures.booked_figure, found.booked, money),
     }
     made = written_sections(WORDS, tables, drawn, money=money, valued_at=found.valued_at)

@@ -165,4 +165,5 @@ def test_the_answer_says_what_changes() -> None:
     assert "short: log price differs from base by" in said
     assert "same: nothing is told apart from base with 300 choices" in said
     (section,) = (each for each in made.sections if each.title == "Variants of the prompt")
+    assert "z against base" in section.figures[0].svg
     assert [each.name for each in section.tables] == ["variants", "variant_orders", "variant_money"]
