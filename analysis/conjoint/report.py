@@ -188,14 +188,19 @@ def _differing(models: pd.DataFrame, classes: pd.DataFrame) -> Iterator[str]:
 def _varied(found: ConjointAnalysis) -> Iterator[str]:
     """Say what the variants of the prompt change, a sentence for each agent."""
     for group, own in found.variants.groupby("group", sort=False):
-        sample, told = sample_text(own, "choice"), own[claimed(own)]
-        said = [
-            f"{variant}: {', '.join(clauses(rows, _worded(VARIED, '', rows), sample))}"
-            for variant, rows in told.groupby("variant", sort=False)
-        ]
-        others = [name for name in own["variant"].unique() if name not in set(told["variant"])]
-        if others:
-            said.append(f"{', '.join(others)}: nothing is told apart from base with {sample}")
+        told, said = own[claimed(own)], []
+        for variant, rows in told.groupby("variant", sort=False):
+            clause = clauses(rows, _worded(VARIED, "", rows), sample_text(rows, "choice"))
+            said.append(f"{variant}: {', '.join(clause)}")
+        others = own[~own["variant"].isin(told["variant"])]
+        bounded = others["conf_low"].notna().groupby(others["variant"]).transform("any").astype(bool)
+        for rows, what in (
+            (others[bounded], "nothing is told apart from base with {}"),
+            (others[~bounded], "no interval with {}, see the table"),
+        ):
+            if len(rows):
+                names = ", ".join(rows["variant"].unique())
+                said.append(f"{names}: {what.format(sample_text(rows, 'choice'))}")
         yield sentence(f"{group}, variants of the prompt", said)
 
 
