@@ -164,6 +164,14 @@ def brand_figure(brands: pd.DataFrame) -> Figure:
     return _heatmap(brands, headings, "Utility against the base", common=True)
 
 
+def variant_figure(table: pd.DataFrame) -> Figure:
+    """Draw a heatmap of the z of each agent and variant against base."""
+    more = {"log_price": "Log\nprice", "pseudo_r2": "R²", "first_shown": "First\nshown"}
+    headings = {name: (more | NAMES).get(name, str(name)) for name in table["term"].unique()}
+    rows = table["variant"] if table["group"].nunique() == 1 else table["group"] + ", " + table["variant"]
+    return _heatmap(table.assign(group=rows, estimate=table["z"]), headings, "z against base", common=True)
+
+
 def money_figure(money: pd.DataFrame, unit: str = UNITS, valued_at: str = "the median price") -> Figure:
     """Draw what the attributes are worth by agent; chains and the order are in the table."""
     money = money[~money["term"].str.startswith(("chain_", "shown_first"))]

@@ -8,6 +8,7 @@ from scipy import stats
 
 from analysis.conjoint.frames import Row, rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.full_models import CURVE, FIRST, PRICE, PRICE_FORMS, FullModels
+from analysis.estimators.clogit import CLogit
 from analysis.estimators.wtp import fieller, no_price, ratio_error
 from analysis.tables.families import adjusted
 from analysis.tables.frame import join_notes
@@ -89,23 +90,30 @@ def money_orders(every: list[FullModels]) -> pd.DataFrame:
     for multiplies all values of the logarithm alike, and leaves those of the linear form, so it changes no
     order.
     """
-    worth: dict[str, dict[tuple[str, str], float]] = {form: {} for form in PRICE_FORMS}
-    for models in every:
-        for form, fit in models.fits.items() if PRICE in models.fit.terms else ():
-            for term in set(fit.terms) - {PRICE, CURVE, FIRST}:
-                ratio = np.nan if no_price(fit, PRICE) else -fit.of(term)[0] / fit.of(PRICE)[0]
-                worth[form][term, models.agent] = ratio
+    worth = pd.DataFrame(
+        [
+            {"term": term, "group": models.agent}
+            | {form: _relative(fit, term) for form, fit in models.fits.items()}
+            for models in every
+            for term in models.fits["log"].terms
+            if PRICE in models.fit.terms and term not in (PRICE, FIRST)
+        ],
+        columns=["term", "group", *PRICE_FORMS],
+    )
     rows: list[Row] = []
     for form in PRICE_FORMS[1:]:
-        both = pd.DataFrame({"log": pd.Series(worth["log"]), form: pd.Series(worth[form])}, dtype=float)
         told = {"forms": f"log and {form}"}
-        for agent in dict.fromkeys(models.agent for models in every if PRICE in models.fit.terms):
-            own = both.xs(agent, level=1)
-            found = rank_correlation("attributes", own["log"], own[form], agent, "attributes")
+        for agent, own in worth.set_index("term").groupby("group"):
+            found = rank_correlation("attributes", own["log"], own[form], str(agent), "attributes")
             rows.append(found | told)
-        for name, each in both.groupby(level=0) if len(every) > 1 else ():
-            rows.append(rank_correlation(str(name), each["log"], each[form]) | told)
+        for term, own in worth.set_index("group").groupby("term") if len(every) > 1 else ():
+            rows.append(rank_correlation(str(term), own["log"], own[form]) | told)
     return tidy_frame(rows, "forms")
+
+
+def _relative(fit: CLogit, term: str) -> float:
+    """The value in units of the price; NaN where the price has no clear coefficient."""
+    return np.nan if no_price(fit, PRICE) else -fit.of(term)[0] / fit.of(PRICE)[0]
 
 
 def price_forms(every: list[FullModels]) -> pd.DataFrame:

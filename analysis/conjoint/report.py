@@ -188,14 +188,19 @@ def _differing(models: pd.DataFrame, classes: pd.DataFrame) -> Iterator[str]:
 def _varied(found: ConjointAnalysis) -> Iterator[str]:
     """Say what the variants of the prompt change, a sentence for each agent."""
     for group, own in found.variants.groupby("group", sort=False):
-        sample, told = sample_text(own, "choice"), own[claimed(own)]
-        said = [
-            f"{variant}: {', '.join(clauses(rows, _worded(VARIED, '', rows), sample))}"
-            for variant, rows in told.groupby("variant", sort=False)
-        ]
-        others = [name for name in own["variant"].unique() if name not in set(told["variant"])]
-        if others:
-            said.append(f"{', '.join(others)}: nothing is told apart from base with {sample}")
+        told, said = own[claimed(own)], []
+        for variant, rows in told.groupby("variant", sort=False):
+            clause = clauses(rows, _worded(VARIED, "", rows), sample_text(rows, "choice"))
+            said.append(f"{variant}: {', '.join(clause)}")
+        others = own[~own["variant"].isin(told["variant"])]
+        bounded = others["conf_low"].notna().groupby(others["variant"]).transform("any").astype(bool)
+        for rows, what in (
+            (others[bounded], "nothing is told apart from base with {}"),
+            (others[~bounded], "no interval with {}, see the table"),
+        ):
+            if len(rows):
+                names = ", ".join(rows["variant"].unique())
+                said.append(f"{names}: {what.format(sample_text(rows, 'choice'))}")
         yield sentence(f"{group}, variants of the prompt", said)
 
 
@@ -248,6 +253,7 @@ def _sections(found: ConjointAnalysis) -> list[Section]:
         "set_size": partial(figures.block_figure, where_alike(found.set_size)),
         "model_size": partial(figures.size_figure, found.model_size),
         "brands": partial(figures.brand_figure, where_alike(found.brands)),
+        "variants": partial(figures.variant_figure, found.variants),
         "booked": partial(figures.booked_figure, found.booked, money),
     }
     made = written_sections(WORDS, tables, drawn, money=money, valued_at=found.valued_at)

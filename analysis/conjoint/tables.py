@@ -194,7 +194,7 @@ def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
             frame = _printed(frame, fits[linear])
             if np.isnan(difference):
                 frame = _refused(frame, frame["term"] != "", NOT_COMPARABLE)
-            parts = frame["term"].map(lambda term, fit=fits[log]: fit.of(term)[0])
+            parts = frame["term"].map(lambda term, fit=fits[log]: fit.of(term)[0]).astype(float)
             against = frame["estimate"] * parts < 0
             frame = _refused(frame, against, "with the log price its part-worth has another sign")
         frames.append(frame)

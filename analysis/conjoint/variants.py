@@ -60,12 +60,12 @@ def variants(cards: ShownOptions, fitted: list[str]) -> tuple[pd.DataFrame, pd.D
 
     fitted: the agents whose part-worths are compared; of others it is the first-shown rate alone.
 
-    The first table has for each agent and variant, in the smallest sets: the coefficients of the log price
-    and the controls in a conditional logit that holds which option was shown first; `pseudo_r2`, McFadden's
-    (1974), which says how decided the choices are; `first_shown`, the share of choices of the option that
-    stood first. `estimate` is the value in the variant less that in base; its error is that of leaving out
-    each choice set from both at once (CV3), with t. Extra columns: `variant`, `value`, `value_base`, and `z`,
-    the estimate over its error. All rows are one family of `p_adjusted`.
+    The first table has for each agent and variant, in the smallest sets that both have choices from: the
+    coefficients of the log price and the controls in a conditional logit that holds which option was shown
+    first; `pseudo_r2`, McFadden's (1974), which says how decided the choices are; `first_shown`, the share of
+    choices of the option that stood first. `estimate` is the value in the variant less that in base; its
+    error is that of leaving out each choice set from both at once (CV3), with t. Extra columns: `variant`,
+    `value`, `value_base`, and `z`, the estimate over its error. All rows are one family of `p_adjusted`.
 
     The second has Spearman's rank correlations between variant and base: of each measure over agents, and of
     the controls' coefficients over `attributes` for each agent.
@@ -75,11 +75,15 @@ def variants(cards: ShownOptions, fitted: list[str]) -> tuple[pd.DataFrame, pd.D
     with threadpool_limits(limits=1, user_api="blas"):
         for agent in sorted(cards.rows["agent"].unique()) if names else ():
             own = cards.rows[(cards.rows["agent"] == agent) & (cards.rows["block"] == cards.blocks[0])]
-            found = {
-                name: _measured(own[own["condition"] == name], cards, fit=agent in fitted)
-                for name in (BASE, *names)
-            }
-            rows += [row for name in names for row in _rows(agent, name, found[name], found[BASE])]
+            answered = own[own["chosen"].notna()].groupby("condition")["set"].agg(set)
+            for name in names:
+                shared = answered.get(BASE, set()) & answered.get(name, set())
+                both = own[own["set"].isin(shared)] if shared else own
+                variant, base = (
+                    _measured(both[both["condition"] == each], cards, fit=agent in fitted)
+                    for each in (name, BASE)
+                )
+                rows += _rows(agent, name, variant, base)
     table = tidy_frame(rows, "variant", "value", "value_base", "z")
     orders: list[Row] = []
     for name in names:

@@ -162,6 +162,19 @@ def test_another_price_is_where_values_hold() -> None:
     assert bend == pytest.approx(at_median * 250 / median.at_price, rel=1e-5)
 
 
+def test_a_table_with_a_price_alone() -> None:
+    """Where the linear price fits better, there is no attribute to value."""
+    rng = np.random.default_rng(1)
+    table = repeated(1)[["set", "trial", "option", "position", "ordering", "agent", "outcome", "repeat"]]
+    table = table.assign(price=rng.uniform(10, 500, len(table)), category="tea")
+    utility = -0.01 * table["price"] + rng.gumbel(size=len(table))
+    table["chosen"] = (utility == utility.groupby(table["trial"]).transform("max")).astype(int)
+    found = analyze_conjoint(table, robust=True)
+    assert found.functional_form["estimate"].iloc[0] < 0
+    assert found.willingness_to_pay.empty
+    assert found.money_orders["estimate"].isna().all()
+
+
 def test_without_each_option_as_refitted() -> None:
     cards = encode(repeated(1))
     (models,) = full_models(cards, ["balanced"], "clustered")

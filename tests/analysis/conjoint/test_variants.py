@@ -159,10 +159,36 @@ def test_an_agent_that_is_locked_has_its_first_shown_rate_alone() -> None:
     assert list(locked["note"]) == ["no error: the two never differ"]
 
 
+def test_only_sets_that_both_answer_are_compared() -> None:
+    table = simulated(1, {"part": {}, "few": {}, "none": {}}, sets=60)
+    some, few = (table["set"].isin([f"2-{number}" for number in range(count)]) for count in (40, 8))
+    kept = {"base": True, "part": some, "few": few, "none": False}
+    table = pd.concat([table[(table["condition"] == name) & which] for name, which in kept.items()])
+    lost = (
+        table[table["condition"] == "base"]
+        .head(4)
+        .assign(condition="none", chosen=None, outcome="agent_error")
+    )
+    table = pd.concat([table, lost.assign(trial="none" + lost["trial"])], ignore_index=True)
+    found = analyze_conjoint(table)
+    own = found.variants.set_index(["variant", "term"])
+    alone = simulated(1, {"part": {}, "few": {}, "none": {}}, sets=60)
+    alone = alone[alone["condition"].isin(["base", "part"]) & some].reset_index(drop=True)
+    expected = analyze_conjoint(alone).variants.set_index(["variant", "term"])
+    pd.testing.assert_series_equal(own["z"]["part"], expected["z"]["part"])
+    assert own["conf_low"]["few"].isna().all()
+    assert own["note"]["few", "first_shown"] == "no error: fewer than 12 choice sets"
+    assert own["estimate"]["none"].isna().all()
+    (said,) = (each for each in report(found).answer if "variants of the prompt" in each)
+    assert "part: nothing is told apart from base with 80 choices" in said
+    assert "few, none: no interval with 0 to 16 choices, see the table" in said
+
+
 def test_the_answer_says_what_changes() -> None:
     made = report(analyze_conjoint(simulated(3, {"same": {}, "short": {"log_price": 0.0}}, sets=150)))
     (said,) = (each for each in made.answer if "variants of the prompt" in each)
     assert "short: log price differs from base by" in said
     assert "same: nothing is told apart from base with 300 choices" in said
     (section,) = (each for each in made.sections if each.title == "Variants of the prompt")
+    assert "z against base" in section.figures[0].svg
     assert [each.name for each in section.tables] == ["variants", "variant_orders", "variant_money"]
