@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from agents.base import ChatMessage
 from agents.providers.bounded import client_options
+from agents.providers.capabilities import reasons
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import UNREADABLE, Failure, NetworkModel
 from agents.providers.pricing import Tokens
@@ -40,9 +41,10 @@ class OpenAIChat(NetworkModel, LanguageModel):
         if reasons(self.name):  # the tokens that these think with count towards the limit
             request["max_completion_tokens"] = THINKING + max_tokens
         else:
-            request["max_tokens"] = max_tokens
+            request["max_tokens"] = max_tokens + (THINKING if self.settings.thinks else 0)
             if temperature is not None:
                 request["temperature"] = temperature
+        request |= self.settings.sent(effort="reasoning_effort", top_p="top_p", top_k="top_k", seed="seed")
         if schema is not None:
             wanted = {"name": "answer", "schema": dict(schema), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": wanted}
@@ -51,7 +53,9 @@ class OpenAIChat(NetworkModel, LanguageModel):
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         key = cache_key(self._service, request["messages"][0])
-        sent = client.chat.completions.with_raw_response.create(**request, **key)
+        known = {name: value for name, value in request.items() if name != "top_k"}
+        extra = {"top_k": request["top_k"]} if "top_k" in request else None  # the SDK knows none
+        sent = client.chat.completions.with_raw_response.create(**known, **key, extra_body=extra)
         body = await receive(openai, sent, Completion)
         return body if isinstance(body, Failure) else body.answer
 
@@ -89,11 +93,6 @@ def cache_key(service: Service, beginning: Request) -> Request:
         return {}
     digest = hashlib.sha256(json.dumps(beginning, sort_keys=True).encode()).hexdigest()
     return {"prompt_cache_key": digest[:32]}
-
-
-def reasons(model: str) -> bool:
-    """Return whether a model thinks before it answers, and takes no temperature."""
-    return re.match(r"o\d|gpt-[5-9]", model.rpartition("/")[2]) is not None
 
 
 def data_url(image: str) -> str:
