@@ -206,7 +206,7 @@ def _factory(family: str, name: str) -> _AgentFactory:
         names = agent_names()
         hint = did_you_mean(name, names, otherwise=f"known agents: {', '.join(names)}")
         if any(name in table.models for table in price_tables()):
-            hint = "write the provider before the model, as in openai:gpt-4.1-mini"
+            hint = "write the provider before the model, as in openai:gpt-6-luna"
         raise UserError(f'agents: unknown agent "{name}"; {hint}')
     try:
         factory: _AgentFactory = entry.load()

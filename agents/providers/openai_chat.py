@@ -1,9 +1,11 @@
 """Chat completions, of OpenAI and of any server that speaks the same protocol; batches of OpenAI."""
 
+import asyncio
 import hashlib
 import json
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, Final
 
 import openai
@@ -14,12 +16,14 @@ from agents.base import ChatMessage
 from agents.providers.bounded import client_options
 from agents.providers.capabilities import reasons
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
-from agents.providers.network import UNREADABLE, Failure, NetworkModel
+from agents.providers.network import UNREADABLE, Failure, NetworkModel, in_time
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive, received
 from agents.providers.settings import Service
 
 _OVER: Final = ("completed", "expired", "cancelled")
+_LISTED_SECONDS: Final = 5.0
+"""The longest wait for a line of the list of models, without which a run goes on."""
 _NAME: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
@@ -58,6 +62,13 @@ class OpenAIChat(NetworkModel, LanguageModel):
         sent = client.chat.completions.with_raw_response.create(**known, **key, extra_body=extra)
         body = await receive(openai, sent, Completion)
         return body if isinstance(body, Failure) else body.answer
+
+    async def end(self) -> date | None:
+        """Return the day on which the model is shut down, by the list of models; None: no day is told."""
+        with self.connection().client() as client:
+            asked = client.models.with_raw_response.retrieve(self.name)
+            listed = await in_time(asyncio.create_task(receive(openai, asked, _Listed)), _LISTED_SECONDS)
+        return None if isinstance(listed, Failure) else listed.shutdown_date
 
     def batches(self, client: AsyncOpenAI) -> "_OpenAIBatches":
         """See `agents.providers.batches.Batchable`."""
@@ -161,6 +172,12 @@ class Completion(BaseModel):
             model=self.model,
             parts=tuple(calls),
         )
+
+
+class _Listed(BaseModel):
+    """What is used of a line of the list of models."""
+
+    shutdown_date: date | None = None
 
 
 class _OpenAIBatches:

@@ -94,13 +94,18 @@ def price_of(name: str) -> Price | None:
     """
     name, _ = split_agent(name)
     provider, _, model = name.partition(":")
-    plain = re.sub(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$", "", model)
+    plain = undated(model)
     for table in price_tables():
         for known in (name, f"{provider}:{plain}", f"{provider}:*", model, plain):
             if known in table.models:
                 return table.models[known]
     _warn(name)
     return None
+
+
+def undated(model: str) -> str:
+    """Return the name of the model that a dated snapshot is of."""
+    return re.sub(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$", "", model)
 
 
 @functools.cache

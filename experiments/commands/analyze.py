@@ -158,7 +158,7 @@ def analyze(
 
       souk analyze nudges
 
-      souk analyze nudges --agent openai:gpt-4.1-mini --margin 5 --json
+      souk analyze nudges --agent openai:gpt-6-luna --margin 5 --json
 
       souk analyze nudges.zip
 
