@@ -18,7 +18,9 @@ from agents.computer import make_computer_agent
 from agents.computer.options import DEFAULT, ComputerOptions
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
-from agents.providers import PROVIDERS, make_model, problem_of, takes_temperature
+from agents.providers import PROVIDERS, make_model, problem_of
+from agents.providers.capabilities import check_settings, takes_temperature
+from agents.providers.model_settings import split_agent
 from agents.providers.network import RequestWay
 from agents.providers.pricing import price_tables
 from agents.providers.settings import COMPUTERS, SERVICES
@@ -79,7 +81,7 @@ def make_agent(
     family, _, argument = name.partition(":")
     agent: Agent | Respondent
     if family in PROVIDERS:
-        # No seed is sent: providers honour it loosely or not at all, and some reject it.
+        # No seed of the trial is sent: providers honour it loosely or not at all, and some reject it.
         agent = LanguageModelShopper(make_model(name), prompt)
     elif family in COMPUTERS:
         agent = make_computer_agent(name, acknowledges=acknowledges, options=options)
@@ -136,8 +138,9 @@ def looks_only(agent: str) -> bool:
 def check_name(name: str) -> None:
     """Find a name that no agent has. Raises UserError.
 
-    A missing key or package is no mistake here.
+    A missing key or package is no mistake here; a setting that the model does not have is one.
     """
+    check_settings(name)
     family, _, argument = name.partition(":")
     if family == "simulated":
         profile_of(name)
@@ -156,14 +159,17 @@ def check_name(name: str) -> None:
 def answers_alike(name: str, temperatures: Sequence[float | None], *, chooses: bool) -> bool:
     """Return whether an agent answers the same question alike each time, at one of these temperatures.
 
-    Simulated agents do where nothing is left to chance; models at temperature 0, unless they take none.
+    Simulated agents do where nothing is left to chance; models at temperature 0, unless they take none, and
+    models of one's own with a seed.
     chooses: between options, and does not answer questions. Of other agents nothing is known: False.
     """
-    family = name.partition(":")[0]
+    family, seeded = name.partition(":")[0], split_agent(name)[1].seed is not None
     if family == SIMULATED:
         taste = profile_of(name).taste
         by_utility = not taste.noise and not taste.spread and taste.locked in (None, 0, 1)
         return taste.determinism == 1 or (chooses and by_utility)
+    if family in ("hf", "ollama") and seeded:
+        return True
     return family in PROVIDERS and 0 in temperatures and takes_temperature(name)
 
 
@@ -200,7 +206,7 @@ def _factory(family: str, name: str) -> _AgentFactory:
         names = agent_names()
         hint = did_you_mean(name, names, otherwise=f"known agents: {', '.join(names)}")
         if any(name in table.models for table in price_tables()):
-            hint = "write the provider before the model, as in openai:gpt-4.1-mini"
+            hint = "write the provider before the model, as in openai:gpt-6-luna"
         raise UserError(f'agents: unknown agent "{name}"; {hint}')
     try:
         factory: _AgentFactory = entry.load()

@@ -5,6 +5,7 @@ from typing import Final
 
 from agents.computer.agent import ComputerAgent, ComputerModel
 from agents.computer.options import DEFAULT, ComputerOptions
+from agents.providers.capabilities import check_settings
 from agents.providers.pricing import price_of
 from agents.providers.settings import COMPUTERS
 from interventions.errors import UserError
@@ -31,6 +32,7 @@ def make_computer_agent(
     Raises:
         UserError: the model's name is missing, or a setting is.
     """
+    check_settings(name)
     provider, _, model = name.partition(":")
     service = COMPUTERS[provider]
     if not model:

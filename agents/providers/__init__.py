@@ -1,10 +1,11 @@
 """Language models behind one small protocol, each through its provider's own SDK: `PROVIDER:MODEL`."""
 
 import importlib
-import json
 from typing import Final
 
+from agents.providers.capabilities import check_settings
 from agents.providers.model import LanguageModel
+from agents.providers.model_settings import split_agent
 from agents.providers.network import NetworkModel, RequestWay
 from agents.providers.pricing import price_of
 from agents.providers.settings import SERVICES, missing_packages
@@ -31,29 +32,23 @@ def make_model(name: str, *, nominal: bool = False, way: RequestWay | None = Non
         UserError: there is no such provider, the model's name is missing, or a setting or package is; or the
             user's own table of prices has a mistake.
     """
-    provider, _, model = name.partition(":")
+    plain, settings = split_agent(name)
+    provider, _, model = plain.partition(":")
     if provider not in PROVIDERS:
         raise UserError(f'agents: unknown provider "{provider}"; known providers: {", ".join(PROVIDERS)}')
     if not model:
         example = SERVICES[provider].example if provider in SERVICES else "FOLDER"
         raise UserError(f"agents: {provider}: the model is missing; write for example {provider}:{example}")
+    check_settings(name)
     if problem := problem_of(provider):  # before the import: an SDK may trip over a wrong setting there
         raise UserError(f"agents: {provider}: {problem}")
     price_of(name)  # a mistake in the user's own table is found before anything is paid for
     found = _class_of(provider)
     made = found(model, temperature_scale=found.highest_temperature / 2 if nominal else 1.0)
+    made.settings = settings
     if isinstance(made, NetworkModel):
         made.way = way
     return made
-
-
-def takes_temperature(name: str) -> bool:
-    """Return whether the model `PROVIDER:MODEL` is sent a temperature; reasoning models have their own."""
-    provider, _, model = name.partition(":")
-    if provider in ("hf", "gemini"):  # all do, and their packages may be missing
-        return True
-    request = _class_of(provider)(model).request([{"role": "user", "content": "A or B?"}], 0.0, 10, None)
-    return '"temperature"' in json.dumps(request)
 
 
 def longest_answer(name: str, max_tokens: int) -> int:
@@ -61,8 +56,11 @@ def longest_answer(name: str, max_tokens: int) -> int:
 
     A model that thinks is given more than the `max_tokens` that are asked for.
     """
-    provider, _, model = name.partition(":")
-    request = _class_of(provider)(model).request([], None, max_tokens, None)
+    plain, settings = split_agent(name)
+    provider, _, model = plain.partition(":")
+    made = _class_of(provider)(model)
+    made.settings = settings
+    request = made.request([], None, settings.max_tokens or max_tokens, None)
     return max(int(value) for key, value in request.items() if key.startswith("max_"))
 
 

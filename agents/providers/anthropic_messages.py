@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import ChatMessage
 from agents.providers.bounded import client_options
+from agents.providers.capabilities import takes_temperature
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import UNREADABLE, Failure, NetworkModel
 from agents.providers.pricing import Tokens
@@ -19,13 +20,11 @@ from agents.providers.tokens import estimate_tokens
 
 _VERSION: Final = "2023-06-01"  # the version of the API that takes a temperature, whatever the SDK's own is
 
-# By the provider's documentation of October 2026: which models take a temperature, answer by a schema, and
-# think unless told how not to; those that are newer than all of these think always.
-_TAKES_TEMPERATURE: Final = re.compile(
-    r"claude-(?:[23]|instant|(?:opus|sonnet|haiku)-4(?:-[0-6](?!\d)|-\d{8}|$))"
-)
+# By the provider's documentation of October 2026: which models answer by a schema, think if they are asked,
+# and think unless told how not to; those that are newer than all of these think always.
 _NO_SCHEMA: Final = re.compile(r"claude-(?:[23]|instant|(?:opus|sonnet)-4(?:-[01])?(?:-\d{8})?$)")
 _THINKS_IF_ASKED: Final = re.compile(r"claude-(?:[23]|instant|(?:opus|sonnet|haiku)-4)")
+_THINKS_AS_NEEDED: Final = re.compile(r"claude-(?:opus|sonnet)-4-[678]")
 CACHE: Final = {"type": "ephemeral"}
 """Asks to keep what stands before it in the provider's cache, for five minutes after its last use."""
 _LEAST_CACHED: Final = 1_024
@@ -83,15 +82,28 @@ class AnthropicMessages(NetworkModel, LanguageModel):
         }
         if system := "\n\n".join(message["content"] for message in messages if message["role"] == "system"):
             request["system"] = _to_cache(system) if estimate_tokens(system) >= _LEAST_CACHED else system
-        if off := _NO_THINKING.get(re.sub(r"-\d{8}$", "", self.name)):
-            request["thinking"] = {"type": off}
-        elif not _THINKS_IF_ASKED.match(self.name):
-            request["max_tokens"] += THINKING
-        if temperature is not None and _TAKES_TEMPERATURE.match(self.name):
+        thinking, more = self._thinking()
+        request |= {"thinking": thinking} if thinking else {}
+        request["max_tokens"] += more
+        if temperature is not None and takes_temperature(self.label):
             request["temperature"] = temperature
+        request |= self.settings.sent(top_p="top_p", top_k="top_k")
+        output = self.settings.sent(effort="effort")
         if schema is not None and not _NO_SCHEMA.match(self.name):
-            request["output_config"] = {"format": {"type": "json_schema", "schema": dict(schema)}}
-        return request
+            output["format"] = {"type": "json_schema", "schema": dict(schema)}
+        return request | ({"output_config": output} if output else {})
+
+    def _thinking(self) -> tuple[dict[str, Any] | None, int]:
+        """How the model is told to think, and how many tokens it is given for that."""
+        budget, thinks_if_asked = self.settings.thinking, _THINKS_IF_ASKED.match(self.name)
+        if budget:
+            return {"type": "enabled", "budget_tokens": budget}, budget
+        if self.settings.effort is None:
+            off = _NO_THINKING.get(re.sub(r"-\d{8}$", "", self.name))
+            return {"type": off} if off else None, 0 if off or thinks_if_asked else THINKING
+        if _THINKS_AS_NEEDED.match(self.name):  # these do so only where they are told to
+            return {"type": "adaptive"}, THINKING
+        return None, 0 if thinks_if_asked else THINKING
 
     async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from agents.base import ChatMessage
 from agents.providers.bounded import TooLong, client_options
+from agents.providers.capabilities import takes_temperature
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import NO_CONNECTION, UNREAD, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
@@ -97,12 +98,18 @@ class Gemini(NetworkModel, LanguageModel):
         config: dict[str, Any] = {"maxOutputTokens": max_tokens}
         if system := "\n\n".join(message["content"] for message in messages if message["role"] == "system"):
             config["systemInstruction"] = {"parts": [{"text": system}]}
-        if _THINKS_IF_ASKED.match(self.name):
+        if self.settings.thinking is not None:
+            config["thinkingConfig"] = {"thinkingBudget": self.settings.thinking}
+            config["maxOutputTokens"] += self.settings.thinking
+        elif _THINKS_IF_ASKED.match(self.name):
             config["thinkingConfig"] = {"thinkingBudget": 0}
         elif not _THINKS_NOT.match(self.name):
             config["maxOutputTokens"] += THINKING
-        if temperature is not None:
+        if self.settings.effort is not None:
+            config["thinkingConfig"] = {"thinkingLevel": self.settings.effort}
+        if temperature is not None and takes_temperature(self.label):
             config["temperature"] = temperature
+        config |= self.settings.sent(top_p="topP", top_k="topK", seed="seed")
         if schema is not None:
             config |= {"responseMimeType": "application/json", "responseJsonSchema": dict(schema)}
         contents = [_to_wire(message) for message in messages if message["role"] != "system"]

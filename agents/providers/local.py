@@ -53,7 +53,8 @@ class LocalModel(LanguageModel):
                 f"agents: hf:{self.name} sees no images; observe without screenshots, or name another agent"
             )
         wire = [{"role": message["role"], "content": message["content"]} for message in messages]
-        return {"model": self.name, "messages": wire, "max_tokens": max_tokens, "temperature": temperature}
+        request = {"model": self.name, "messages": wire, "max_tokens": max_tokens, "temperature": temperature}
+        return request | self.settings.sent(top_p="top_p", top_k="top_k", seed="seed")
 
     async def answer(self, request: Request) -> tuple[TextAnswer | ActError | UserError, Sequence[int]]:
         """See `LanguageModel.answer`. Requests to a model wait for each other; a cancelled one stops soon."""
@@ -103,6 +104,11 @@ def _tokens(local: LoadedModel, inputs: Any, request: Request, stop: threading.E
 
     model, own, temperature = local.model, local.sampling, request["temperature"]
     sampling: dict[str, Any] = {"do_sample": True, "temperature": temperature} if temperature else {}
+    if temperature != 0:  # there nothing is drawn
+        sampling |= {name: request[name] for name in ("top_p", "top_k") if name in request}
+        sampling |= {"do_sample": True} if sampling else {}
+    if "seed" in request:
+        torch.manual_seed(request["seed"])
     # At 0 always the likeliest token: what generate() is given only adds to the model's own settings.
     plain = GenerationConfig(eos_token_id=own.eos_token_id, bos_token_id=own.bos_token_id)
     model.generation_config = plain if temperature == 0 else own

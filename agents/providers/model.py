@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import BeforeValidator, Field
 
 from agents.base import ActError, Call, ChatMessage, Reply
+from agents.providers.model_settings import NO_SETTINGS, ModelSettings, named
 from agents.providers.pricing import Tokens, cost_of
 from agents.providers.tokens import estimate_tokens
 from environments.protocol.observation import storable
@@ -136,6 +137,13 @@ def _pictures(request: object) -> int:
 class LanguageModel(Endpoint):
     """A language model that answers messages."""
 
+    settings: ModelSettings = NO_SETTINGS
+
+    @property
+    def label(self) -> str:
+        """The model as agents name it, with its settings."""
+        return named(f"{self.provider}:{self.name}", self.settings)
+
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text; few models tell it themselves."""
         return estimate_tokens(text)
@@ -159,6 +167,7 @@ class LanguageModel(Endpoint):
         """
         if temperature is not None:
             temperature *= self._temperature_scale
+        max_tokens = self.settings.max_tokens or max_tokens
         answer, call = await self.exchange(self.request(messages, temperature, max_tokens, schema))
         return Reply(answer.text, answer.ending, call)
 

@@ -118,7 +118,7 @@ class NetworkModel(Endpoint):
     """A model at a provider.
 
     Args:
-        name: the provider's name for the model, e.g. `gpt-4.1-mini`.
+        name: the provider's name for the model, e.g. `gpt-6-luna`.
         timeout: seconds until a try is given up, its answer's last byte included.
         max_retries: after a failed connection, a time-out, 408, 409, 429 or 5xx. The wait is what the
             provider asks for, else it doubles with each retry, with jitter.

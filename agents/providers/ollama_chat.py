@@ -39,10 +39,13 @@ class OllamaChat(NetworkModel, LanguageModel):
         options: dict[str, Any] = {"num_predict": limit, "num_ctx": _window(messages, limit)}
         if temperature is not None:
             options["temperature"] = temperature
+        options |= self.settings.sent(top_p="top_p", top_k="top_k", seed="seed")
         request: Request = {"model": self.name, "messages": [dict(message) for message in messages]}
         request |= {"stream": False, "options": options}
         if not thinks:
             request["think"] = False
+        elif self.settings.effort is not None:
+            request["think"] = self.settings.effort
         if schema is not None:
             request["format"] = dict(schema)
         return request

@@ -1,9 +1,11 @@
 """Chat completions, of OpenAI and of any server that speaks the same protocol; batches of OpenAI."""
 
+import asyncio
 import hashlib
 import json
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, Final
 
 import openai
@@ -12,13 +14,16 @@ from pydantic import BaseModel, Field, ValidationError
 
 from agents.base import ChatMessage
 from agents.providers.bounded import client_options
+from agents.providers.capabilities import reasons
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
-from agents.providers.network import UNREADABLE, Failure, NetworkModel
+from agents.providers.network import UNREADABLE, Failure, NetworkModel, in_time
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive, received
 from agents.providers.settings import Service
 
 _OVER: Final = ("completed", "expired", "cancelled")
+_LISTED_SECONDS: Final = 5.0
+"""The longest wait for a line of the list of models, without which a run goes on."""
 _NAME: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
@@ -40,9 +45,10 @@ class OpenAIChat(NetworkModel, LanguageModel):
         if reasons(self.name):  # the tokens that these think with count towards the limit
             request["max_completion_tokens"] = THINKING + max_tokens
         else:
-            request["max_tokens"] = max_tokens
+            request["max_tokens"] = max_tokens + (THINKING if self.settings.thinks else 0)
             if temperature is not None:
                 request["temperature"] = temperature
+        request |= self.settings.sent(effort="reasoning_effort", top_p="top_p", top_k="top_k", seed="seed")
         if schema is not None:
             wanted = {"name": "answer", "schema": dict(schema), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": wanted}
@@ -51,9 +57,18 @@ class OpenAIChat(NetworkModel, LanguageModel):
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         key = cache_key(self._service, request["messages"][0])
-        sent = client.chat.completions.with_raw_response.create(**request, **key)
+        known = {name: value for name, value in request.items() if name != "top_k"}
+        extra = {"top_k": request["top_k"]} if "top_k" in request else None  # the SDK knows none
+        sent = client.chat.completions.with_raw_response.create(**known, **key, extra_body=extra)
         body = await receive(openai, sent, Completion)
         return body if isinstance(body, Failure) else body.answer
+
+    async def end(self) -> date | None:
+        """Return the day on which the model is shut down, by the list of models; None: no day is told."""
+        with self.connection().client() as client:
+            asked = client.models.with_raw_response.retrieve(self.name)
+            listed = await in_time(asyncio.create_task(receive(openai, asked, _Listed)), _LISTED_SECONDS)
+        return None if isinstance(listed, Failure) else listed.shutdown_date
 
     def batches(self, client: AsyncOpenAI) -> "_OpenAIBatches":
         """See `agents.providers.batches.Batchable`."""
@@ -89,11 +104,6 @@ def cache_key(service: Service, beginning: Request) -> Request:
         return {}
     digest = hashlib.sha256(json.dumps(beginning, sort_keys=True).encode()).hexdigest()
     return {"prompt_cache_key": digest[:32]}
-
-
-def reasons(model: str) -> bool:
-    """Return whether a model thinks before it answers, and takes no temperature."""
-    return re.match(r"o\d|gpt-[5-9]", model.rpartition("/")[2]) is not None
 
 
 def data_url(image: str) -> str:
@@ -162,6 +172,12 @@ class Completion(BaseModel):
             model=self.model,
             parts=tuple(calls),
         )
+
+
+class _Listed(BaseModel):
+    """What is used of a line of the list of models."""
+
+    shutdown_date: date | None = None
 
 
 class _OpenAIBatches:

@@ -7,9 +7,10 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, ConfigDict
 
 from agents.base import ChatMessage
+from agents.providers.capabilities import reasons
 from agents.providers.model import THINKING, Count, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import Failure
-from agents.providers.openai_chat import CacheUsage, OpenAIChat, cache_key, counted, data_url, reasons
+from agents.providers.openai_chat import CacheUsage, OpenAIChat, cache_key, counted, data_url
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
 from agents.providers.settings import Service
@@ -38,6 +39,9 @@ class OpenAIResponses(OpenAIChat):
             request["max_output_tokens"] = max(max_tokens, _SMALLEST_LIMIT)
             if temperature is not None:
                 request["temperature"] = temperature
+        request |= self.settings.sent(top_p="top_p")
+        if self.settings.effort is not None:
+            request["reasoning"] = {"effort": self.settings.effort}
         if schema is not None:
             wanted = {"type": "json_schema", "name": "answer", "schema": dict(schema), "strict": True}
             request["text"] = {"format": wanted}

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.providers.model_settings import split_agent
 from agents.providers.settings import setting
 from interventions.yaml.yaml_source import load_model
 
@@ -91,14 +92,20 @@ def price_of(name: str) -> Price | None:
     Whatever fits in the user's own table goes before the table of Souk. Returns None, with one warning, when
     the model is in neither.
     """
+    name, _ = split_agent(name)
     provider, _, model = name.partition(":")
-    plain = re.sub(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$", "", model)
+    plain = undated(model)
     for table in price_tables():
         for known in (name, f"{provider}:{plain}", f"{provider}:*", model, plain):
             if known in table.models:
                 return table.models[known]
     _warn(name)
     return None
+
+
+def undated(model: str) -> str:
+    """Return the name of the model that a dated snapshot is of."""
+    return re.sub(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$", "", model)
 
 
 @functools.cache

@@ -89,19 +89,19 @@ class Service:
 _OPENAI: Final = Service(
     key_variable="OPENAI_API_KEY",
     url_variable="OPENAI_BASE_URL",
-    example="gpt-4.1-mini",
+    example="gpt-6-luna",
     url="https://api.openai.com/v1",
     made_by=("openai_chat", "OpenAIChat"),
 )
 SERVICES: Final = {
     "openai": _OPENAI,
     "openai-responses": replace(
-        _OPENAI, example="gpt-5-mini", made_by=("openai_responses", "OpenAIResponses")
+        _OPENAI, example="gpt-6-sol", made_by=("openai_responses", "OpenAIResponses")
     ),
     "anthropic": Service(
         key_variable="ANTHROPIC_API_KEY",
         url_variable="ANTHROPIC_BASE_URL",
-        example="claude-haiku-4-5",
+        example="claude-haiku-5-5",
         url="https://api.anthropic.com",
         made_by=("anthropic_messages", "AnthropicMessages"),
     ),
@@ -117,7 +117,7 @@ SERVICES: Final = {
     "gemini": Service(
         key_variable="GEMINI_API_KEY",
         url_variable="GEMINI_BASE_URL",
-        example="gemini-2.5-flash",
+        example="gemini-3.6-flash",
         url="https://generativelanguage.googleapis.com",
         package="google.genai",
         made_by=("gemini", "Gemini"),

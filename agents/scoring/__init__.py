@@ -3,6 +3,7 @@
 from typing import Final
 
 from agents.providers import problem_of
+from agents.providers.model_settings import NO_SETTINGS, split_agent
 from agents.scoring.score import Scorer, TargetScore, score_choices
 from interventions.errors import UserError
 
@@ -33,6 +34,8 @@ def make_scorer(name: str, *, legacy: bool = False, chat: bool = False) -> Score
             f"agents: {name} gives no log-probabilities; name a model of one of {', '.join(SCORERS)}, "
             "such as hf:FOLDER"
         )
+    if split_agent(name)[1] != NO_SETTINGS:
+        raise UserError(f"agents: {name}: log-probabilities depend on no setting; leave them out")
     if not model:
         raise UserError(f"agents: {provider}: the model is missing; write {provider}:MODEL")
     if problem := problem_of(provider):

@@ -14,9 +14,10 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, Field
 
 from agents.base import AgentError
+from agents.providers.capabilities import reasons
 from agents.providers.model import Request, TextAnswer
 from agents.providers.network import Failure
-from agents.providers.openai_chat import CompatibleChat, OpenAIChat, reasons
+from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.sdk import receive
 from agents.scoring.score import TargetScore
 from interventions.cards.reply import ENDED

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from agents.base import SIMULATED, is_simulated
+from agents.providers.model_settings import with_settings
 from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import load_model
@@ -34,11 +35,11 @@ def file_of(agent: str) -> str | None:
 def known_as(agent: str) -> str:
     """Return the name under which an agent's trials are stored; where it names a file, that is read.
 
-    Raises YamlError with every mistake in the file.
+    Raises YamlError with every mistake in the file, and UserError for a setting that no model has.
     """
     path = file_of(agent)
     if path is None:
-        return agent
+        return with_settings(agent)
     profile = load_model(path, ShopperProfile)
     stem = re.sub(r"[^\w.-]+", "-", re.split(r"[/\\]", path)[-1].rpartition(".")[0])[:_LONGEST_NAME]
     name = f"{SIMULATED}:{stem or 'own'}@{_digest(profile)}"

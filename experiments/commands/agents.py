@@ -22,7 +22,7 @@ LONGEST_WAIT: Final = 60.0
 def agents(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Ask this agent for one word, e.g. openai:gpt-4.1-mini."),
+        typer.Argument(metavar="[NAME]", help="Ask this agent for one word, e.g. openai:gpt-6-luna."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -34,7 +34,7 @@ def agents(
 
       souk agents
 
-      souk agents openai:gpt-4.1-mini
+      souk agents openai:gpt-6-luna
 
       souk agents simulated:mine.yaml
     """

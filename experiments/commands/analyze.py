@@ -202,7 +202,7 @@ def analyze(
 
       souk analyze nudges nudges-mr nudges-mrap --tex
 
-      souk analyze nudges --agent openai:gpt-4.1-mini --margin 5 --json
+      souk analyze nudges --agent openai:gpt-6-luna --margin 5 --json
 
       souk analyze nudges --contrast best-seller:free-shipping
 

@@ -55,7 +55,7 @@ def compare(
 
       souk compare nudges
 
-      souk compare nudges-may-593302b1 nudges-june-1f0c2b77 --agent openai:gpt-4.1-mini --margin 5
+      souk compare nudges-may-593302b1 nudges-june-1f0c2b77 --agent openai:gpt-6-luna --margin 5
 
       souk compare nudges nudges-people
 

@@ -50,7 +50,7 @@ def fit(
 
       souk fit nudges --out mine.yaml && souk run nudges --agent simulated:mine.yaml
 
-      souk fit nudges --agent openai:gpt-4.1-mini --out mini.yaml
+      souk fit nudges --agent openai:gpt-6-luna --out mini.yaml
 
       souk power nudges --agent simulated:mini.yaml
     """

@@ -11,7 +11,7 @@ from experiments.runs.interrupts import run_until_stopped
 def judge(
     run: Annotated[str | None, typer.Argument(help="Run (id or name); the latest by default.")] = None,
     agent: Annotated[
-        str, typer.Option("--agent", "-a", metavar="NAME", help="The judge, such as openai:gpt-4.1-mini.")
+        str, typer.Option("--agent", "-a", metavar="NAME", help="The judge, such as openai:gpt-6-luna.")
     ] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="At most N trials.")] = None,
     slots: Annotated[int, typer.Option(min=1, max=64, help="Trials at the same time.")] = 8,
@@ -23,7 +23,7 @@ def judge(
     quotation that the agent wrote; a factor with another quotation is rejected. Run the same command again to
     judge the rest, or with another judge to see how far both agree. souk analyze shows the shares.
 
-    Example: souk judge nudges --agent openai:gpt-4.1-mini --limit 200
+    Example: souk judge nudges --agent openai:gpt-6-luna --limit 200
     """
     from analysis.choice.ended.factors import deciding_factors, judges_agree
     from analysis.reporting.sections import NamedTable, Section
@@ -35,7 +35,7 @@ def judge(
     from interventions.errors import UserError
 
     if not agent:
-        raise UserError("--agent: name the judge, such as openai:gpt-4.1-mini")
+        raise UserError("--agent: name the judge, such as openai:gpt-6-luna")
     records, console = open_records(db), stderr_console()
     found = records.latest_run(run, "choice")
     judging = TrialJudge(records, found["run"], agent, limit)

@@ -60,7 +60,7 @@ def paper(
 
       souk paper nudges --out paper/
 
-      souk paper nudges --format svg,docx,md --width 180mm --rename openai:gpt-4.1-mini="GPT-4.1 mini"
+      souk paper nudges --format svg,docx,md --width 180mm --rename openai:gpt-6-luna="GPT-6 Luna"
     """
     from experiments.plans.methods import write_methods
     from experiments.plans.registered import registered_results

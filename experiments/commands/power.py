@@ -87,7 +87,7 @@ def power(
 
       souk power nudges --effect nudge=10 --trials 240 --trials 1200
 
-      souk power nudges --effect nudge=10 --budget 50 --agent openai:gpt-4.1-mini
+      souk power nudges --effect nudge=10 --budget 50 --agent openai:gpt-6-luna
 
       souk power hotels --effect star=10 --agent simulated:mini.yaml
 
@@ -205,7 +205,7 @@ class _Budget:
         if not self.effects:
             raise UserError("--budget: name the effect that you look for, such as --effect nudge=10")
         if not self.models:
-            raise UserError("--budget: name the model that costs it, such as --agent openai:gpt-4.1-mini")
+            raise UserError("--budget: name the model that costs it, such as --agent openai:gpt-6-luna")
 
 
 def _priced(design: "AnyDesign", models: Sequence[str]) -> Iterator[str]:

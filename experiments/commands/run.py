@@ -37,7 +37,7 @@ def run(
             "--agent",
             "-a",
             metavar="NAME",
-            help="simulated:balanced, openai:gpt-4.1-mini, ...; repeatable.",
+            help="simulated:balanced, openai:gpt-6-luna, ...; repeatable.",
             autocompletion=agent_names,
         ),
     ] = None,
@@ -109,13 +109,13 @@ def run(
 
       souk run nudges --agent simulated:balanced --limit 600
 
-      souk run nudges --agent openai:gpt-4.1-mini --slots 8
+      souk run nudges --agent openai:gpt-6-luna --slots 8
 
       souk run nudges --workers 4
 
       souk run hotels --mode text
 
-      souk run hotels --mode text --agent openai:gpt-4.1-mini --batch
+      souk run hotels --mode text --agent openai:gpt-6-luna --batch
 
       souk run anchoring --agent hf:tiny-anchor
 

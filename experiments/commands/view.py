@@ -47,7 +47,7 @@ def view(
 
       souk view nudges --no-open --port 8091
 
-      souk view nudges --where outcome=agent_error --where agent=openai:gpt-4.1-mini
+      souk view nudges --where outcome=agent_error --where agent=openai:gpt-6-luna
 
       souk view nudges --static site/ && python3 -m http.server --directory site
 

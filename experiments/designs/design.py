@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from agents.providers.local_models import describe_model
+from agents.providers.model_settings import split_agent
 from agents.simulated.own_profiles import own_profiles, plain_data
 from environments.observation.views import View
 from environments.shop.catalogue import Catalogue
@@ -274,7 +275,7 @@ def _versions(packages: Iterable[str], agents: Iterable[str]) -> Iterator[tuple[
     local = [agent for agent in agents if agent.partition(":")[0] == "hf"]
     for agent in local:
         with suppress(UserError):  # a dry run needs no model; a run without one ends before its first trial
-            yield agent, describe_model(agent.partition(":")[2])
+            yield agent, describe_model(split_agent(agent)[0].partition(":")[2])
     for name in dict.fromkeys([*packages, *(("torch", "transformers") if local else ())]):
         try:
             yield name, version(name)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agents.base import Call, Reply, Usage
+from agents.providers.capabilities import temperature_of
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Mode
 from experiments.records.record import Row, Start, TrialRecord, to_row
@@ -12,7 +13,7 @@ from experiments.treatment.trajectory import Trajectory, trial_row, usage_of
 from interventions.cards.card import Card
 from interventions.cards.reply import InvalidAnswer
 
-_ASKED: Final = ("item", "scenario", "temperature", "reference", "low", "high")
+_ASKED: Final = ("item", "scenario", "reference", "low", "high")
 _SHOWN: Final = ("option", "name", "category", "price", "rating", "reviews")
 """What the records keep of a question, and of an option."""
 
@@ -109,6 +110,7 @@ def card_record(
             {
                 "mode": mode,
                 **{name: getattr(trial, name) for name in _ASKED},
+                "temperature": temperature_of(trial.agent, trial.temperature),
                 "response": response(trial, given),
             }
         ],

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from itertools import count
 from math import lcm
@@ -18,6 +19,7 @@ from agents.base import SIMULATED, is_command
 from agents.command import is_confined
 from agents.programs.bubblewrap import left_open
 from agents.providers import BATCHED
+from agents.providers.ends import announced_ends, end_notes
 from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
 from analysis.tables.outcomes import outcome_facts
@@ -223,7 +225,7 @@ class ExperimentRun:
     def summary(self) -> str:
         """Describe in words what will run."""
         lines = [f"{self.design.run_id}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
-        lines += self.design.notes(self.agents)
+        lines += [*self.design.notes(self.agents), *end_notes(self.agents, date.today())]
         sizes = {self.design.block_size(agent) for agent in self.agents}
         size = lcm(*sizes)
         if self.limit is not None and any(self.limit % each for each in sizes):
@@ -254,6 +256,8 @@ class ExperimentRun:
         if self._observe and is_confined() and (open_here := left_open()):
             console.print(open_here, soft_wrap=True)
         await self._check_start_pages(strict)
+        for line in await announced_ends(self.agents, date.today()) if self.done < self.total else ():
+            console.print(line, soft_wrap=True)
         for turn in count():
             if self.done < self.total:
                 await self._run_round(console, workers or Workers(), trace, budget)

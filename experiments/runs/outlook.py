@@ -13,6 +13,7 @@ from rich.markup import escape
 from agents.base import is_simulated
 from agents.providers import PROVIDERS
 from agents.providers.batches import SHARE
+from agents.providers.model_settings import split_agent
 from agents.providers.pricing import price_tables
 from agents.providers.rates import Rates
 from agents.providers.settings import COMPUTERS, SERVICES
@@ -135,7 +136,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
     question, _, answer = assumed(run.design, agent, trials).partition(", ")
     each = request_seconds(run.records, agent) or REQUEST_SECONDS
     in_turn = math.ceil(count / total_slots) * use.requests / max(1, count) * each
-    provider, _, model = agent.partition(":")
+    provider, _, model = split_agent(agent)[0].partition(":")
     limited = 0.0
     if service := SERVICES.get(provider) or COMPUTERS.get(provider):
         both = {"input-tokens": use.tokens_in, "output-tokens": use.tokens_out}

@@ -94,7 +94,7 @@ class Study:
     """Makes options of `analyze` from an experiment: it has to draw as the design did."""
     effects: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     """The table and row of each effect that a hypothesis can name."""
-    by_agent: Mapping[str, str]
+    by_agent: Mapping[str, str] = field(default_factory=dict)
     """The tables whose rows are a measure of each agent, and the column that holds it."""
     compare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     """Compares agents two by two; choices in shops are compared by `analysis.choice.comparing`."""

@@ -68,6 +68,9 @@ def plain(text: str) -> str:
     text = _TAGGED.sub(r"\nfinal answer: \2\n", _BOXED.sub(r"\nboxed: \1\n", text))
     text = re.sub(r"\[([^\[\]]{1,200})\]\([^()]{0,500}\)", r"\1", text)
     text = _FORMAT.sub("", _lines(text))
+    # After reasoning the final answer has a line of its own, also where it was written behind it.
+    finally_said = rf"(?<=[.!?…;。]) ?((?:(?:the|my) )?final {words('answers')} ?:)"
+    text = re.sub(finally_said, r"\n\1", text, flags=re.IGNORECASE)
     heading = rf"^((?:(?:the|my|your) )?(?:final )?(?:{words('answers')})) ?:?\n(?=.)"
     return re.sub(heading, r"\1: ", _lines(text), flags=re.MULTILINE | re.IGNORECASE)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agents.providers.capabilities import temperature_notes
 from experiments.designs.cards.battery import BatteryDesign
 from experiments.designs.cards.conjoint import ConjointDesign
 from experiments.designs.cards.experiment_file import BatteryQuestions, CardExperiment, Conjoint, Factorial
@@ -189,7 +190,8 @@ class CardDesign(Design[CardTrial]):
 
     def notes(self, agents: Sequence[str]) -> list[str]:
         """See `Design.notes`; the columns of a table that are not used are named too."""
-        return [*self._part.notes, *super().notes(agents)]
+        ignored = temperature_notes(agents, self.temperatures) if self.mode == "text" else []
+        return [*self._part.notes, *ignored, *super().notes(agents)]
 
     def summary(self) -> str:
         """Describe in words what will be asked."""

@@ -43,7 +43,7 @@ class Titles(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=Tr
     patterns: str | None = None
     """A YAML file of phrases in place of the shipped ones."""
     model: str | None = None
-    """An agent, such as `openai:gpt-4.1-mini`, that is asked about each title that the phrases leave. Its
+    """An agent, such as `openai:gpt-6-luna`, that is asked about each title that the phrases leave. Its
     answers are kept in a file beside the catalogue and never asked for again."""
 
 

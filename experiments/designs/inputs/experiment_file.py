@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from agents.providers.model_settings import named_agent
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml
 
@@ -23,7 +24,7 @@ def check_name(text: str) -> str:
 
 
 Name = Annotated[str, Field(max_length=60), AfterValidator(check_name)]
-Agents = Annotated[tuple[str, ...], Field(min_length=1)]
+Agents = Annotated[tuple[Annotated[str, BeforeValidator(named_agent)], ...], Field(min_length=1)]
 """The names of the agents that an experiment is run with, where the command names none."""
 
 

@@ -43,7 +43,7 @@ MESSAGE = {
         # 0.40, of which a quarter from the cache, and no more into it; 1.60.
         ("openai", OpenAIChat("gpt-4.1-mini"), CHAT, 0.4 * 0.4 + 0.6 * 0.1 + 0.1 * 1.6),
         # No price for the cache: all is input.
-        ("openai", OpenAIChat("gpt-6-sol"), CHAT, 2.0 + 0.1 * 10),
+        ("openai", OpenAIChat("computer-use-preview"), CHAT, 3.0 + 0.1 * 12),
         ("anthropic", AnthropicMessages("claude-haiku-4-5"), MESSAGE, 0.1 + 0.06 + 0.3 * 1.25 + 0.5),
     ],
     indirect=["provider"],

@@ -114,6 +114,21 @@ def test_a_battery_asks_until_enough_answers_are_valid(tmp_path: Path) -> None:
     assert (again.total, again.done) == (len(table), len(table))
 
 
+def test_a_temperature_that_the_model_does_not_take_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    battery = BIASES.replace("[0.7]", "[0.2, 0.7]").replace("valid: 12", "valid: 1")
+    with held_provider("50") as url:
+        monkeypatch.setenv("COMPATIBLE_BASE_URL", url)
+        run = ended(tmp_path, battery, "compatible:gpt-6-luna@effort=low")
+        assert "compatible:gpt-6-luna@effort=low: takes no temperature" in run.summary()
+        ended(tmp_path, battery, "compatible:m@seed=1")
+    table = response_table(run.records, run.design.run_id)
+    table = table[table["outcome"] == "choice"]
+    asked = {agent: set(rows["temperature"].dropna()) for agent, rows in table.groupby("agent")}
+    assert asked == {"compatible:gpt-6-luna@effort=low": set(), "compatible:m@seed=1": {0.2, 0.7}}
+
+
 @pytest.mark.slow
 def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     part = ended(tmp_path, HOTELS, "simulated:balanced", limit=8)

@@ -130,7 +130,7 @@ async def test_costs_budget_and_outcomes_by_condition(tmp_path: Path, records: R
     ("model", "said"),
     [
         ("gpt-4.1-mini", ", which saved 0.4500 USD"),  # per million: 0.40 for input, 0.10 of the cache
-        ("gpt-6-sol", ""),  # it has no such price
+        ("computer-use-preview", ""),  # it has no such price
         ("unheard-of", ""),
     ],
 )

@@ -153,7 +153,8 @@ def declared(draw: random.Random, letter: str, name: str, letters: str, called: 
             f"\\boxed{{{letter}}}",
         ]
         last += [f"So I choose option {letter}.", f"The final answer is {letter}."]
-        return f"{about}\n\n{draw.choice(last)}"
+        behind = [f"{about} ... Final answer: {letter}", f"{about} Final Answer: \\boxed{{{letter}}}"]
+        return draw.choice([f"{about}\n\n{draw.choice(last)}", draw.choice(behind)])
     if way == 2:
         return draw.choice(
             [
@@ -198,6 +199,9 @@ def undeclared(draw: random.Random, letters: str, called: list[str]) -> Said:
         (f"{first} is nearer than {second}.", None, ""),
         (f"{first} looks too dear to me.", None, ""),
         (f"Answer: {one}\nAnswer: {two}", None, "several"),
+        (f"{talk(draw, letters, called)} Final answer: {one} or {two}", None, "several"),
+        (f"It is near. Final answer: {one}. It is cheap ... Final answer: {two}", None, "several"),
+        (f"It is near. Final answer: it depends, {one} is dear", None, ""),
         (f"If you want a view, choose {one}. Otherwise {two}.", None, ""),
         (f"I would choose {one} if I were alone, but {two} with a family.", None, ""),
         (f"Is {one} what you want?", None, ""),
