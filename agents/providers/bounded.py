@@ -1,5 +1,6 @@
 """The same for all HTTP clients of providers: no redirect is followed, and no answer goes on for ever."""
 
+import importlib
 import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -20,7 +21,15 @@ class TooLong(httpx.HTTPError):
         super().__init__(f"the provider's answer is packed, or longer than {LONGEST >> 20} MB")
 
 
-class _Bounded(httpx.AsyncByteStream):
+def _streams() -> tuple[type, ...]:
+    """The classes of streams: SDKs of the major for Python 3.12 and later bring a client of their own."""
+    try:
+        return httpx.AsyncByteStream, importlib.import_module("httpx2").AsyncByteStream
+    except ImportError:
+        return (httpx.AsyncByteStream,)
+
+
+class _Bounded(*_streams()):  # type: ignore[misc]
     def __init__(self, stream: httpx.AsyncByteStream) -> None:
         self._stream = stream
 
