@@ -1,6 +1,5 @@
 """The same for all HTTP clients of providers: no redirect is followed, and no answer goes on for ever."""
 
-import importlib
 import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -9,6 +8,13 @@ from functools import cache
 from typing import Any, Final, cast
 
 import httpx
+
+try:  # SDKs of the major for Python 3.12 and later bring a client of their own, with streams of its own
+    import httpx2
+except ImportError:
+    _STREAMS: tuple[type, ...] = (httpx.AsyncByteStream,)
+else:
+    _STREAMS = (httpx.AsyncByteStream, httpx2.AsyncByteStream)
 
 LONGEST: Final = 16 * 2**20
 """The most bytes of an answer."""
@@ -21,15 +27,7 @@ class TooLong(httpx.HTTPError):
         super().__init__(f"the provider's answer is packed, or longer than {LONGEST >> 20} MB")
 
 
-def _streams() -> tuple[type, ...]:
-    """The classes of streams: SDKs of the major for Python 3.12 and later bring a client of their own."""
-    try:
-        return httpx.AsyncByteStream, importlib.import_module("httpx2").AsyncByteStream
-    except ImportError:
-        return (httpx.AsyncByteStream,)
-
-
-class _Bounded(*_streams()):  # type: ignore[misc]
+class _Bounded(*_STREAMS):  # type: ignore[misc]
     def __init__(self, stream: httpx.AsyncByteStream) -> None:
         self._stream = stream
 

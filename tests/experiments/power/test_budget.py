@@ -29,7 +29,7 @@ from interventions.errors import UserError
 from tests.experiments.designs.test_mistakes import FILES
 from tests.support import size
 
-MINI, NANO = "openai:gpt-4.1-mini", "openai:gpt-4.1-nano"
+MINI, NANO = "openai:gpt-4.1-mini", "openai:gpt-5.4-nano"
 PRICES = yaml.safe_load((Path(__file__).parents[3] / "agents/providers/prices.yaml").read_text())["models"]
 design_of = cache(load_design)
 
