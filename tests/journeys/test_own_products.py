@@ -12,6 +12,8 @@ from environments.browser.pool import find_browser
 from environments.shop.server import shop
 from experiments.designs.catalogue.own_shop import own_catalogue
 from experiments.records import tables
+from experiments.records.reading.tidy_tables import tidy_table
+from experiments.records.store import Records
 from tests.experiments.running import run_here
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -62,6 +64,8 @@ def test_episodes_show_the_table_and_its_edits(folder: Path) -> None:
     assert {each["sent_price"] for each in options} == {1299.0, 1350.5}
     assert {each["rating"] for each in options if each["nudged"]} == {95}
     assert {each["category"] for each in options} == {"Tee"}
+    records = Records(f"sqlite:///{folder}/t.db")
+    assert set(tidy_table(records, records.latest_run("teas")["run"])["currency"]) == {"EUR"}
 
 
 async def test_pages_show_pictures_and_escape_all_text(folder: Path) -> None:

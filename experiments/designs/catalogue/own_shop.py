@@ -169,7 +169,10 @@ def _percent(row: Row, cells: Mapping[str, str]) -> int | None:
 
 def _reviews(row: Row, cells: Mapping[str, str]) -> int:
     try:
-        return round(figure_in(cells, "reviews") or 0)
+        found = figure_in(cells, "reviews") or 0
+        if cells.get("reviews", "").startswith(("-", "−")) or found != round(found):
+            raise Unusable
+        return round(found)
     except Unusable:
         raise row.error("reviews", f'"{cells["reviews"]}" is no number; write one such as 120') from None
 

@@ -103,7 +103,13 @@ def _randomised(records: Records, run: str) -> str:
 
 
 def _currency(records: Records, run: str) -> str:
-    """The currency of the prices on a run's choice cards, or of what is asked for; empty: of none."""
+    """The currency of the prices on a run's choice cards, or of what is asked for; empty: of none.
+
+    In a shop of one's own products it is the one that the experiment names.
+    """
+    experiment = records.value(sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)) or {}
+    if named := (experiment.get("options") or {}).get("currency"):
+        return str(named)
     inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
     made_of = (records.value(inputs) or {}).get("cards") or []
     cards = [card for part in made_of for card in (part if isinstance(part, list) else [part])]

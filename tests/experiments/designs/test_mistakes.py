@@ -255,6 +255,8 @@ IN_FILES = [
     ("teas.csv", "80%", "good", '2: rating: "good" is no rating; write one such as 4.5 / 5'),
     ("teas.csv", "80%", "180%", "2: rating: 180 is not above 0 and up to 100; mend it"),
     ("teas.csv", ",12,", ",many,", '2: reviews: "many" is no number; write one such as 120'),
+    ("teas.csv", ",12,", ",1.5,", '2: reviews: "1.5" is no number; write one such as 120'),
+    ("teas.csv", ",12,", ",-3,", '2: reviews: "-3" is no number; write one such as 120'),
     ("teas.csv", "Jade", "Ruby", "3: name: the name is in line 2 too; make the two differ"),
     ("teas.csv", "Jade", "", "3: name: the cell is empty; fill it in"),
     ("teas.csv", "12,Tea,", "12,Tea,ruby.png", "2: picture: ruby.png: no such file beside the table"),
