@@ -128,6 +128,7 @@ def analyze_conjoint(
     engaged = [str(agent) for agent in verdicts.loc[fitted & (cards.priced or bool(cards.controls)), "group"]]
     cov = cov or ("clustered" if cards.repeated or cards.scored else "classical")
     fits = fit_models(cards, engaged, cov=cov)
+    coefficients = tables.coefficients(fits)
     personality = across.personality(fits)
     brands = tables.brands(fits)
     full = full_models(cards, engaged, cov, at_price)
@@ -143,7 +144,7 @@ def analyze_conjoint(
         positions_by_order=positions_by_order(cards),
         attributes=cards.attributes,
         attrition_by_factor=_attrition(whole.rows, ("condition", *FACTORS) if named else FACTORS),
-        price_response=tables.price_response(fits),
+        price_response=tables.price_response(coefficients),
         price_deciles=tables.price_deciles(fits, cards),
         functional_form=tables.functional_form(fits),
         quality=tables.quality(fits, cards.controls),
@@ -155,7 +156,7 @@ def analyze_conjoint(
         brands=brands,
         brand_permutation=across.brand_permutation(brands, providers),
         booked=tables.booked(cards),
-        coefficients=tables.coefficients(fits),
+        coefficients=coefficients,
         fit_statistics=tables.fit_statistics(fits),
         money=money(full),
         price_forms=price_forms(full),

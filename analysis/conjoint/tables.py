@@ -79,10 +79,13 @@ def fit_statistics(fits: Fits) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def price_response(fits: Fits) -> pd.DataFrame:
-    """Return the coefficients of log price and of price, in every model."""
-    every = coefficients({spec: fit for spec, fit in fits.items() if not spec.brand})
-    own = every[every["term"].isin(PRICES)].drop(columns="brand").reset_index(drop=True)
+def price_response(every: pd.DataFrame) -> pd.DataFrame:
+    """Return the coefficients of log price and of price, in every model without brands.
+
+    every: the frame of `coefficients`.
+    """
+    own = every[every["term"].isin(PRICES) & ~every["brand"].astype(bool)]
+    own = own.drop(columns="brand").reset_index(drop=True)
     return by_set_adjusted(own)
 
 

@@ -32,6 +32,8 @@ from experiments.commands.common import (
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from experiments.studies.side_by_side import NamedStudy
 
 Kind = Annotated[
@@ -224,6 +226,7 @@ def analyze(
 
       souk analyze anchoring_gpt2_results_standard.csv --as anchoring --published
     """
+    from analysis.reporting.by_model import read_models
     from experiments.plans.registered import registered_results, unregistered
     from experiments.records.record import kind_of
     from experiments.studies.combined import combined_table
@@ -262,20 +265,21 @@ def analyze(
             return
         show(several, kind, facts, out, everything=everything, as_json=as_json, made=several.report)
         return
+    told = read_models(models) if models else None
     run, files = run_or_files(named)
     if files:
         kind = _kind_of_tables(kind, files)
-        options = _options(kind, given, published=published) | _features(kind, models)
+        options = _options(kind, given, published=published) | _features(kind, told)
         with estimating():
             analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
         facts = {"tables": ", ".join(map(str, files))}
-        show(analysis, kind, facts, out, everything=everything, as_json=as_json, models=models)
+        show(analysis, kind, facts, out, everything=everything, as_json=as_json, models=told)
         return
     _refuse_kind_of_run(kind)
     records, found, is_temporary = open_run(run, db)
     options = _options(kind_of(found), given, published=published)
     with estimating():
-        features = _features(kind_of(found), models)
+        features = _features(kind_of(found), told)
         analysis = analyze_run(records, found, only, without, **options, **features)
         known = registered_results(records, found, analysis, only=only, without=without, options=options)
     facts = run_facts(found)
@@ -293,7 +297,7 @@ def analyze(
         as_json=as_json,
         known=known,
         note=unregistered(records, found),
-        models=models,
+        models=told,
     )
 
 
@@ -368,13 +372,12 @@ def _options(kind: str, given: dict[str, tuple[str, Any]], *, published: bool) -
     return as_published | dict(given.values())
 
 
-def _features(kind: str, models: Path | None) -> dict[str, Any]:
+def _features(kind: str, models: "DataFrame | None") -> dict[str, Any]:
     """The table of models as an option of an analysis that has one."""
-    from analysis.reporting.by_model import read_models
     from experiments.studies.kinds import study_of
 
-    known = models and "models" in signature(study_of(kind).analyze).parameters
-    return {"models": read_models(models)} if models and known else {}
+    known = "models" in signature(study_of(kind).analyze).parameters
+    return {"models": models} if models is not None and known else {}
 
 
 def _chosen(only: Sequence[str], without: Sequence[str]) -> dict[str, str]:

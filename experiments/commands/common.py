@@ -256,7 +256,7 @@ def show(
     everything: bool = False,
     known: "tuple[Registration, DataFrame] | None" = None,
     note: str = "",
-    models: Path | None = None,
+    models: "DataFrame | None" = None,
     made: "Report | None" = None,
 ) -> None:
     """Print the answer of an analysis, or everything, and write its report, tables and figures.
@@ -268,7 +268,7 @@ def show(
     Raises:
         UserError: the report could not be written; the answer is printed all the same.
     """
-    from analysis.reporting.by_model import by_model, read_models
+    from analysis.reporting.by_model import by_model
     from analysis.reporting.to_json import to_json
     from experiments.plans.registered import registered_data, report_of
     from experiments.studies.kinds import study_of
@@ -276,8 +276,8 @@ def show(
     failed: UserError | None = None
     with estimating():
         report = made or report_of(kind, analysis, known, note)
-        if models:
-            more = by_model(vars(analysis), study_of(kind).by_agent, read_models(models))
+        if models is not None:
+            more = by_model(vars(analysis), study_of(kind).by_agent, models)
             report = replace(report, sections=(*report.sections, more))
         try:
             path = write(report, study_of(kind).title, facts, out) if out else None
@@ -286,7 +286,7 @@ def show(
     if as_json:
         told = {"answer": report.answer, "facts": facts, "report": str(path) if path else None}
         told |= {"registered": registered_data(known)} if known else {}
-        told |= json.loads(to_json({"by_model": more.tables[0].frame})) if models else {}
+        told |= json.loads(to_json({"by_model": more.tables[0].frame})) if models is not None else {}
         typer.echo(json.dumps({**json.loads(analysis.to_json()), **told}, indent=2))
     else:
         _print(report, analysis.notes, out, path, everything=everything)

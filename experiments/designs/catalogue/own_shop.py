@@ -32,7 +32,7 @@ _MOST_BYTES: Final = 5_000_000
 _MOST_LETTERS: Final = 500
 """The most that a name may have."""
 _NO_CATEGORY: Final = "Products"
-_OF_THREE: Final = re.compile(r"\d{1,3}([.,])\d{3}")
+_OF_THREE: Final = re.compile(r"[1-9]\d{0,2}([.,])\d{3}")
 """A figure whose sign may be of thousands or of decimals."""
 _EMPTY: Final = "the cell is empty; fill it in"
 
@@ -107,6 +107,8 @@ def _product(row: Row, number: int, taken: set[str], usage: NumberUsage, others:
         message = f"the name is longer than {_MOST_LETTERS} letters; shorten it" if name else _EMPTY
         raise row.error("name", message)
     category = one_line(cells.get("category", _NO_CATEGORY))
+    if len(category) > _MOST_LETTERS:
+        raise row.error("category", f"the category is longer than {_MOST_LETTERS} letters; shorten it")
     picture, media = _picture(row)
     return Product(
         id=number,

@@ -259,6 +259,7 @@ IN_FILES = [
     ("teas.csv", ",12,", ",-3,", '2: reviews: "-3" is no number; write one such as 120'),
     ("teas.csv", "Jade", "Ruby", "3: name: the name is in line 2 too; make the two differ"),
     ("teas.csv", "Jade", "", "3: name: the cell is empty; fill it in"),
+    ("teas.csv", "12,Tea,", "12," + "c" * 501 + ",", "2: category: the category is longer than 500 letters"),
     ("teas.csv", "12,Tea,", "12,Tea,ruby.png", "2: picture: ruby.png: no such file beside the table"),
     ("teas.csv", "12,Tea,", "12,Tea,../teas.csv", "2: picture: ../teas.csv is not in the folder"),
     ("teas.csv", "12,Tea,", "12,Tea,/etc/hostname", "2: picture: /etc/hostname is not in the folder"),
