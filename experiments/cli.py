@@ -38,6 +38,7 @@ try:
         run,
         runs,
         status,
+        study,
         trials,
         view,
     )
@@ -108,6 +109,7 @@ app.command(rich_help_panel=LOOK)(paper.paper)
 app.command(rich_help_panel=LOOK)(judge.judge)
 app.command(rich_help_panel=LOOK)(replay.replay)
 app.add_typer(trials.app, name="trials", rich_help_panel=SERVE)
+app.add_typer(study.app, name="study", rich_help_panel=SERVE)
 app.add_typer(proxy.app, name="proxy", rich_help_panel=SERVE)
 app.add_typer(catalogue.app, name="catalogue", rich_help_panel=SHOPS)
 app.command(rich_help_panel=SHOPS)(prompts.prompts)

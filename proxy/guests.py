@@ -142,6 +142,10 @@ class Guests:
         if owner:
             self._owners[port] = owner
 
+    def give(self, cookie: str, visit: Visit) -> None:
+        """Give a trial to the browser with this cookie."""
+        self._visits[cookie] = visit
+
     def unseat(self, port: int) -> None:
         """Take the trial at this port away."""
         self._visits.pop(_at(port), None)

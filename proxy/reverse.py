@@ -129,11 +129,16 @@ class Mapping:
 class Inbound:
     """Turns requests to the shop; it comes before the addons that look at them.
 
-    `reverse_of(flow)` is the origin that the flow's port stands for, or None where it is a usual proxy.
+    `reverse_of(flow)` is the origin that the flow's port stands for, or None where it is a usual proxy;
+    `public_of(flow)` the one under which a front server brings the browser here, or None.
     """
 
-    def __init__(self, reverse_of: Callable[[http.HTTPFlow], Origin | None]) -> None:
-        self.reverse_of = reverse_of
+    def __init__(
+        self,
+        reverse_of: Callable[[http.HTTPFlow], Origin | None],
+        public_of: Callable[[http.HTTPFlow], str | None] = lambda _: None,
+    ) -> None:
+        self.reverse_of, self.public_of = reverse_of, public_of
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Address the request to the shop, with headers as the shop's own pages would send them."""
@@ -144,7 +149,9 @@ class Inbound:
         authority = request.authority or request.host_header or ""
         if not AUTHORITY.fullmatch(authority):
             authority = f"127.0.0.1:{flow.client_conn.sockname[1]}"
-        mapping = Mapping(origin, f"{'https' if flow.client_conn.tls else 'http'}://{authority}")
+        own = f"{'https' if flow.client_conn.tls else 'http'}://{authority}"
+        public = self.public_of(flow)
+        mapping = Mapping(origin, public if public and authority == public.partition("://")[2] else own)
         flow.metadata[MAPPING], flow.metadata[ASKED] = mapping, (request.host, request.port)
         request.scheme, request.host, request.port = origin.scheme, origin.host, origin.port
         for name in ("origin", "referer"):

@@ -38,12 +38,15 @@ class Slot:
     """One listening port, to which at most one session is bound at a time.
 
     `reverse` is the shop that the port stands for; None: the port is a usual proxy. `named` is the shop that
-    is reached through it under a name of the testbed.
+    is reached through it under a name of the testbed. `public` is the origin under which a front server
+    brings browsers here; None: this port's own.
     """
 
-    def __init__(self, port: int, reverse: Origin | None = None, named: Origin | None = None) -> None:
+    def __init__(
+        self, port: int, reverse: Origin | None = None, named: Origin | None = None, public: str | None = None
+    ) -> None:
         self.port = port
-        self.reverse, self.named = reverse, named
+        self.reverse, self.named, self.public = reverse, named, public
         self.session: Session | None = None
 
     @property
@@ -66,7 +69,13 @@ class Proxy:
         self._slots: dict[int, Slot] = {}
         self._listeners: dict[int, ServerInstance[Any]] = {}
 
-    async def open_slot(self, port: int = 0, reverse: str | None = None, named: Origin | None = None) -> Slot:
+    async def open_slot(
+        self,
+        port: int = 0,
+        reverse: str | None = None,
+        named: Origin | None = None,
+        public: str | None = None,
+    ) -> Slot:
         """Listen on one more port (0: any free one), as a proxy or in place of the shop `reverse`.
 
         `named`: the shop that guests of this port reach as SHOP_NAME.
@@ -83,7 +92,7 @@ class Proxy:
                 f"port {port}: cannot listen on it ({os.strerror(error.errno or 0)}); "
                 "stop the program that uses it, or choose another with --port"
             ) from None
-        slot = Slot(listener.listen_addrs[0][1], origin, named)
+        slot = Slot(listener.listen_addrs[0][1], origin, named, public)
         self._listeners[slot.port] = listener
         self._slots[slot.port] = slot
         return slot
@@ -117,6 +126,11 @@ class Proxy:
         if slot is None:
             return None
         return slot.named if flow.request.host == SHOP_NAME and slot.named else slot.reverse
+
+    def public_of(self, flow: http.HTTPFlow) -> str | None:
+        """Return the origin under which the request's browser reaches the port; None: as it asks."""
+        slot = self.slot_of(flow)
+        return slot.public if slot else None
 
     @property
     def certificate(self) -> Path:
@@ -208,7 +222,7 @@ async def run_proxy(
 def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path | None) -> list[object]:
     """Our own addons, in the order in which a request and its answer pass them."""
     drawing = Drawing()
-    addons: list[object] = [Inbound(proxy.reverse_of), CardsAddon(), drawing]
+    addons: list[object] = [Inbound(proxy.reverse_of, proxy.public_of), CardsAddon(), drawing]
     if record is not None:
         recording = Recording(record)
         recording.create()

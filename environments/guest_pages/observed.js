@@ -7,5 +7,5 @@
   document.currentScript?.remove();
   // A page that a script has fetched brings this once more; the page into which it was put is observed.
   if (!document.dispatchEvent(new CustomEvent(told.path, { cancelable: true }))) return;
-  if (told.key && self === top) navigator.sendBeacon(told.path, told.key + JSON.stringify({ absent: true }));
+  if (told.key && (self === top || told.framed && parent === top)) navigator.sendBeacon(told.path, told.key + JSON.stringify({ absent: true }));
 }

@@ -4,7 +4,7 @@
 // is looked at, or is left. (`placesOf` is legible.js, `undisturbed` is undisturbed.js, `described` is described.js;
 // what is said of the key in drawn.js holds here too.) It is the same for all pages, so that a browser fetches it
 // once; observed.js, in the page itself, calls it.
-({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn }, roles) => {
+({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn, framed }, roles) => {
   const { dispatchEvent, addEventListener: listen } = EventTarget.prototype;
   const { preventDefault } = Event.prototype;
   const { CustomEvent: Sign } = self;
@@ -12,7 +12,7 @@
   const isHere = () => !call(dispatchEvent, document, [new Sign(path, { __proto__: null, cancelable: true })]);
   if (isHere()) return; // it is here already
   document.currentScript?.remove();
-  if (!key || self !== top || !location.protocol.startsWith("http")) return;
+  if (!key || self !== top && !(framed && parent === top) || !location.protocol.startsWith("http")) return;
   const QUIET = 100, LATEST = 1000; // milliseconds
   const MOST_ACTS = 1000;
   const CHANGES = { __proto__: null, subtree: true, childList: true, characterData: true, attributes: true };

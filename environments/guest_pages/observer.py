@@ -78,10 +78,10 @@ def observer_code(site: SiteMap) -> str:
 
 
 @lru_cache(maxsize=256)
-def observer(wanted: ObservationQuery, path: str, sees: Sees) -> str:
+def observer(wanted: ObservationQuery, path: str, sees: Sees, *, framed: bool = False) -> str:
     """Return the script in every page of a guest, which calls that of `observer_code`.
 
-    Reports are sent to `path`.
+    Reports are sent to `path`. `framed`: pages in a frame of the outermost page report too.
     """
     told = {
         "key": keys.PLACE,
@@ -92,6 +92,7 @@ def observer(wanted: ObservationQuery, path: str, sees: Sees) -> str:
         "ownPictures": wanted.pictures,
         "cards": [asdict(kind) for kind in wanted.cards],
         "drawn": wanted.drawn,
+        **({"framed": True} if framed else {}),
     }
     return called(_OBSERVED, told)
 

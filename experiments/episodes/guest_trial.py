@@ -63,6 +63,8 @@ class Scripts:
 
     guard: str = ""
     reports_to: str = ""
+    framed: bool = False
+    """Whether pages are shown in a frame of ours: the observer is in them too."""
 
 
 NO_SCRIPTS: Final = Scripts()
@@ -387,7 +389,11 @@ class GuestTrials:
         """
         wanted = wanted_in_browser(self._design, trial)
         away = dismissing(self._design.site)
-        observed = "" if self._observe == "off" else observer(wanted, self._scripts.reports_to, self._observe)
+        scripts = self._scripts
+        is_off = self._observe == "off"
+        observed = (
+            "" if is_off else observer(wanted, scripts.reports_to, self._observe, framed=scripts.framed)
+        )
         return GuestTrial(
             definition=trial,
             design=self._design,

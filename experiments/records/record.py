@@ -110,6 +110,7 @@ class TrialRecord:
     factors: list[Row] = field(default_factory=list)
     prompts: list[Row] = field(default_factory=list)
     scores: list[Row] = field(default_factory=list)
+    participants: list[Row] = field(default_factory=list)
     sent_pages: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
     cause: Cause | None = None

@@ -261,6 +261,17 @@ safety_checks = _of_trial(
 )
 """What a provider asked to be confirmed before an action, and whether it was."""
 
+participants = _of_trial(
+    "participants",
+    sql.Column("participant", Text, nullable=False),
+    sql.Column("block", sql.Integer, nullable=False),
+    sql.Column("place", sql.Integer, nullable=False),
+    sql.Column("attempt", sql.Integer, nullable=False),
+    key=None,
+    ordered=True,
+)
+"""Trials of people: whose, under a random name, and where in the block; `attempt`: how often it was given."""
+
 sent_pages = _of_trial(
     "sent_pages",
     sql.Column("step", sql.Integer, nullable=False),

@@ -1,0 +1,177 @@
+"""Serve a study: the shop through the proxy, and the study's own pages at the same address."""
+
+import asyncio
+import logging
+import re
+import tempfile
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+from mitmproxy.addons.asgiapp import serve
+
+from environments.observation.stops import guard
+from environments.shop.server import shop
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes.guest_trial import GuestTrials, Scripts, shop_origin
+from experiments.executors.start_pages import check_start_pages
+from experiments.people.blocks import design_digest, make_blocks
+from experiments.people.debriefing import changes_of
+from experiments.people.identity import StudyKey
+from experiments.people.register import Register
+from experiments.people.site import Site
+from experiments.people.study_file import Study
+from experiments.people.visits import Visits
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
+from experiments.records.writer import Writer
+from experiments.runs.admission import Admission
+from interventions.errors import UserError
+from proxy.addon import CSP, path_of
+from proxy.guests import PREFIX, Guests, is_of_another_site
+from proxy.reverse import MAPPING, Origin
+from proxy.server import run_proxy
+
+logger = logging.getLogger(__name__)
+
+REPORTS: Final = f"{PREFIX}seen"
+FRAMED: Final = re.compile(r"\s*frame-ancestors\b[^;]*;?", re.IGNORECASE)
+
+
+class PeopleGuests(Guests):
+    """The mitmproxy addon for people: the study's pages are an application's, and the shop is in a frame."""
+
+    def __init__(self, reports_to: str, names: tuple[str, ...]) -> None:
+        """Take the path to which pages report, and the hosts under which people reach the study."""
+        super().__init__(None, by_cookie=True, reports_to=reports_to)
+        self._names = names
+        self.app: Any = None
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Keep what is for the study's pages from the shop; a frame's page is asked for as a tab's is."""
+        path = path_of(flow.request)
+        if path == "/" and self.session_of(flow) is None:
+            flow.response = http.Response.make(303, b"", {"location": PREFIX})
+        elif path.startswith(PREFIX) and path != self._reports_to:
+            flow.response = http.Response.make(204)  # until the whole request is there
+            flow.metadata[PREFIX] = True
+        else:
+            if flow.request.headers.get("sec-fetch-dest") == "iframe":
+                flow.request.headers["sec-fetch-dest"] = "document"
+            super().requestheaders(flow)
+
+    async def request(self, flow: http.HTTPFlow) -> None:  # type: ignore[override]
+        """Answer a request to the study's own pages."""
+        if not flow.metadata.get(PREFIX):
+            super().request(flow)
+            return
+        host = flow.metadata[MAPPING].own.partition("://")[2] if MAPPING in flow.metadata else ""
+        if host not in self._names or (flow.request.method == "POST" and self._is_foreign(flow)):
+            flow.response = http.Response.make(403, b"not from here\n")
+            return
+        flow.request.headers["host"] = host
+        await serve(self.app, flow)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Let the shop's pages be shown in the study's frame."""
+        if flow.response is None or flow.metadata.get(PREFIX):
+            return
+        headers = flow.response.headers
+        headers.pop("x-frame-options", None)
+        if CSP in headers:
+            headers.set_all(CSP, [FRAMED.sub("", each) for each in headers.get_all(CSP)])
+
+    def _is_foreign(self, flow: http.HTTPFlow) -> bool:
+        """Whether a page of another site sends a form."""
+        origin, mapping = flow.request.headers.get("origin"), flow.metadata[MAPPING]
+        if origin is not None and origin not in (mapping.own, mapping.origin.url):
+            return True
+        return flow.request.headers.get("sec-fetch-site") is not None and is_of_another_site(flow.request)
+
+
+def prepared(study: Study, records: Records) -> tuple[ShopDesign, dict[str, ShopTrial]]:
+    """Make the blocks of a study and store them; return its design, and its trials by id.
+
+    Raises:
+        UserError: a mistake in the experiment, too few trials, or another study of this name.
+    """
+    with study.source.placing(("experiment",)):
+        design = load_shop_design(study.experiment, study.agent)
+    file = study.file
+    trials = list(design.trials([study.agent]))
+    with study.source.placing(("participants",)):
+        made = make_blocks(trials, file.participants.blocks, file.block.trials, file.seed)
+    register = Register(records, study.name)
+    blocks = [[trial.id for trial in block] for block in made]
+    register.prepare(design.run_id, study.digest(design_digest(design)), blocks)
+    return design, {trial.id: trial for trial in trials}
+
+
+def key_file(records: Records, design: ShopDesign, study: Study) -> Path:
+    """Return the file of a study's key, which is no part of the run's folder: bundles take that along."""
+    return records.folder(design.run_id).parent / f"{study.name}.key"
+
+
+async def serve_study(
+    study: Study,
+    records: Records,
+    port: int,
+    public: str | None,
+    ready: Callable[[str], None],
+    reverse: str | None = None,
+) -> None:
+    """Serve a study until cancelled; `ready` is told the address for people.
+
+    `public`: the address under which a front server brings people here. `reverse`: the origin of a shop that
+    runs; None: the embedded one, or the experiment's own.
+
+    Raises:
+        UserError: a mistake in a file, a start page that could not be treated, or the port is taken.
+    """
+    codes = study.codes()
+    design, trials = prepared(study, records)
+    key = StudyKey.make(key_file(records, design, study))
+    own = public.rstrip("/") if public else None
+    if own and (urlsplit(own).scheme not in ("https", "http") or urlsplit(own).path):
+        raise UserError(f"--public-url {public}: no origin; write it like https://study.example.org")
+    live = design.experiment.live
+    scripts = Scripts(guard(live.stop_before) if live else "", REPORTS, framed=True)
+    async with AsyncExitStack() as stack:
+        writer = Writer(records)
+        stack.push_async_callback(writer.close)
+        admission = Admission(records, design.run_id, trials=len(trials))
+        facts = replace(design.facts([study.agent]), observe="viewport")
+        records.begin_run(design.run_id, design.name, facts)
+        finished = records.finished(design.run_id)
+
+        async def store(record: TrialRecord) -> None:
+            await writer.store(record)
+            admission.settle(record)
+            if record.trial.outcome != "infra_error":
+                finished.add(record.trial.trial)
+
+        running = reverse or design.base_url
+        url = running or await stack.enter_async_context(shop(own=design.own_shop))
+        url = url.rstrip("/") + "/"
+        origin = Origin.of(shop_origin(url))
+        begins = GuestTrials(design, url, reverse=True, observe="viewport", scripts=scripts)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
+        names = [f"127.0.0.1:{port}", f"localhost:{port}", *([urlsplit(own).netloc] if own else [])]
+        guests = PeopleGuests(REPORTS, tuple(names))
+        register = Register(records, study.name)
+        visits = Visits(study, register, key, codes, trials, begins, guests, finished.__contains__, store)
+        changes = changes_of(records, design)
+        guests.app = Site(visits, changes, secure=bool(own and own.startswith("https:"))).app()
+        proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
+        slot = await proxy.open_slot(port, origin.url, public=own)
+        first = list(trials.values())
+        await check_start_pages(design, first, url if running else None, in_browser=False)
+        await stack.enter_async_context(admission)
+        ready(own or slot.url)
+        await asyncio.get_running_loop().create_future()

@@ -1,0 +1,55 @@
+// The study's own pages: they tell the size of the window, keep one tab, show the products' tabs, and go on when a
+// trial has ended. All of it is a help: without it the forms work too.
+"use strict";
+const post = (path, body) => fetch(path, { method: "POST", body: new URLSearchParams(body), redirect: "manual" });
+const device = document.querySelector("input[name=device]");
+if (device) device.value = [innerWidth, innerHeight, matchMedia("(pointer: fine)").matches ? 0 : 1].join();
+const back = document.querySelector("[data-back]");
+if (back) setTimeout(() => location.assign(back.href), 5000);
+document.getElementById("title")?.focus({ preventScroll: true });
+
+const notice = document.querySelector("[data-second]");
+if (notice && self.BroadcastChannel) {
+  const channel = new BroadcastChannel("souk-study"), own = String(Math.random());
+  channel.onmessage = ({ data }) => {
+    if (data.kind === "opened" && data.own !== own) channel.postMessage({ kind: "here", own });
+    if (data.kind === "here" && data.own !== own && notice.hidden) {
+      notice.hidden = false;
+      post("note", { kind: "second_tab" });
+    }
+  };
+  channel.postMessage({ kind: "opened", own });
+}
+
+const tabs = [...document.querySelectorAll("[role=tab]")];
+const frameOf = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
+const show = (chosen) => {
+  for (const tab of tabs) {
+    const frame = frameOf(tab), is = tab === chosen;
+    tab.setAttribute("aria-selected", String(is));
+    tab.tabIndex = is ? 0 : -1;
+    frame.hidden = !is;
+    if (is && frame.dataset.src) {
+      frame.src = frame.dataset.src;
+      delete frame.dataset.src;
+    }
+  }
+  chosen.focus();
+};
+for (const [number, tab] of tabs.entries()) {
+  tab.addEventListener("click", () => show(tab));
+  tab.addEventListener("keydown", ({ key }) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    if (step) show(tabs[(number + step + tabs.length) % tabs.length]);
+  });
+}
+if (tabs.length) {
+  const look = async () => {
+    try {
+      const state = await (await fetch("state", { cache: "no-store" })).json();
+      if (state.ended) return location.assign("go");
+    } catch { /* the server is away for a moment */ }
+    setTimeout(look, 1000);
+  };
+  setTimeout(look, 1000);
+}

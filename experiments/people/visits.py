@@ -1,0 +1,206 @@
+"""Lead each person through a study: what comes next, a block of trials, and how the visit ends."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from experiments.designs.inputs.identity import digest
+from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes.guest_trial import GuestTrial, GuestTrials
+from experiments.people.identity import StudyKey
+from experiments.people.register import Lease, Register, Row
+from experiments.people.study_file import Ending, Study
+from experiments.records.record import TrialRecord
+from proxy.guests import Guests, NotNow
+
+MOST_FAILURES: Final = 3
+"""How often a person's trial may fail for a technical reason before the visit ends."""
+_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+Store = Callable[[TrialRecord], Any]
+"""Stores a trial that has ended; awaited, it says whether that is durable."""
+
+
+class Visits:
+    """The people who are in the study now, and the trials that they have."""
+
+    def __init__(
+        self,
+        study: Study,
+        register: Register,
+        key: StudyKey,
+        codes: Mapping[Ending, str],
+        trials: Mapping[str, ShopTrial],
+        begins: GuestTrials,
+        guests: Guests,
+        is_finished: Callable[[str], bool],
+        store: Store,
+    ) -> None:
+        """Take what all people share; `trials` are those of the design, by their ids."""
+        self.study, self.register, self.key = study, register, key
+        self._codes, self._trials = codes, trials
+        self._begins, self._guests = begins, guests
+        self._is_finished, self._store = is_finished, store
+        self._running: dict[str, GuestTrial] = {}
+        self._ending: dict[str, asyncio.Task[None]] = {}
+        self._failures: dict[str, int] = {}
+
+    # Who it is
+
+    def of_cookie(self, cookie: str) -> Row | None:
+        """Return the person whose browser has this cookie."""
+        return self.register.by("cookie", self.key.hash(cookie)) if cookie else None
+
+    def of_platform(self, person: str) -> Row | None:
+        """Return the person whom the platform, or a label, names so."""
+        return self.register.by("external", self.key.hash(person)) if person else None
+
+    def take_part(self, ids: Mapping[str, str], language: str, consent: str, device: Row) -> str:
+        """Store a person who consents; return the browser's cookie."""
+        cookie = secrets.token_urlsafe(16)
+        person = ids.get("person", "")
+        self.register.consent(
+            external=self.key.hash(person) if person else None,
+            sealed=self.key.seal(ids) if person else None,
+            cookie=self.key.hash(cookie),
+            language=language,
+            consent=consent,
+            **device,
+        )
+        return cookie
+
+    def move(self, row: Row) -> str:
+        """Let a person go on in another browser; return its cookie."""
+        cookie = secrets.token_urlsafe(16)
+        self.register.change(row["participant"], cookie=self.key.hash(cookie))
+        self.register.note(row["participant"], "moved")
+        running = self._running.pop(row["participant"], None)
+        if running and not running.outcome:
+            running.gave_up()
+        return cookie
+
+    # What comes next
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a new person can begin."""
+        study = self.register.study
+        return study is not None and not study["closed"] and self.register.is_free()
+
+    def after(self, row: Row, stage: str) -> str:
+        """Return the stage that follows one that has ended."""
+        file = self.study.file
+        order = ["instructions", "check", "trial", "reason", "attention", "questions", "debriefing", "done"]
+        there = {"check": file.check is not None, "questions": bool(file.questions)}
+        place = row["place"]
+        there |= {"reason": file.reasons and stage == "trial", "attention": place in file.block.attention}
+        further = order[order.index(stage) + 1 :]
+        if stage == "trial" or (stage in ("reason", "attention") and place < file.block.trials):
+            further = (
+                [*further[: further.index("questions")], "trial"] if place < file.block.trials else further
+            )
+        return next(each for each in further if there.get(each, True))
+
+    def go(self, row: Row, stage: str) -> None:
+        """Lead a person to a stage; at the end the code is stored before it is shown."""
+        changes: dict[str, Any] = {"stage": stage}
+        if stage == "done" and not row["ending"]:
+            changes |= self.code("complete" if row["place"] == self.study.file.block.trials else "declined")
+        self.register.change(row["participant"], **changes)
+
+    def end(self, row: Row, ending: Ending) -> None:
+        """End a visit before its time; a block that is not done is free again."""
+        running = self._running.pop(row["participant"], None)
+        if running and not running.outcome:
+            running.gave_up()
+        self.register.give_back(row["participant"])
+        self.register.change(row["participant"], stage="done", **self.code(ending))
+
+    def leave(self, row: Row) -> None:
+        """Let a person leave: the block is free again, and what was false is said at once."""
+        running = self._running.pop(row["participant"], None)
+        if running and not running.outcome:
+            running.gave_up()
+        self.register.give_back(row["participant"])
+        self.register.change(row["participant"], stage="debriefing")
+
+    def stays(self, row: Row) -> None:
+        """Keep the block for a person of whom something is heard."""
+        self.register.stay(row["participant"], 60 * self.study.file.time.lease_minutes)
+
+    def code(self, ending: Ending) -> dict[str, Any]:
+        """Return how a visit has ended, with its code: the platform's, or one of the person's own."""
+        own = "".join(secrets.choice(_LETTERS) for _ in range(8)) if ending == "complete" else ""
+        return {"ending": ending, "code": self._codes.get(ending, own)}
+
+    def code_of(self, ending: Ending) -> str:
+        """Return the code of those who do not take part; empty: there is none."""
+        return self._codes.get(ending, "")
+
+    # Trials
+
+    async def trial_of(self, row: Row) -> GuestTrial | None:
+        """Return the trial that a person has now, once one that has ended is stored; None: there is none."""
+        if task := self._ending.get(row["participant"]):
+            await asyncio.shield(task)
+        trial = self._running.get(row["participant"])
+        return trial if trial and not trial.outcome else None
+
+    def begin(self, row: Row, cookie: str) -> GuestTrial | None:
+        """Give a person the next trial of the block; None: there is no block.
+
+        Raises:
+            NotNow: the person's trial cannot be given at the moment.
+        """
+        running = self._running.get(row["participant"])
+        if running and not running.outcome:
+            return running
+        lease = self.register.lease(row["participant"], 60 * self.study.file.time.lease_minutes)
+        if lease is None:
+            return None
+        place = row["place"]
+        if (row["block"], row["attempt"]) not in ((None, None), (lease.block, lease.attempt)):
+            place = 0  # the time of the block was over: the person has another one, from its beginning
+        while place < len(lease.trials) and self._is_finished(self._its_trial(lease, place).id):
+            place += 1  # it had ended when the server was stopped
+        if place == len(lease.trials):
+            raise NotNow("The trials have ended. Reload the page.")
+        self.register.change(row["participant"], block=lease.block, attempt=lease.attempt, place=place)
+        trial = self._its_trial(lease, place)
+        ended = partial(self._ended, row["participant"], lease, place)
+        guest = self._begins.begin(trial, ended, attempts=self._failures.get(trial.id, 0) + 1)
+        guest.timers.append(asyncio.get_running_loop().create_task(guest.run_out()))
+        self._running[row["participant"]] = guest
+        self._guests.give(cookie, guest)
+        return guest
+
+    def _its_trial(self, lease: Lease, place: int) -> ShopTrial:
+        """The trial at a place of a block; where the block was given before, it is a further one."""
+        trial = self._trials[lease.trials[place]]
+        return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
+
+    def _ended(self, participant: str, lease: Lease, place: int, record: TrialRecord) -> None:
+        own = {"participant": participant, "block": lease.block, "place": place, "attempt": lease.attempt}
+        record = replace(record, participants=[own])
+        self._ending[participant] = asyncio.create_task(self._settle(participant, lease, place, record))
+
+    async def _settle(self, participant: str, lease: Lease, place: int, record: TrialRecord) -> None:
+        """Store a trial, and only then let the person go on."""
+        await self._store(record)
+        row = self.register.by("participant", participant)
+        if row is None or row["ending"]:
+            return
+        if record.trial.outcome == "infra_error":
+            name = record.trial.trial
+            self._failures[name] = self._failures.get(name, 0) + 1
+            if self._failures[name] == MOST_FAILURES:
+                self.end(row, "technical")
+            return
+        row |= {"place": place + 1}
+        if row["place"] == len(lease.trials):
+            self.register.finish(participant)
+        stage = self.after(row, "trial")
+        self.register.change(participant, place=row["place"], stage=stage)

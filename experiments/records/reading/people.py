@@ -1,0 +1,37 @@
+"""Read the trials of people: whose they are, and what was changed in them."""
+
+import sqlalchemy as sql
+
+from experiments.records.record import Row
+from experiments.records.store import Records
+from experiments.records.tables import participants, receipts, same_trial, trials
+
+
+def participants_of(records: Records, run: str) -> list[Row]:
+    """Return the trials of people in a run: trial, participant, block, place, attempt."""
+    return records.rows(participants, sql.select(participants).where(participants.c.run == run))
+
+
+def changes_in(records: Records, run: str, participant: str) -> list[Row]:
+    """Return product, before and after of each edit in a person's trials, in the order of the trials."""
+    columns = (receipts.c.product, receipts.c.before, receipts.c.after)
+    query = (
+        sql.select(*columns)
+        .join_from(receipts, participants, same_trial(receipts, participants))
+        .where(receipts.c.run == run, participants.c.participant == participant)
+        .where(receipts.c.intervention != "")
+        .order_by(participants.c.place, receipts.c.number)
+    )
+    return [dict(row._mapping) for row in records.ask(query)]
+
+
+def outcomes_of(records: Records, run: str) -> list[Row]:
+    """Return participant, place, outcome, seconds and nudge of each trial of people in a run."""
+    columns = (
+        participants.c.participant,
+        participants.c.place,
+        *(trials.c[name] for name in ("trial", "outcome", "seconds", "nudge", "condition")),
+    )
+    query = sql.select(*columns).join_from(participants, trials, same_trial(participants, trials))
+    found = records.ask(query.where(participants.c.run == run).order_by(*columns[:2]))
+    return [dict(row._mapping) for row in found]
