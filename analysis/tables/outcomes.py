@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
+Outcome = Literal[
+    "choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error", "withdrawn"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ OUTCOMES: Final[Mapping[Outcome, OutcomeFacts]] = {
         failed=True,
         advice="; the same command tries them again",
     ),
+    "withdrawn": OutcomeFacts(said="was withdrawn", colour="#BBBBBB", of_agent=False),
 }
 """The facts of each outcome, in the order in which figures stack them."""
 

@@ -1,12 +1,17 @@
 """souk study: people in the trials that agents have."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, Db
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
 from experiments.runs.interrupts import run_until_stopped
+from interventions.errors import UserError
+
+if TYPE_CHECKING:
+    from experiments.people.administration import StudyBooks
+    from experiments.people.identity import StudyKey
 
 app = typer.Typer(no_args_is_help=True, help="Let people take part in the trials that agents have.")
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study's YAML file.")]
@@ -26,17 +31,18 @@ def prepare(file: StudyFile, db: Db = DEFAULT_DB) -> None:
       souk study prepare docs/people/study.yaml
     """
     from experiments.people.identity import StudyKey
-    from experiments.people.serving import key_file, prepared
+    from experiments.people.serving import key_path, prepared
     from experiments.people.study_file import Study
     from experiments.records.store import Records
 
     found, records = Study.load(file), Records(db)
     design, _ = prepared(found, records)
-    key = key_file(records, design, found)
+    key = key_path(records, design.run_id, found)
     StudyKey.make(key)
     people, size = found.file.participants, found.file.block.trials
+    blocks = f"{people.blocks:,} blocks of {size} trials for {people.target:,} people"
     typer.echo(
-        f"{found.name}: {people.blocks:,} blocks of {size} trials for {people.target:,} people, in {design.run_id}"
+        f"{found.name}: {blocks}, in {design.run_id}"
         f"\n  keep {key} safe: without it nobody can be found, paid or deleted"
     )
 
@@ -75,3 +81,143 @@ def serve(
         run_until_stopped(serve_study(Study.load(file), Records(db), port, public_url, ready, reverse))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+@app.command("links")
+def links(
+    file: StudyFile,
+    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="A text file, a label a line.")],
+    public_url: Annotated[
+        str, typer.Option(metavar="URL", help="The origin of the study.")
+    ] = "http://127.0.0.1:8090",
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Print a signed link for each label; a label is a person, and cannot be guessed from another link.
+
+    Example: souk study links study.yaml labels.txt --public-url https://study.example.org
+    """
+    from experiments.people.identity import LABEL
+
+    books, key = _books(file, db), _key(file, db)
+    if books.study.file.source.kind != "labels":
+        raise books.study.source.error(("source",), "links are for labels; write source: {kind: labels}")
+    try:
+        names = labels.read_text(encoding="utf-8-sig").split()
+    except (OSError, UnicodeDecodeError):
+        raise UserError(f"{labels}: cannot be read; name a text file, a label a line") from None
+    for number, name in enumerate(names, 1):
+        if not LABEL.fullmatch(name):
+            raise UserError(f"{labels}:{number}: {name[:40]!r} is no label; use letters, digits, - and _")
+    for name in names:
+        typer.echo(f"{public_url.rstrip('/')}/.souk/?label={name}&sig={key.sign(name)}")
+
+
+@app.command("status")
+def status(file: StudyFile, as_json: AsJson = False, db: Db = DEFAULT_DB) -> None:
+    """Show how the study goes: who is here, who has ended and how, the blocks that are left.
+
+    Examples:
+
+      souk study status study.yaml
+    """
+    import json
+
+    found = _books(file, db).status()
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    for name, value in found.items():
+        said = "not known yet" if value is None else value
+        if isinstance(value, dict):
+            said = ", ".join(f"{each} {count:,}" for each, count in value.items()) or "none"
+        typer.echo(f"{name.replace('_', ' '):>18}  {said}")
+
+
+@app.command("payments")
+def payments(
+    file: StudyFile,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .csv file, only you can read it.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Write who is paid: the platform's ids, how each visit ended, and its code. Nothing else has these ids.
+
+    Example: souk study payments study.yaml --out payments.csv
+    """
+    typer.echo(f"{out}: {_books(file, db).payments(out, _key(file, db)):,} people")
+
+
+@app.command("export")
+def export(
+    file: StudyFile,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder.")],
+    with_text: Annotated[
+        bool, typer.Option("--with-text", help="Keep what people wrote; read it before you pass it on.")
+    ] = False,
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Write participants, answers and events without what tells who somebody is; choices: souk export.
+
+    Example: souk study export study.yaml --out people/
+    """
+    for name, rows in _books(file, db).export(out, with_text=with_text).items():
+        typer.echo(f"{out / name}.csv: {rows:,} rows")
+
+
+@app.command("forget")
+def forget(
+    file: StudyFile,
+    person: Annotated[str | None, typer.Argument(metavar="[PERSON]", help="A participant, or an id.")] = None,
+    all_keys: Annotated[
+        bool, typer.Option("--all-keys", help="Delete the key and all ids: the study is anonymous then.")
+    ] = False,
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Delete all that is stored of a person; of the trials their places in the design stay.
+
+    Copies of the database, such as backups, are yours to delete.
+
+    Examples:
+
+      souk study forget study.yaml p3f21c09aa
+
+      souk study forget study.yaml --all-keys
+    """
+    books = _books(file, db)
+    if bool(person) == all_keys:
+        raise UserError("souk study forget: name a person, or add --all-keys")
+    if person:
+        name = books.person(person, _key(file, db))
+        trials = books.forget(name)
+        typer.echo(f"{name}: deleted; {trials:,} trials are withdrawn. Delete backups that hold this person")
+        return
+    from experiments.people.serving import key_path
+
+    books.register.anonymise()
+    key_path(books.records, books.run, books.study).unlink(missing_ok=True)
+    typer.echo(f"{books.study.name}: anonymous; nobody can be found, paid or deleted any more")
+
+
+@app.command("close")
+def close(file: StudyFile, db: Db = DEFAULT_DB) -> None:
+    """Let nobody begin any more; who has begun may end.
+
+    Example: souk study close study.yaml
+    """
+    books = _books(file, db)
+    books.register.close()
+    typer.echo(f"{books.study.name}: closed; who has begun may end")
+
+
+def _books(file: Path, db: str) -> "StudyBooks":
+    from experiments.people.administration import StudyBooks
+    from experiments.people.study_file import Study
+
+    return StudyBooks(Study.load(file), open_records(db))
+
+
+def _key(file: Path, db: str) -> "StudyKey":
+    from experiments.people.identity import StudyKey
+    from experiments.people.serving import key_path
+
+    books = _books(file, db)
+    return StudyKey(key_path(books.records, books.run, books.study))

@@ -10,7 +10,14 @@ from urllib.parse import urljoin, urlsplit
 
 from environments.action.acts import BEGIN, read_acts
 from environments.action.pointer import dismissing
-from environments.guest_pages.observer import observer, observer_code, read_lead, read_press, read_report
+from environments.guest_pages.observer import (
+    Sees,
+    observer,
+    observer_code,
+    read_lead,
+    read_press,
+    read_report,
+)
 from environments.observation.observe import ObservationQuery, PageDisturbed
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -30,7 +37,7 @@ from experiments.records.record import Start, TrialRecord
 from experiments.treatment.guest_steps import PageNotice, PageVisit, guest_steps
 from experiments.treatment.sights import ProductObservation
 from experiments.treatment.trajectory import Trajectory, failed_on_the_way, limited
-from experiments.treatment.treatment_check import wanted_in_browser
+from experiments.treatment.treatment_check import untreated, wanted_in_browser
 from interventions.apply.mapped_page import product_at
 from interventions.yaml.limited import TooSlow
 from proxy import keys
@@ -51,8 +58,13 @@ MAX_REPORT_BYTES: Final = 64 * 2**20
 MAX_ACTS: Final = 10_000
 """The most acts of a guest that are kept of a trial; later ones are not."""
 
-Observe = Literal["page", "viewport", "off"]
-"""What counts as shown to a guest (see `Sees`); `off`: it is not observed."""
+Observe = Literal["page", "viewport", "off", "exposure"]
+"""What counts as shown to a guest (see `Sees`); `off`: it is not observed.
+
+`exposure`, for people: what was sent counts, and what of it was never in the viewport is the choice's reason.
+"""
+NEVER_IN_VIEW: Final = "never in view: "
+"""How the reason of a choice begins before which a planned edit was not in the viewport."""
 
 Finished = Callable[[TrialRecord], None]
 
@@ -267,7 +279,16 @@ class GuestTrial:
         try:
             choice = chosen(self.definition, self.session)
             at = self._chosen_at(choice.product)
-            end_with(choice, trajectory, self.definition, self.session, self._shown(), at=at)
+            is_told = self.observe == "exposure"
+            shown = self._pages_sent() if is_told else self._shown()
+            end_with(choice, trajectory, self.definition, self.session, shown, at=at)
+            keys = [product.key for product in self.definition.products]
+            if (
+                is_told
+                and trajectory.outcome == "choice"
+                and (why := untreated(self._shown(), self.session, keys))
+            ):
+                trajectory.end("choice", NEVER_IN_VIEW + why, trajectory.choice)
         except TooSlow as error:
             trajectory.end("treatment_failed", str(error))
         if trajectory.outcome == "choice" and (reason := self._unseen(choice.product)):
@@ -307,8 +328,10 @@ class GuestTrial:
     def _shown(self) -> list[ProductObservation]:
         """What the observer has reported; of products of which it has nothing, the pages that were sent."""
         reported = {look.product for look in self._looks}
-        sent = [ProductObservation(page.product, page.text) for page in self.session.pages if page.product]
-        return [*self._looks, *(sight for sight in sent if sight.product not in reported)]
+        return [*self._looks, *(sight for sight in self._pages_sent() if sight.product not in reported)]
+
+    def _pages_sent(self) -> list[ProductObservation]:
+        return [ProductObservation(page.product, page.text) for page in self.session.pages if page.product]
 
     def _times_opened(self) -> Counter[str]:
         """By product, how often its page was opened; pages that scripts change for another count once."""
@@ -390,9 +413,11 @@ class GuestTrials:
         wanted = wanted_in_browser(self._design, trial)
         away = dismissing(self._design.site)
         scripts = self._scripts
-        is_off = self._observe == "off"
+        sees: Sees = "page" if self._observe == "page" else "viewport"
         observed = (
-            "" if is_off else observer(wanted, scripts.reports_to, self._observe, framed=scripts.framed)
+            ""
+            if self._observe == "off"
+            else observer(wanted, scripts.reports_to, sees, framed=scripts.framed)
         )
         return GuestTrial(
             definition=trial,

@@ -113,9 +113,9 @@ def prepared(study: Study, records: Records) -> tuple[ShopDesign, dict[str, Shop
     return design, {trial.id: trial for trial in trials}
 
 
-def key_file(records: Records, design: ShopDesign, study: Study) -> Path:
+def key_path(records: Records, run: str, study: Study) -> Path:
     """Return the file of a study's key, which is no part of the run's folder: bundles take that along."""
-    return records.folder(design.run_id).parent / f"{study.name}.key"
+    return records.folder(run).parent / f"{study.name}.key"
 
 
 async def serve_study(
@@ -136,7 +136,7 @@ async def serve_study(
     """
     codes = study.codes()
     design, trials = prepared(study, records)
-    key = StudyKey.make(key_file(records, design, study))
+    key = StudyKey.make(key_path(records, design.run_id, study))
     own = public.rstrip("/") if public else None
     if own and (urlsplit(own).scheme not in ("https", "http") or urlsplit(own).path):
         raise UserError(f"--public-url {public}: no origin; write it like https://study.example.org")
@@ -146,7 +146,7 @@ async def serve_study(
         writer = Writer(records)
         stack.push_async_callback(writer.close)
         admission = Admission(records, design.run_id, trials=len(trials))
-        facts = replace(design.facts([study.agent]), observe="viewport")
+        facts = replace(design.facts([study.agent]), observe="exposure")
         records.begin_run(design.run_id, design.name, facts)
         finished = records.finished(design.run_id)
 
@@ -160,7 +160,7 @@ async def serve_study(
         url = running or await stack.enter_async_context(shop(own=design.own_shop))
         url = url.rstrip("/") + "/"
         origin = Origin.of(shop_origin(url))
-        begins = GuestTrials(design, url, reverse=True, observe="viewport", scripts=scripts)
+        begins = GuestTrials(design, url, reverse=True, observe="exposure", scripts=scripts)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         names = [f"127.0.0.1:{port}", f"localhost:{port}", *([urlsplit(own).netloc] if own else [])]
         guests = PeopleGuests(REPORTS, tuple(names))

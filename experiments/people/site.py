@@ -205,8 +205,9 @@ class Site:
         if stage == "trial" and trial:
             progress = words["progress"].format(n=row["place"] + 1, all=file.block.trials)
             urls = [f"/{url.partition('://')[2].partition('/')[2]}" for url in trial.urls]
+            goal = self._screens.text("task", language) or trial.goal
             return HTMLResponse(
-                self._screens.trial(language, trial.goal, urls, several=len(urls) > 1, progress=progress)
+                self._screens.trial(language, goal, urls, several=len(urls) > 1, progress=progress)
             )
         if stage == "trial":
             title = words["ready"].format(n=row["place"] + 1, all=file.block.trials)

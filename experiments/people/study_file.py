@@ -17,7 +17,7 @@ from interventions.yaml.yaml_source import KeyPath, Source, load_yaml, problem_a
 Ending = Literal["complete", "declined", "screened", "failed_check", "technical", "full"]
 """How a person's visit ends; each has its code."""
 ENDINGS: Final[tuple[Ending, ...]] = ("complete", "declined", "screened", "failed_check", "technical", "full")
-PAGES: Final = ("welcome", "consent", "instructions", "debriefing")
+PAGES: Final = ("welcome", "consent", "instructions", "task", "debriefing")
 """The pages whose text the study's file gives."""
 _LANGUAGE: Final = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?"
 
@@ -209,7 +209,7 @@ class StudyFile(StrictModel):
     source: Recruiting = Recruiting()
     device: Device = Device()
     time: Time = Time()
-    pages: Mapping[Literal["welcome", "consent", "instructions", "debriefing"], Text]
+    pages: Mapping[Literal["welcome", "consent", "instructions", "task", "debriefing"], Text]
     check: Check | None = None
     reasons: bool = False
     """Whether a person is asked, after each choice, why."""

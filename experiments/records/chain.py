@@ -18,9 +18,9 @@ from experiments.records.seals import Rows, batches, rows_of
 from experiments.records.shown import content_digest, shown
 from experiments.records.tables import links, plans, trials
 
-What = Literal["trial", "judged", "lost", "repaired"]
+What = Literal["trial", "judged", "lost", "repaired", "withdrawn"]
 """Why there is a link: a trial was stored; a judge has judged it; it was lost at a repair; it is there after
-a repair that began the chain anew."""
+a repair that began the chain anew; a person has withdrawn it."""
 
 
 @dataclass(frozen=True, slots=True)

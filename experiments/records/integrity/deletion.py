@@ -1,16 +1,18 @@
 """Delete a stored run: all its rows, and the pages that no other run holds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import sqlalchemy as sql
 
+from experiments.records.chain import link_again
 from experiments.records.control import refuse_at_work
 from experiments.records.integrity.salvage import SENT
 from experiments.records.packing import DEEPEST, HEAD, Unpacker, base_of
 from experiments.records.record import screenshot_of
+from experiments.records.seals import seal_trial
 from experiments.records.store import Records
-from experiments.records.tables import artifacts, metadata, plans, sent_pages, steps, trials
+from experiments.records.tables import OF_TRIAL, artifacts, metadata, plans, sent_pages, steps, trials
 
 _AT_ONCE: Final = 500
 """The number of artifacts in one statement; databases limit the number of values."""
@@ -26,24 +28,51 @@ def delete_run(records: Records, run: str) -> int:
     """
     with records.writing() as connection:
         refuse_at_work(records, run)
-        held = sorted(_held(connection, run))
+        held = sorted(_held(connection, lambda table: table.c.run == run))
         number = connection.scalar(sql.select(sql.func.count()).where(trials.c.run == run)) or 0
         discarded = plans.update().where(plans.c.run == run)
         connection.execute(discarded.values(discarded=plans.c.discarded + number))
         for table in metadata.sorted_tables:
             if "run" in table.c and table is not plans:
                 connection.execute(table.delete().where(table.c.run == run))
-        for start in range(0, len(held), _AT_ONCE):
-            names = held[start : start + _AT_ONCE]
-            connection.execute(artifacts.delete().where(artifacts.c.hash.in_(names)))
+        _delete_artifacts(connection, held)
     return len(held)
 
 
-def _held(connection: sql.Connection, run: str) -> set[str]:
-    """The artifacts that only this run holds: pages, the screenshots that they name, and their bases."""
+def withdraw(records: Records, run: str, names: Sequence[str]) -> None:
+    """Leave of trials nothing but their places in the design, with the outcome `withdrawn`; all or none.
+
+    What the chain of the run says of them stays, and a link says that they were withdrawn.
+    """
+    with records.writing() as connection:
+        held = _held(connection, lambda table: (table.c.run == run) & table.c.trial.in_(names))
+        for table in OF_TRIAL:
+            if table is not trials:
+                connection.execute(table.delete().where(table.c.run == run, table.c.trial.in_(names)))
+        blank = {"outcome": "withdrawn", "choice": None, "reason": "", "started_at": "", "seconds": 0.0}
+        blank |= {"steps": 0, "tokens_in": 0, "tokens_out": 0, "cost": None}
+        connection.execute(
+            trials.update().where(trials.c.run == run, trials.c.trial.in_(names)).values(blank)
+        )
+        _delete_artifacts(connection, sorted(held))
+        for name in names:
+            seal_trial(connection, run, name)
+            link_again(connection, run, name, "withdrawn")
+
+
+def _delete_artifacts(connection: sql.Connection, held: Sequence[str]) -> None:
+    for start in range(0, len(held), _AT_ONCE):
+        names = held[start : start + _AT_ONCE]
+        connection.execute(artifacts.delete().where(artifacts.c.hash.in_(names)))
+
+
+def _held(
+    connection: sql.Connection, is_own: Callable[[sql.FromClause], sql.ColumnElement[bool]]
+) -> set[str]:
+    """The artifacts that only these trials hold: pages, the screenshots that they name, and their bases."""
     columns = (steps.c.observation, *(sent_pages.c[name] for name in SENT))
-    own = sql.union(*(sql.select(each).where(each.table.c.run == run) for each in columns))
-    others = sql.union(*(sql.select(each).where(each.table.c.run != run) for each in columns))
+    own = sql.union(*(sql.select(each).where(is_own(each.table)) for each in columns))
+    others = sql.union(*(sql.select(each).where(~is_own(each.table)) for each in columns))
     alone = sql.select(own.subquery()).except_(sql.select(others.subquery()))
     query = sql.select(artifacts.c.hash, artifacts.c.data).where(artifacts.c.hash.in_(alone))
     held = set[str]()
