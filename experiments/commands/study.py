@@ -70,17 +70,60 @@ def serve(
 
       souk study serve study.yaml --public-url https://study.example.org
     """
-    from experiments.people.serving import serve_study
+    import asyncio
+
+    from experiments.people.serving import served
     from experiments.people.study_file import Study
     from experiments.records.store import Records
 
-    def ready(address: str) -> None:
-        typer.echo(f"the study is at {address}/.souk/; Ctrl-C ends it", err=True)
+    async def serving() -> None:
+        async with served(Study.load(file), Records(db), port, public_url, reverse) as found:
+            typer.echo(f"the study is at {found.address}/.souk/; Ctrl-C ends it", err=True)
+            await asyncio.get_running_loop().create_future()
 
     try:
-        run_until_stopped(serve_study(Study.load(file), Records(db), port, public_url, ready, reverse))
+        run_until_stopped(serving())
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+@app.command("try")
+def try_(
+    file: StudyFile,
+    people: Annotated[int, typer.Option(min=1, max=500, help="How many come.")] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Who comes when, and chooses what.")] = 0,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 8091,
+    as_json: AsJson = False,
+) -> None:
+    """Send simulated people through the study, in real browsers, and check what must hold.
+
+    They complete it, decline, fail the check, leave in a trial, reload, or open it twice. Everything is in a
+    database of its own, which is deleted at the end.
+
+    Examples:
+
+      souk study try docs/people/study.yaml
+
+      souk study try study.yaml --people 50
+    """
+    import json
+    from pathlib import Path as Folder
+    from tempfile import TemporaryDirectory
+
+    from experiments.people.checks import tried
+    from experiments.people.study_file import Study
+
+    found = Study.load(file)
+    with TemporaryDirectory(prefix="souk-try-") as folder:
+        trying = tried(found, Folder(folder), people, seed, port, lambda line: typer.echo(line, err=True))
+        checks = run_until_stopped(trying)
+    if as_json:
+        typer.echo(json.dumps([{"check": what, "fault": fault} for what, fault in checks], indent=2))
+    else:
+        for what, fault in checks:
+            typer.echo(f"{'no ' if fault else 'ok '} {what}{f': {fault}' if fault else ''}")
+    if any(fault for _, fault in checks):
+        raise typer.Exit(1)
 
 
 @app.command("links")

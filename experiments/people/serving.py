@@ -1,12 +1,11 @@
 """Serve a study: the shop through the proxy, and the study's own pages at the same address."""
 
-import asyncio
 import logging
 import re
 import tempfile
-from collections.abc import Callable
-from contextlib import AsyncExitStack
-from dataclasses import replace
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -118,23 +117,34 @@ def key_path(records: Records, run: str, study: Study) -> Path:
     return records.folder(run).parent / f"{study.name}.key"
 
 
-async def serve_study(
+@dataclass(frozen=True)
+class ServedStudy:
+    """A study that is served: the address for people, the people who are there, and the shop's design."""
+
+    address: str
+    visits: Visits
+    design: ShopDesign
+
+
+@asynccontextmanager
+async def served(
     study: Study,
     records: Records,
     port: int,
-    public: str | None,
-    ready: Callable[[str], None],
+    public: str | None = None,
     reverse: str | None = None,
-) -> None:
-    """Serve a study until cancelled; `ready` is told the address for people.
+    *,
+    without_codes: bool = False,
+) -> AsyncIterator[ServedStudy]:
+    """Serve a study within the block.
 
     `public`: the address under which a front server brings people here. `reverse`: the origin of a shop that
-    runs; None: the embedded one, or the experiment's own.
+    runs; None: the embedded one, or the experiment's own. `without_codes`: nobody is given a platform's code.
 
     Raises:
         UserError: a mistake in a file, a start page that could not be treated, or the port is taken.
     """
-    codes = study.codes()
+    codes = {} if without_codes else study.codes()
     design, trials = prepared(study, records)
     key = StudyKey.make(key_path(records, design.run_id, study))
     own = public.rstrip("/") if public else None
@@ -173,5 +183,4 @@ async def serve_study(
         first = list(trials.values())
         await check_start_pages(design, first, url if running else None, in_browser=False)
         await stack.enter_async_context(admission)
-        ready(own or slot.url)
-        await asyncio.get_running_loop().create_future()
+        yield ServedStudy(own or slot.url, visits, design)

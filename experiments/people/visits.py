@@ -41,7 +41,7 @@ class Visits:
     ) -> None:
         """Take what all people share; `trials` are those of the design, by their ids."""
         self.study, self.register, self.key = study, register, key
-        self._codes, self._trials = codes, trials
+        self._codes, self.trials = codes, trials
         self._begins, self._guests = begins, guests
         self._is_finished, self._store = is_finished, store
         self._running: dict[str, GuestTrial] = {}
@@ -179,7 +179,7 @@ class Visits:
 
     def _its_trial(self, lease: Lease, place: int) -> ShopTrial:
         """The trial at a place of a block; where the block was given before, it is a further one."""
-        trial = self._trials[lease.trials[place]]
+        trial = self.trials[lease.trials[place]]
         return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
 
     def _ended(self, participant: str, lease: Lease, place: int, record: TrialRecord) -> None:

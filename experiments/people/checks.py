@@ -1,0 +1,87 @@
+"""Check, after a try, what a study promises: blocks, codes, carts, and what is stored of people."""
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from experiments.people.administration import StudyBooks
+from experiments.people.register import answers, blocks, participants
+from experiments.people.serving import served
+from experiments.people.study_file import Study
+from experiments.people.trying import CANARY, Told, send_people
+from experiments.records.reading.people import outcomes_of, participants_of
+from experiments.records.store import Records
+
+Check = tuple[str, str]
+"""What must hold, and why it does not; empty where it does."""
+
+
+async def tried(
+    study: Study, folder: Path, people: int, seed: int, port: int, say: Callable[[str], None]
+) -> list[Check]:
+    """Serve a study from a database in a folder, send people through it, and check what must hold.
+
+    Raises:
+        UserError: a mistake in a file, no browser, or the port is taken.
+    """
+    records = Records(f"sqlite:///{folder}/try.db")
+    try:
+        async with served(study, records, port, without_codes=True) as there:
+            place = there.design.site.roles["product.add_to_cart"][0]
+            told = await send_people(there.visits, there.address, place.css, people, seed, say)
+            sets = {trial.id: trial.set for trial in there.visits.trials.values()}
+        found = StudyBooks(study, records)
+        return [*_of_blocks(found, sets), *_of_people(found, told), *_of_texts(found, folder, told)]
+    finally:
+        records.close()
+
+
+def _of_blocks(books: StudyBooks, sets: dict[str, str]) -> Iterator[Check]:
+    made = books.register.rows(blocks)
+    stored = participants_of(books.records, books.run)
+    per_block = Counter((row["block"], row["attempt"], row["place"]) for row in stored)
+    twice = [key for key, count in per_block.items() if count > 1]
+    yield "each trial of a block is had once", f"{twice[0]}" if twice else ""
+    again = next((b["block"] for b in made if len({sets[t] for t in b["trials"]}) < len(b["trials"])), None)
+    yield "no block has a choice set twice", "" if again is None else f"block {again}"
+    done = [row for row in made if row["done"]]
+    whole = Counter(row["block"] for row in stored)
+    lost = [row["block"] for row in done if whole[row["block"]] < len(row["trials"])]
+    yield "each done block is whole", f"block {lost[0]}" if lost else ""
+    outcomes = Counter(row["outcome"] for row in outcomes_of(books.records, books.run))
+    bad = outcomes["treatment_failed"] + outcomes["infra_error"]
+    yield "every page was treated", f"{bad} of {outcomes.total()} trials failed" if bad else ""
+
+
+def _of_people(books: StudyBooks, told: Sequence[Told]) -> Iterator[Check]:
+    broken = [each for each in told if each.error]
+    yield "nobody met an error", f"{broken[0].story}: {broken[0].error}" if broken else ""
+    people, row = books.register.rows(participants), books.register.study or {}
+    ends = Counter(each["ending"] for each in people)
+    ends |= Counter({name: row[name] for name in ("declined", "screened") if row[name]})
+    wanted = Counter(each.expected for each in told if each.expected and not each.error)
+    wrong = [f"{name}: {ends[name]} and not {count}" for name, count in wanted.items() if ends[name] != count]
+    yield "every visit ends as it should", wrong[0] if wrong else ""
+    strangers = sum(1 for each in people if not each["consent"])
+    yield "only who has consented is stored", f"{strangers} have not" if strangers else ""
+    waits = sorted(wait for each in told for wait in each.waits)
+    late = statistics.quantiles(waits, n=20)[-1] if len(waits) > 1 else 0.0
+    yield f"pages come at once (95 % within {late:.2f} s)", "" if late < 5 else "the machine is too slow"
+
+
+def _of_texts(books: StudyBooks, folder: Path, told: Sequence[Told]) -> Iterator[Check]:
+    """What people wrote is in their answers alone, and nobody's id is anywhere."""
+    data = b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+    wanted = sum(CANARY in row["text"] for row in books.register.rows(answers))
+    yield (
+        "what people write is in answers alone",
+        "" if data.count(CANARY.encode()) >= wanted else "it is lost",
+    )
+    ids = [each.person for each in told if each.person and each.person.encode() in data]
+    yield "no id of a platform is stored", f"{len(ids)} are" if ids else ""
+    forgotten = next((r["participant"] for r in books.register.rows(participants) if r["place"]), None)
+    if forgotten:
+        books.forget(forgotten)
+        left = b"".join(path.read_bytes() for path in sorted(folder.rglob("*.db*")) if path.is_file())
+        yield "a person who is forgotten is gone", "a trace is left" if forgotten.encode() in left else ""
