@@ -34,8 +34,8 @@ HEADERS: Final = {
 _POST: Final = ("POST",)
 LARGEST: Final = 64_000
 """The most bytes of a form."""
-MOST: Final = 120
-"""The most requests of one browser to the study's own pages in a minute."""
+MOST: Final = {True: 300, False: 1_200}
+"""The most requests of one browser that takes part, and of one address before that, in a minute."""
 _DEVICE: Final = re.compile(r"(\d{1,5}),(\d{1,5}),([01])")
 _AGENTS: Final = re.compile(r"(Firefox|Edg|Chrome|Safari)/(\d+)")
 Handler = Callable[[Request], Awaitable[Response]]
@@ -85,9 +85,10 @@ class Site:
 
     def _is_flood(self, request: Request) -> bool:
         """Whether one browser or address asks too often; neither is stored anywhere."""
-        now, name = monotonic(), request.cookies.get(COOKIE) or _address(request)
-        asked = self._asked.setdefault(name, deque(maxlen=MOST))
-        is_flood = len(asked) == MOST and now - asked[0] < 60
+        now, cookie = monotonic(), request.cookies.get(COOKIE, "")
+        most, name = MOST[bool(cookie)], cookie or _address(request)
+        asked = self._asked.setdefault(name, deque(maxlen=most))
+        is_flood = len(asked) == most and now - asked[0] < 60
         asked.append(now)
         if len(self._asked) > 10_000:
             self._asked = {key: each for key, each in self._asked.items() if now - each[-1] < 60}
