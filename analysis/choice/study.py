@@ -1,6 +1,6 @@
 """Run the whole choice analysis: attrition and treatment check first, then the effects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import with_questions
+from analysis.choice.effects.participants import has_people, participation, people_effects
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
@@ -34,6 +35,7 @@ ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
     *("ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
+    *("participation", "people_effects"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -86,6 +88,8 @@ class ChoiceAnalysis:
     utilities: pd.DataFrame | None = None
     mean_effects: pd.DataFrame | None = None
     texts_pooled: pd.DataFrame | None = None
+    participation: pd.DataFrame | None = None
+    people_effects: pd.DataFrame | None = None
     people: bool = False
     """Whether people were asked about these products; no part of the estimates."""
 
@@ -105,6 +109,7 @@ def analyze_choice(
     margin: float | None = None,
     contrasts: Sequence[str] = (),
     people: bool = False,
+    declared: Mapping[str, Any] | None = None,
 ) -> ChoiceAnalysis:
     """Analyse a tidy table, with its receipts (see `treatment_check`) where the run kept them.
 
@@ -113,7 +118,7 @@ def analyze_choice(
     could stop the run: then p values and intervals for a fixed number of trials are left out. margin: in
     percentage points, for the equivalence tests of the exact effects (see `exact_tests`). contrasts: `A:B`
     each, see `analysis.choice.contrasts`. people: whether people were asked about these products, so that
-    their effects are drawn beside.
+    their effects are drawn beside. declared: the rules of a study with people, see `participation`.
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
@@ -123,6 +128,10 @@ def analyze_choice(
         table = check_table(table)
         asked = contrasts_of(table, contrasts) if contrasts else None
         found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=asked)
+        if has_people(table):
+            rules = declared or {}
+            own = participation(table, rules), possible(people_effects(table, rules))
+            found = replace(found, participation=own[0], people_effects=own[1])
         return found if sequence is None else _stopped(found, sequence)
 
 

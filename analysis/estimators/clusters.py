@@ -10,19 +10,23 @@ from analysis.tables.frame import Ints
 
 TEXT_WAY = "nudge text"
 WAYS = (TEXT_WAY, "category")
+PERSON_WAY = "participant"
 
 
 def cluster_codes(rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS) -> dict[str, Ints]:
     """Return the cluster of each row in each way and, last, by choice set.
 
-    No cluster cuts through a trial. Trials without a nudge are one more cluster of the nudge texts.
+    No cluster cuts through a trial. Trials without a nudge are one more cluster of the nudge texts. Of people
+    the ways are the choice set and, last, the participant: all trials of a person depend on each other.
     """
+    if PERSON_WAY in rows and (people := rows[PERSON_WAY]).ne("").any():
+        return {"set": trial_codes(rows["set"], trial), PERSON_WAY: trial_codes(people, trial)}
     labels = {TEXT_WAY: nudge_texts(rows), "category": rows["category"], "set": rows["set"]}
     return {name: trial_codes(labels[name], trial) for name in dict.fromkeys((*ways, "set"))}
 
 
 def choose_clusters(codes: Mapping[str, Ints], part: Ints | None = None) -> tuple[dict[str, Ints], str]:
-    """Return all ways if each has enough clusters; else the category, else the set alone.
+    """Return all ways if each has enough clusters; else the category, else the last way alone.
 
     `LEAST_CLUSTERS` says what is enough. The nudge text is never used alone: sets are shown with several
     texts, and an agent may treat a set alike each time. A note on the choice is returned too.
@@ -32,7 +36,8 @@ def choose_clusters(codes: Mapping[str, Ints], part: Ints | None = None) -> tupl
     """
     *ways, last = codes
     few: dict[str, int] = {}
-    for names in (ways, [name for name in ways if name == "category"]):
+    tried = (ways, [name for name in ways if name == "category"])
+    for names in ([*ways, last],) if last == PERSON_WAY else tried:
         least = LEAST_CLUSTERS.get(len(names), 0)
         lost = [name for name in names if _fewest(codes[name], part) < least]
         if names and not lost:

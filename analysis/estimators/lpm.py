@@ -26,7 +26,12 @@ from analysis.tables.frame import Floats, Ints
 
 NO_INTERVAL = "no interval"
 CANCELS = "no standard error: the residuals cancel in every cluster"
-PLURALS = {"nudge text": "nudge texts", "category": "categories", "set": "choice sets"}
+PLURALS = {
+    "nudge text": "nudge texts",
+    "category": "categories",
+    "set": "choice sets",
+    "participant": "participants",
+}
 """The plural of each way in which errors are clustered."""
 
 LEAST_CLUSTERS = {1: 12, 2: 8}

@@ -50,7 +50,7 @@ def prepare(file: StudyFile, db: Db = DEFAULT_DB) -> None:
 @app.command("serve")
 def serve(
     file: StudyFile,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 8090,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 8090,
     public_url: Annotated[
         str | None,
         typer.Option(
@@ -92,7 +92,6 @@ def try_(
     file: StudyFile,
     people: Annotated[int, typer.Option(min=1, max=500, help="How many come.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Who comes when, and chooses what.")] = 0,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 8091,
     as_json: AsJson = False,
 ) -> None:
     """Send simulated people through the study, in real browsers, and check what must hold.
@@ -115,7 +114,7 @@ def try_(
 
     found = Study.load(file)
     with TemporaryDirectory(prefix="souk-try-") as folder:
-        trying = tried(found, Folder(folder), people, seed, port, lambda line: typer.echo(line, err=True))
+        trying = tried(found, Folder(folder), people, seed, lambda line: typer.echo(line, err=True))
         checks = run_until_stopped(trying)
     if as_json:
         typer.echo(json.dumps([{"check": what, "fault": fault} for what, fault in checks], indent=2))

@@ -33,7 +33,7 @@ from experiments.episodes.shop_episode import (
     start_urls,
     to_record,
 )
-from experiments.records.record import Start, TrialRecord
+from experiments.records.record import NEVER_IN_VIEW, Start, TrialRecord
 from experiments.treatment.guest_steps import PageNotice, PageVisit, guest_steps
 from experiments.treatment.sights import ProductObservation
 from experiments.treatment.trajectory import Trajectory, failed_on_the_way, limited
@@ -63,8 +63,6 @@ Observe = Literal["page", "viewport", "off", "exposure"]
 
 `exposure`, for people: what was sent counts, and what of it was never in the viewport is the choice's reason.
 """
-NEVER_IN_VIEW: Final = "never in view: "
-"""How the reason of a choice begins before which a planned edit was not in the viewport."""
 
 Finished = Callable[[TrialRecord], None]
 
@@ -313,6 +311,19 @@ class GuestTrial:
         else:
             trajectory.end("no_choice", "the guest ended the trial")
         self.end(trajectory)
+
+    def left(self) -> None:
+        """End the trial because the guest, a person, has left for good."""
+        trajectory = Trajectory()
+        trajectory.end("agent_limit", "the person left the study")
+        self.end(trajectory)
+
+    def stop(self) -> None:
+        """Stop the trial without a record: it begins anew in another browser."""
+        self.outcome = "stopped"
+        for timer in self.timers:
+            timer.cancel()
+        self.session.end()
 
     async def run_out(self) -> None:
         """Wait until the trial's time is over, and end it; the time runs while shop and proxy move."""

@@ -10,7 +10,7 @@ from experiments.people.register import answers, blocks, participants
 from experiments.people.serving import served
 from experiments.people.study_file import Study
 from experiments.people.trying import CANARY, Told, send_people
-from experiments.records.reading.people import outcomes_of, participants_of
+from experiments.records.reading.people import outcomes_of, trials_of_people
 from experiments.records.store import Records
 
 Check = tuple[str, str]
@@ -18,7 +18,7 @@ Check = tuple[str, str]
 
 
 async def tried(
-    study: Study, folder: Path, people: int, seed: int, port: int, say: Callable[[str], None]
+    study: Study, folder: Path, people: int, seed: int, say: Callable[[str], None]
 ) -> list[Check]:
     """Serve a study from a database in a folder, send people through it, and check what must hold.
 
@@ -27,7 +27,7 @@ async def tried(
     """
     records = Records(f"sqlite:///{folder}/try.db")
     try:
-        async with served(study, records, port, without_codes=True) as there:
+        async with served(study, records, 0, without_codes=True) as there:
             place = there.design.site.roles["product.add_to_cart"][0]
             told = await send_people(there.visits, there.address, place.css, people, seed, say)
             sets = {trial.id: trial.set for trial in there.visits.trials.values()}
@@ -39,7 +39,7 @@ async def tried(
 
 def _of_blocks(books: StudyBooks, sets: dict[str, str]) -> Iterator[Check]:
     made = books.register.rows(blocks)
-    stored = participants_of(books.records, books.run)
+    stored = trials_of_people(books.records, books.run)
     per_block = Counter((row["block"], row["attempt"], row["place"]) for row in stored)
     twice = [key for key, count in per_block.items() if count > 1]
     yield "each trial of a block is had once", f"{twice[0]}" if twice else ""

@@ -305,10 +305,6 @@ class Register:
         with self._records.writing() as connection:
             its = self._of(table), table.c.participant == participant
             number = connection.scalar(sql.select(sql.func.max(table.c.number)).where(*its))
-            key = {
-                "study": self._study,
-                "participant": participant,
-                "number": -1 if number is None else number,
-            }
-            key["number"] += 1
+            key: Row = {"study": self._study, "participant": participant}
+            key["number"] = 0 if number is None else number + 1
             connection.execute(table.insert().values({**key, **more, "at": time.time()}))

@@ -46,20 +46,21 @@ FRAMED: Final = re.compile(r"\s*frame-ancestors\b[^;]*;?", re.IGNORECASE)
 class PeopleGuests(Guests):
     """The mitmproxy addon for people: the study's pages are an application's, and the shop is in a frame."""
 
-    def __init__(self, reports_to: str, names: tuple[str, ...]) -> None:
-        """Take the path to which pages report, and the hosts under which people reach the study."""
+    def __init__(self, reports_to: str) -> None:
+        """Take the path to which pages report."""
         super().__init__(None, by_cookie=True, reports_to=reports_to)
-        self._names = names
+        self.names: tuple[str, ...] = ()
+        """The hosts under which people reach the study."""
         self.app: Any = None
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Keep what is for the study's pages from the shop; a frame's page is asked for as a tab's is."""
         path = path_of(flow.request)
-        if path == "/" and self.session_of(flow) is None:
-            flow.response = http.Response.make(303, b"", {"location": PREFIX})
-        elif path.startswith(PREFIX) and path != self._reports_to:
+        if path.startswith(PREFIX) and path != self._reports_to:
             flow.response = http.Response.make(204)  # until the whole request is there
             flow.metadata[PREFIX] = True
+        elif self.session_of(flow) is None:
+            flow.response = http.Response.make(303, b"", {"location": PREFIX})
         else:
             if flow.request.headers.get("sec-fetch-dest") == "iframe":
                 flow.request.headers["sec-fetch-dest"] = "document"
@@ -71,7 +72,7 @@ class PeopleGuests(Guests):
             super().request(flow)
             return
         host = flow.metadata[MAPPING].own.partition("://")[2] if MAPPING in flow.metadata else ""
-        if host not in self._names or (flow.request.method == "POST" and self._is_foreign(flow)):
+        if host not in self.names or (flow.request.method == "POST" and self._is_foreign(flow)):
             flow.response = http.Response.make(403, b"not from here\n")
             return
         flow.request.headers["host"] = host
@@ -156,7 +157,7 @@ async def served(
         writer = Writer(records)
         stack.push_async_callback(writer.close)
         admission = Admission(records, design.run_id, trials=len(trials))
-        facts = replace(design.facts([study.agent]), observe="exposure")
+        facts = replace(design.facts([study.agent]), observe="exposure", people=study.declared)
         records.begin_run(design.run_id, design.name, facts)
         finished = records.finished(design.run_id)
 
@@ -168,18 +169,19 @@ async def served(
 
         running = reverse or design.base_url
         url = running or await stack.enter_async_context(shop(own=design.own_shop))
-        url = url.rstrip("/") + "/"
+        url = f"{(url or '').rstrip('/')}/"
         origin = Origin.of(shop_origin(url))
         begins = GuestTrials(design, url, reverse=True, observe="exposure", scripts=scripts)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
-        names = [f"127.0.0.1:{port}", f"localhost:{port}", *([urlsplit(own).netloc] if own else [])]
-        guests = PeopleGuests(REPORTS, tuple(names))
+        guests = PeopleGuests(REPORTS)
         register = Register(records, study.name)
         visits = Visits(study, register, key, codes, trials, begins, guests, finished.__contains__, store)
         changes = changes_of(records, design)
         guests.app = Site(visits, changes, secure=bool(own and own.startswith("https:"))).app()
         proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
         slot = await proxy.open_slot(port, origin.url, public=own)
+        own_names = (f"127.0.0.1:{slot.port}", f"localhost:{slot.port}")
+        guests.names = (*own_names, *([urlsplit(own).netloc] if own else []))
         first = list(trials.values())
         await check_start_pages(design, first, url if running else None, in_browser=False)
         await stack.enter_async_context(admission)

@@ -76,8 +76,9 @@ class Block(StrictModel):
 
     @model_validator(mode="after")
     def _is_inside(self) -> Self:
-        if late := [place for place in self.attention if place > self.trials]:
-            raise problem_at("attention", str(late[0]), message=f"a block has {self.trials} trials; name one")
+        if late := [place for place in self.attention if place >= self.trials]:
+            message = f"a block has {self.trials} trials; name one before the last"
+            raise problem_at("attention", str(late[0]), message=message)
         return self
 
 
@@ -273,6 +274,12 @@ class Study:
                 is_file = text.endswith(".md") and "\n" not in text
                 found.setdefault(name, {})[language] = self._read(key, text) if is_file else text
         return found
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What was declared for the analysis before the first person came."""
+        rules = self.file.exclusions.model_dump(exclude_none=True)
+        return {"exclusions": {name: next(iter(rule.values())) for name, rule in rules.items()}}
 
     def codes(self) -> dict[Ending, str]:
         """Read the codes that people are given, by how their visit ends. Raises UserError."""

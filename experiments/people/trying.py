@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -218,10 +217,13 @@ STORIES: Final[Sequence[tuple[str, Story, Ending | None, float]]] = (
 def stories(people: int, study: Study) -> list[tuple[str, Story, Ending | None]]:
     """Return a story for each person, each story at least once where there are enough people."""
     usable = [each for each in STORIES if each[2] != "failed_check" or study.file.check]
-    whole = sum(share for *_, share in usable)
-    counts = Counter({name: max(1, round(people * share / whole)) for name, _, _, share in usable})
-    told = [(name, story, end) for name, story, end, _ in usable for _ in range(counts[name])]
-    return told[: max(people, len(usable))] if people >= len(usable) else told[:people]
+    further = max(people - len(usable), 0)
+    whole, told, owed = sum(share for *_, share in usable), [], 0.0
+    for name, story, end, share in usable[:people]:
+        owed += further * share / whole
+        told += [(name, story, end)] * (1 + round(owed))
+        owed -= round(owed)
+    return told
 
 
 async def send_people(

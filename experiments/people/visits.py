@@ -79,7 +79,7 @@ class Visits:
         self.register.note(row["participant"], "moved")
         running = self._running.pop(row["participant"], None)
         if running and not running.outcome:
-            running.gave_up()
+            running.stop()
         return cookie
 
     # What comes next
@@ -115,7 +115,7 @@ class Visits:
         """End a visit before its time; a block that is not done is free again."""
         running = self._running.pop(row["participant"], None)
         if running and not running.outcome:
-            running.gave_up()
+            running.left()
         self.register.give_back(row["participant"])
         self.register.change(row["participant"], stage="done", **self.code(ending))
 
@@ -123,7 +123,7 @@ class Visits:
         """Let a person leave: the block is free again, and what was false is said at once."""
         running = self._running.pop(row["participant"], None)
         if running and not running.outcome:
-            running.gave_up()
+            running.left()
         self.register.give_back(row["participant"])
         self.register.change(row["participant"], stage="debriefing")
 
@@ -170,7 +170,7 @@ class Visits:
             raise NotNow("The trials have ended. Reload the page.")
         self.register.change(row["participant"], block=lease.block, attempt=lease.attempt, place=place)
         trial = self._its_trial(lease, place)
-        ended = partial(self._ended, row["participant"], lease, place)
+        ended = partial(self._ended, row["participant"], lease, place, row["attention_failed"])
         guest = self._begins.begin(trial, ended, attempts=self._failures.get(trial.id, 0) + 1)
         guest.timers.append(asyncio.get_running_loop().create_task(guest.run_out()))
         self._running[row["participant"]] = guest
@@ -182,8 +182,9 @@ class Visits:
         trial = self.trials[lease.trials[place]]
         return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
 
-    def _ended(self, participant: str, lease: Lease, place: int, record: TrialRecord) -> None:
+    def _ended(self, participant: str, lease: Lease, place: int, failed: int, record: TrialRecord) -> None:
         own = {"participant": participant, "block": lease.block, "place": place, "attempt": lease.attempt}
+        own["attention"] = failed
         record = replace(record, participants=[own])
         self._ending[participant] = asyncio.create_task(self._settle(participant, lease, place, record))
 

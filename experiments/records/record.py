@@ -15,6 +15,9 @@ CONTROL: Final = "control"
 Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 """The part of the infrastructure that failed."""
 
+NEVER_IN_VIEW: Final = "never in view: "
+"""How the reason of a person's choice begins before which a planned edit was not in the viewport."""
+
 _SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]+) -->\Z")
 """The end of a stored page that names its screenshot."""
 
@@ -173,6 +176,8 @@ class RunFacts:
     """The word that follows `souk analyze`; None: `choice`."""
     shoppers: Mapping[str, Any] | None = None
     """The profiles of simulated agents that were read from files, by the agents' names."""
+    people: Mapping[str, Any] | None = None
+    """What a study with people has declared: `exclusions` by rule."""
     fonts: Sequence[str] | None = None
     """The ways in which our browsers drew letters, as they appeared (`environments.browser.fonts`)."""
     plan: str | None = None

@@ -267,10 +267,14 @@ participants = _of_trial(
     sql.Column("block", sql.Integer, nullable=False),
     sql.Column("place", sql.Integer, nullable=False),
     sql.Column("attempt", sql.Integer, nullable=False),
+    sql.Column("attention", sql.Integer, nullable=False),
     key=None,
     ordered=True,
 )
-"""Trials of people: whose, under a random name, and where in the block; `attempt`: how often it was given."""
+"""Trials of people: whose, under a random name, and where in the block.
+
+`attempt`: how often the block was given; `attention`: the attention items that the person had failed before.
+"""
 
 sent_pages = _of_trial(
     "sent_pages",

@@ -296,7 +296,9 @@ def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str
 
 def of_design(found: Row) -> dict[str, Any]:
     """Return what an analysis has to do as the design did: draw the same orders of fields."""
-    return study_of(kind_of(found)).of_design(found["facts"]["experiment"])
+    declared = found["facts"].get("people")
+    own = {"declared": declared} if declared else {}
+    return own | study_of(kind_of(found)).of_design(found["facts"]["experiment"])
 
 
 def read_tables(

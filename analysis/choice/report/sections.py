@@ -36,6 +36,7 @@ LEAD: Final = {
     "categories": "category",
     "set_sizes": "options",
     "contrasts": "level",
+    "people_effects": "analysis",
 }
 """The column that tells the rows of a table apart, and so stands first, after the agent."""
 LEFT_OUT: Final = {

@@ -1,5 +1,6 @@
 """Read the trials of people: whose they are, and what was changed in them."""
 
+import pandas as pd
 import sqlalchemy as sql
 
 from experiments.records.record import Row
@@ -7,8 +8,15 @@ from experiments.records.store import Records
 from experiments.records.tables import participants, receipts, same_trial, trials
 
 
-def participants_of(records: Records, run: str) -> list[Row]:
-    """Return the trials of people in a run: trial, participant, block, place, attempt."""
+def participants_of(records: Records, run: str) -> pd.DataFrame:
+    """Return the trials of people in a run: trial, participant, attention; no row where none is of people."""
+    columns = [participants.c[name] for name in ("trial", "participant", "attention")]
+    found = records.ask(sql.select(*columns).where(participants.c.run == run))
+    return pd.DataFrame(found, columns=[column.name for column in columns])
+
+
+def trials_of_people(records: Records, run: str) -> list[Row]:
+    """Return the trials of people in a run with participant, block, place and attempt."""
     return records.rows(participants, sql.select(participants).where(participants.c.run == run))
 
 

@@ -14,6 +14,8 @@ import sqlalchemy as sql
 from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
+from experiments.records.reading.people import participants_of
+from experiments.records.record import NEVER_IN_VIEW
 from experiments.records.store import Records
 from experiments.records.tables import (
     answers,
@@ -83,6 +85,11 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
     frame["randomised"], frame["currency"] = _randomised(records, run), _currency(records, run)
+    people = participants_of(records, run)
+    if len(people):
+        frame = frame.merge(people, on="trial", how="left")
+        unseen = frame["reason"].str.startswith(NEVER_IN_VIEW) | (frame["outcome"] == "treatment_failed")
+        frame["in_view"] = (~unseen).astype(int)
     chances = _chances(records, run)
     if len(chances):
         known = chances.rename(columns={"number": "position"}).drop(columns="value")

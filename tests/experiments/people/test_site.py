@@ -1,0 +1,282 @@
+"""The pages of a study, asked by programs: who is let in, what is stored, and what nobody gains."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from experiments.people.administration import StudyBooks
+from experiments.people.identity import StudyKey
+from experiments.people.register import answers, events, participants
+from experiments.people.serving import ServedStudy, key_path, prepared, served
+from experiments.people.study_file import ENDINGS, Study
+from experiments.records.integrity.check import check_database
+from experiments.records.reading.people import outcomes_of
+from experiments.records.store import Records
+from tests.experiments.people.study_files import study_file
+
+pytestmark = pytest.mark.slow
+CANARY = "canary4711"
+DEVICE = "1280,900,0"
+BACK = "https://platform.example.org/complete?cc={code}"
+
+
+@dataclass
+class Place:
+    """A study that is served, and its books."""
+
+    there: ServedStudy
+    books: StudyBooks
+    key: StudyKey
+    folder: Path
+
+    def person(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=self.there.address, follow_redirects=True, timeout=60)
+
+    def link(self, label: str) -> dict[str, str]:
+        return {"label": label, "sig": self.key.sign(label)}
+
+    @property
+    def people(self) -> list[dict[str, Any]]:
+        return self.books.register.rows(participants)
+
+
+@asynccontextmanager
+async def serving(folder: Path, **changes: Any) -> AsyncIterator[Place]:
+    study = Study.load(study_file(folder, **changes))
+    records = Records(f"sqlite:///{folder}/t.db")
+    try:
+        async with served(study, records, 0) as there:
+            books = StudyBooks(study, records)
+            yield Place(there, books, StudyKey(key_path(records, books.run, study)), folder)
+    finally:
+        records.close()
+
+
+async def consented(person: httpx.AsyncClient, ids: dict[str, str]) -> httpx.Response:
+    return await person.post(
+        "/.souk/consent", data={**ids, "device": DEVICE, "button": "agree", "agree": "yes"}
+    )
+
+
+def stage(page: httpx.Response) -> str:
+    found = re.search(r'name="stage" value="(\w+)"', page.text)
+    return found[1] if found else ""
+
+
+async def send(person: httpx.AsyncClient, at: str, **more: str) -> httpx.Response:
+    return await person.post("/.souk/next", data={"stage": at, **more})
+
+
+async def chosen(person: httpx.AsyncClient, page: httpx.Response) -> httpx.Response:
+    """Open the pages of a trial and put the first product into the cart, as a browser without scripts."""
+    urls = re.findall(r'src="(/[^"]+)"', page.text)
+    html, *_ = [(await person.get(url)).text for url in urls]
+    key = re.search(r'name="form_key" type="hidden" value="([^"]*)"', html)
+    action = re.search(r'action="([^"]*checkout/cart/add[^"]*)"', html)
+    product = re.search(r'name="product" value="([^"]*)"', html)
+    assert key and action and product
+    headers = {"referer": str(person.base_url), "sec-fetch-dest": "iframe"}
+    await person.post(
+        action[1], data={"form_key": key[1], "product": product[1], "qty": "1"}, headers=headers
+    )
+    return await person.get("/.souk/go")
+
+
+async def to_trial(person: httpx.AsyncClient, ids: dict[str, str]) -> httpx.Response:
+    """Begin the first trial."""
+    await consented(person, ids)
+    await send(person, "instructions")
+    await send(person, "check", q0="1")
+    return await person.post("/.souk/start")
+
+
+async def to_end(person: httpx.AsyncClient, page: httpx.Response) -> httpx.Response:
+    """Go on to the code."""
+    answered = {
+        "reason": {"q0": CANARY},
+        "attention": {"q0": "2"},
+        "questions": {"unusual": f"=1+1 <b>{CANARY}</b>", "age": "1"},
+        "debriefing": {"button": "use"},
+    }
+    for _ in range(20):
+        if "<iframe" in page.text:
+            page = await chosen(person, page)
+        elif at := stage(page):
+            page = await (person.post("/.souk/start") if at == "trial" else send(person, at, **answered[at]))
+        else:
+            break
+    return page
+
+
+async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = {each: {"env": f"TEST_CODE_{each.upper()}"} for each in ENDINGS}
+    for each in ENDINGS:
+        monkeypatch.setenv(f"TEST_CODE_{each.upper()}", f"CODE{each.replace('_', '').upper()}")
+    async with serving(tmp_path, source={"kind": "labels", "return": BACK, "codes": codes}) as place:
+        async with place.person() as anna:
+            ids = place.link("anna")
+            welcome = await anna.get("/.souk/", params=ids)
+            assert welcome.status_code == 200
+            asked = await anna.post("/.souk/begin", data={**ids, "device": DEVICE})
+            assert "<strong>pages</strong>" in asked.text
+            assert "<script>no()" not in asked.text
+            refused = await anna.post("/.souk/consent", data={**ids, "device": DEVICE, "button": "agree"})
+            assert "agree" in refused.text
+            assert place.people == []
+            page = await to_trial(anna, ids)
+            assert "<iframe" in page.text
+            reloaded = await anna.get("/.souk/go")
+            assert re.findall(r'src="(/[^"]+)"', reloaded.text) == re.findall(r'src="(/[^"]+)"', page.text)
+            done = await to_end(anna, page)
+            assert "Your code is CODECOMPLETE." in done.text
+            assert BACK.replace("{code}", "CODECOMPLETE") in done.text
+            assert "CODECOMPLETE" in (await anna.get("/.souk/go")).text
+        trials = outcomes_of(place.books.records, place.books.run)
+        assert [(each["place"], each["outcome"]) for each in trials] == [(0, "choice"), (1, "choice")]
+        row = place.people[0]
+        assert (row["stage"], row["ending"], row["data"], row["width"]) == ("done", "complete", "use", 1300)
+        kinds = [row["kind"] for row in place.books.register.rows(answers)]
+        assert kinds == ["check", "reason", "attention", "reason", "questions", "questions"]
+        await _what_leaves_the_house(place)
+
+
+async def _what_leaves_the_house(place: Place) -> None:
+    """Payments have the ids, exports and the database none; a person who is forgotten is nowhere."""
+    out, name = place.folder / "out", place.people[0]["participant"]
+    place.books.payments(out / "pay.csv", place.key)
+    assert "\nanna," in (out / "pay.csv").read_text()
+    assert (out / "pay.csv").stat().st_mode & 0o777 == 0o600
+    place.books.export(out, with_text=False)
+    assert CANARY not in (out / "answers.csv").read_text()
+    place.books.export(out, with_text=True)
+    assert f"'=1+1 <b>{CANARY}</b>" in (out / "answers.csv").read_text()
+    assert "anna" not in "".join(path.read_text() for path in out.glob("*.csv") if path.name != "pay.csv")
+    files = [path for path in place.folder.rglob("t.db*") if path.is_file()]
+    assert not any(b"anna" in path.read_bytes() for path in files)
+    assert place.books.forget(place.books.person("anna", place.key)) == 2
+    assert place.people == []
+    for path in files:
+        left = path.read_bytes() if path.exists() else b""
+        assert not any(each.encode() in left for each in (CANARY, name))
+    assert place.books.records.outcomes(place.books.run) == {"withdrawn": 2}
+    found = check_database(f"sqlite:///{place.folder}/t.db", lambda *_: None)
+    assert [each for each in found if not each.ok] == []
+
+
+async def test_who_does_not_take_part_leaves_only_a_number(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as ben:
+        ids = place.link("ben")
+        forged = await ben.get("/.souk/", params={"label": "ben", "sig": place.key.sign("anna")})
+        assert forged.status_code == 403
+        assert (await ben.post("/.souk/consent", data={"label": "ben", "agree": "yes"})).status_code == 403
+        assert (await ben.get("/.souk/go")).status_code == 403
+        for _ in range(3):
+            assert (await ben.get("/.souk/", params=ids)).status_code == 200
+        small = await ben.post("/.souk/begin", data={**ids, "device": "500,900,1"})
+        assert "1024 x 640" in small.text
+        gone = await ben.post("/.souk/consent", data={**ids, "device": DEVICE, "button": "decline"})
+        assert "Nothing about you was stored" in gone.text
+        assert place.people == []
+        row = place.books.register.study
+        assert row and (row["declined"], row["screened"]) == (1, 1)
+        assert ben.cookies.get("souk_guest") is None
+
+
+async def test_wrong_answers_end_it_and_other_windows_gain_nothing(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as cleo, place.person() as dan:
+        await consented(cleo, place.link("cleo"))
+        await send(cleo, "instructions")
+        again = await send(cleo, "check", q0="2")
+        assert "You choose." in again.text
+        ended = await send(cleo, "check", q0="2")
+        assert "The study ends here" in ended.text
+        # The same person elsewhere: the same end. Another name in the same browser: refused.
+        assert (
+            "took part"
+            in (await dan.post("/.souk/begin", data={**place.link("cleo"), "device": DEVICE})).text
+        )
+        other = await cleo.get("/.souk/", params=place.link("dan"))
+        assert other.status_code == 403
+        assert "id_changed" in [row["kind"] for row in place.books.register.rows(events)]
+        # Another site's form, and a stranger's name for this machine
+        for headers in (
+            {"origin": "https://evil.example"},
+            {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"},
+        ):
+            assert (
+                await dan.post("/.souk/begin", data=place.link("dan"), headers=headers)
+            ).status_code == 403
+        assert (await dan.get("/.souk/", headers={"host": "evil.example"})).status_code == 403
+        await consented(dan, place.link("dan"))
+        stolen = {"souk_guest": "x" * 22}
+        async with httpx.AsyncClient(base_url=place.there.address, cookies=stolen) as thief:
+            assert (await thief.get("/.souk/go")).status_code == 403
+            assert (await thief.get("/some-product.html")).headers["location"] == "/.souk/"
+        flood = [(await dan.get("/.souk/state")).status_code for _ in range(310)]
+        assert flood[0] == 200
+        assert flood[-1] == 429
+
+
+async def test_a_person_goes_on_elsewhere_and_after_the_server_has_stopped(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as eve, place.person() as phone:
+        page = await to_trial(eve, place.link("eve"))
+        assert "<iframe" in page.text
+        await phone.post("/.souk/begin", data={**place.link("eve"), "device": DEVICE})
+        there = await phone.post("/.souk/resume", data={**place.link("eve"), "device": DEVICE})
+        assert stage(there) == "trial"
+        assert "another window" in (await eve.get("/.souk/go")).text
+        cookies = dict(phone.cookies)
+    async with serving(tmp_path) as place:
+        assert [row["kind"] for row in place.books.register.rows(events)].count("moved") == 1
+        async with httpx.AsyncClient(
+            base_url=place.there.address, cookies=cookies, follow_redirects=True, timeout=60
+        ) as phone:
+            done = await to_end(phone, await phone.get("/.souk/go"))
+            assert "Your code is" in done.text
+        trials = outcomes_of(place.books.records, place.books.run)
+        assert len({each["trial"] for each in trials}) == len(trials) == 2
+
+
+async def test_a_block_that_was_left_is_given_again_from_its_beginning(tmp_path: Path) -> None:
+    few = {"target": 1, "spare": 0.0}
+    soon = {"expected_minutes": 1, "lease_minutes": 0.00001}
+    async with serving(tmp_path, participants=few, time=soon, block={"trials": 1}) as place:
+        async with place.person() as fay, place.person() as gil:
+            await to_trial(fay, place.link("fay"))
+            page = await to_trial(gil, place.link("gil"))
+            assert "Your code is" in (await to_end(gil, page)).text
+        rows = place.books.status()["blocks"]
+        assert rows == {"done": 1, "given": 0, "free": 0, "given twice or more": 1}
+        async with place.person() as hal:
+            full = await hal.post("/.souk/begin", data={**place.link("hal"), "device": DEVICE})
+            assert "The study is full" in full.text
+
+
+async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as ida:
+        page = await to_trial(ida, place.link("ida"))
+        await chosen(ida, page)
+        left = await ida.post("/.souk/leave")
+        assert stage(left) == "debriefing"
+        assert "was shown; it is not on the shop" in left.text
+        ended = await send(ida, "debriefing", button="delete")
+        assert "You do not take part" in ended.text
+        assert place.people[0]["data"] == "delete"
+        assert place.books.status()["blocks"]["done"] == 0
+
+
+def test_a_study_is_prepared_once(tmp_path: Path) -> None:
+    records = Records(f"sqlite:///{tmp_path}/t.db")
+    study = Study.load(study_file(tmp_path))
+    assert prepared(study, records)[0].run_id == prepared(study, records)[0].run_id
+    other = Study.load(study_file(tmp_path, reasons=False))
+    with pytest.raises(Exception, match="prepared with other trials, pages or rules"):
+        prepared(other, records)
