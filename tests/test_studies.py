@@ -101,7 +101,7 @@ def test_all_that_is_named_is_there() -> None:
     known, every = {*named()}, {*commands(typer.main.get_command(app))}
     taken = set[str]().union(*map(options, every))
     wrong = []
-    for code in (code for row in ROWS if row for code in INLINE.findall(row[3])):
+    for code in (code for row in ROWS if row for code in INLINE.findall(row[0])):
         if code.startswith("souk "):
             wrong += wrong_in_command(code)
         elif code.startswith("--"):
