@@ -87,6 +87,27 @@ def text_of(page: str, title: str = "") -> str:
     return text.split(f"\n## {title}\n")[1].partition("\n## ")[0] if title else text
 
 
+LINKS: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)")
+
+
+def slugs(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for file, heading in LINKS.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        to = page.parent / file if file else page
+        assert to.exists(), file
+        assert not heading or heading in slugs(to), f"{file}#{heading}"
+
+
 def roles() -> Iterator[str]:
     """The roles of the site maps that Souk ships."""
     for path in sorted((ROOT / "interventions/sitemaps").glob("*.yaml")):
