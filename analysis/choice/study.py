@@ -14,7 +14,7 @@ from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import with_questions
-from analysis.choice.effects.participants import has_people, participation, people_effects
+from analysis.choice.effects.participants import has_people, participation, people_effects, teams
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
@@ -35,7 +35,7 @@ ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
     *("ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
-    *("participation", "people_effects"),
+    *("participation", "people_effects", "teams"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -90,6 +90,7 @@ class ChoiceAnalysis:
     texts_pooled: pd.DataFrame | None = None
     participation: pd.DataFrame | None = None
     people_effects: pd.DataFrame | None = None
+    teams: pd.DataFrame | None = None
     people: bool = False
     """Whether people were asked about these products; no part of the estimates."""
 
@@ -132,6 +133,8 @@ def analyze_choice(
             rules = declared or {}
             own = participation(table, rules), possible(people_effects(table, rules))
             found = replace(found, participation=own[0], people_effects=own[1])
+            if "proposed" in table and table["proposed"].notna().any():
+                found = replace(found, teams=teams(table))
         return found if sequence is None else _stopped(found, sequence)
 
 

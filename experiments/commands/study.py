@@ -32,10 +32,10 @@ def prepare(file: StudyFile, db: Db = DEFAULT_DB) -> None:
     """
     from experiments.people.identity import StudyKey
     from experiments.people.serving import key_path, prepared
-    from experiments.people.study_file import Study
+    from experiments.people.study_file import PeopleStudy
     from experiments.records.store import Records
 
-    found, records = Study.load(file), Records(db)
+    found, records = PeopleStudy.load(file), Records(db)
     design, _ = prepared(found, records)
     key = key_path(records, design.run_id, found)
     StudyKey.make(key)
@@ -73,11 +73,11 @@ def serve(
     import asyncio
 
     from experiments.people.serving import served
-    from experiments.people.study_file import Study
+    from experiments.people.study_file import PeopleStudy
     from experiments.records.store import Records
 
     async def serving() -> None:
-        async with served(Study.load(file), Records(db), port, public_url, reverse) as found:
+        async with served(PeopleStudy.load(file), Records(db), port, public_url, reverse) as found:
             typer.echo(f"the study is at {found.address}/.souk/; Ctrl-C ends it", err=True)
             await asyncio.get_running_loop().create_future()
 
@@ -110,9 +110,9 @@ def try_(
     from tempfile import TemporaryDirectory
 
     from experiments.people.checks import tried
-    from experiments.people.study_file import Study
+    from experiments.people.study_file import PeopleStudy
 
-    found = Study.load(file)
+    found = PeopleStudy.load(file)
     with TemporaryDirectory(prefix="souk-try-") as folder:
         trying = tried(found, Folder(folder), people, seed, lambda line: typer.echo(line, err=True))
         checks = run_until_stopped(trying)
@@ -252,9 +252,9 @@ def close(file: StudyFile, db: Db = DEFAULT_DB) -> None:
 
 def _books(file: Path, db: str) -> "StudyBooks":
     from experiments.people.administration import StudyBooks
-    from experiments.people.study_file import Study
+    from experiments.people.study_file import PeopleStudy
 
-    return StudyBooks(Study.load(file), open_records(db))
+    return StudyBooks(PeopleStudy.load(file), open_records(db))
 
 
 def _key(file: Path, db: str) -> "StudyKey":

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from experiments.people.identity import StudyKey
 from experiments.people.register import COUNTED, Register, Row, answers, blocks, events, participants
-from experiments.people.study_file import Study
+from experiments.people.study_file import PeopleStudy
 from experiments.records.integrity.deletion import withdraw
 from experiments.records.reading.people import outcomes_of
 from experiments.records.store import Records
@@ -26,7 +26,7 @@ PAYMENTS: Final = ("person", "session", "participant", "outcome", "code", "minut
 class StudyBooks:
     """The stored state of one study, read and changed from outside its server."""
 
-    def __init__(self, study: Study, records: Records) -> None:
+    def __init__(self, study: PeopleStudy, records: Records) -> None:
         """Open a study. Raises UserError: it is not prepared in this database."""
         self.study, self.records = study, records
         self.register = Register(records, study.name)
@@ -49,6 +49,7 @@ class StudyBooks:
             "study": self.study.name,
             "run": self.run,
             "closed": bool(self._row["closed"]),
+            "keep_until": str(self.study.file.privacy.keep_until),
             **{what: self._row[what] for what in COUNTED},
             "people": dict(sorted(states.items())),
             "stages": dict(sorted(stages.items())),

@@ -8,7 +8,7 @@ from pathlib import Path
 from experiments.people.administration import StudyBooks
 from experiments.people.register import answers, blocks, participants
 from experiments.people.serving import served
-from experiments.people.study_file import Study
+from experiments.people.study_file import PeopleStudy
 from experiments.people.trying import CANARY, Told, send_people
 from experiments.records.reading.people import outcomes_of, trials_of_people
 from experiments.records.store import Records
@@ -18,7 +18,7 @@ Check = tuple[str, str]
 
 
 async def tried(
-    study: Study, folder: Path, people: int, seed: int, say: Callable[[str], None]
+    study: PeopleStudy, folder: Path, people: int, seed: int, say: Callable[[str], None]
 ) -> list[Check]:
     """Serve a study from a database in a folder, send people through it, and check what must hold.
 

@@ -111,7 +111,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class GivenBlock:
     """A block that a person has: its number, its trials in order, and how often it was given."""
 
     block: int
@@ -212,7 +212,7 @@ class Register:
             its = self._of(participants), participants.c.participant == participant
             connection.execute(participants.update().where(*its).values(seen_at=time.time(), **changes))
 
-    def lease(self, participant: str, seconds: float) -> Lease | None:
+    def lease(self, participant: str, seconds: float) -> GivenBlock | None:
         """Give the person a block, or keep the one that is there; None: all are given or done.
 
         A block of which nothing was heard for its time is given to the next person, from its beginning.
@@ -233,7 +233,7 @@ class Register:
             its = self._of(blocks), blocks.c.block == found.block
             changed = blocks.update().where(*its)
             connection.execute(changed.values(participant=participant, until=now + seconds, attempt=attempt))
-        return Lease(found.block, tuple(found.trials), attempt)
+        return GivenBlock(found.block, tuple(found.trials), attempt)
 
     def is_free(self) -> bool:
         """Return whether a block can be given to a new person."""

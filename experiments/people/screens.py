@@ -11,7 +11,7 @@ import jinja2
 import yaml
 from markdown_it import MarkdownIt
 
-from experiments.people.study_file import Item, Question, Study, in_language
+from experiments.people.study_file import ControlQuestion, ExitQuestion, PeopleStudy, in_language
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 _STYLE: Final = (_FOLDER / "study.css").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def _as_html(text: str) -> str:
 class Screens:
     """The pages of one study."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: PeopleStudy) -> None:
         """Take the study."""
         self._study = study
 
@@ -86,14 +86,20 @@ class Screens:
         own = {"goal": goal, "urls": urls, "several": several, "progress": progress, "screen": "trial"}
         return self._render("trial.html.j2", language, words_of(language)["task"], own)
 
-    def item(self, name: str, item: Item | Question, language: str, *, wrong: bool = False) -> dict[str, Any]:
+    def item(
+        self, name: str, item: ControlQuestion | ExitQuestion, language: str, *, wrong: bool = False
+    ) -> dict[str, Any]:
         """Return the values of a question; `wrong`: another answer was right, and why is said."""
-        why = in_language(item.why, language) if wrong and isinstance(item, Item) and item.why else ""
+        why = (
+            in_language(item.why, language)
+            if wrong and isinstance(item, ControlQuestion) and item.why
+            else ""
+        )
         return {
             "name": name,
             "text": in_language(item.text, language),
             "options": [in_language(option, language) for option in item.options],
-            "required": isinstance(item, Item) or not item.optional,
+            "required": isinstance(item, ControlQuestion) or not item.optional,
             "why": why,
         }
 

@@ -25,8 +25,9 @@ from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register
 from experiments.people.site import Site
-from experiments.people.study_file import Study
-from experiments.people.visits import Visits
+from experiments.people.study_file import PeopleStudy
+from experiments.people.visits import Proposes, Visits
+from experiments.records.reading.people import choices_of
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -95,7 +96,7 @@ class PeopleGuests(Guests):
         return flow.request.headers.get("sec-fetch-site") is not None and is_of_another_site(flow.request)
 
 
-def prepared(study: Study, records: Records) -> tuple[ShopDesign, dict[str, ShopTrial]]:
+def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str, ShopTrial]]:
     """Make the blocks of a study and store them; return its design, and its trials by id.
 
     Raises:
@@ -113,7 +114,30 @@ def prepared(study: Study, records: Records) -> tuple[ShopDesign, dict[str, Shop
     return design, {trial.id: trial for trial in trials}
 
 
-def key_path(records: Records, run: str, study: Study) -> Path:
+def proposals(study: PeopleStudy, records: Records) -> Proposes:
+    """Return what says which option the study's agent chose where the same was shown.
+
+    Raises:
+        UserError: the run is not there, or the agent has no choices in it.
+    """
+    team = study.file.team
+    if team is None:
+        return lambda _: None
+    with study.source.placing(("team", "run")):
+        run = records.latest_run(team.run)["run"]
+    choices = choices_of(records, run, team.agent)
+    if not choices:
+        message = f"{team.agent} has no choices in {run}; run it there first"
+        raise study.source.error(("team", "agent"), message)
+
+    def proposes(trial: ShopTrial) -> str | None:
+        nudge = trial.nudge.id if trial.nudge else ""
+        return choices.get((trial.carrier, trial.set, nudge, trial.condition, trial.profile, trial.ordering))
+
+    return proposes
+
+
+def key_path(records: Records, run: str, study: PeopleStudy) -> Path:
     """Return the file of a study's key, which is no part of the run's folder: bundles take that along."""
     return records.folder(run).parent / f"{study.name}.key"
 
@@ -129,7 +153,7 @@ class ServedStudy:
 
 @asynccontextmanager
 async def served(
-    study: Study,
+    study: PeopleStudy,
     records: Records,
     port: int,
     public: str | None = None,
@@ -175,7 +199,9 @@ async def served(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         guests = PeopleGuests(REPORTS)
         register = Register(records, study.name)
-        visits = Visits(study, register, key, codes, trials, begins, guests, finished.__contains__, store)
+        known = finished.__contains__
+        team = proposals(study, records)
+        visits = Visits(study, register, key, codes, trials, begins, guests, known, store, team)
         changes = changes_of(records, design)
         guests.app = Site(visits, changes, secure=bool(own and own.startswith("https:"))).app()
         proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))

@@ -207,6 +207,14 @@ class Site:
             progress = words["progress"].format(n=row["place"] + 1, all=file.block.trials)
             urls = [f"/{url.partition('://')[2].partition('/')[2]}" for url in trial.urls]
             goal = self._screens.text("task", language) or trial.goal
+            proposed = self._visits.proposal(trial.definition, row["block"])
+            keys = [product.key for product in trial.definition.products]
+            if proposed in keys and len(trial.urls) > 1:
+                goal += "\n" + words["proposal"].format(n=keys.index(proposed) + 1)
+            elif proposed in keys:
+                goal += "\n" + words["proposal_named"].format(
+                    name=trial.definition.products[keys.index(proposed)].name
+                )
             return HTMLResponse(
                 self._screens.trial(language, goal, urls, several=len(urls) > 1, progress=progress)
             )

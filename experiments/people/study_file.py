@@ -34,7 +34,7 @@ Text = Annotated[Mapping[Annotated[str, StringConstraints(pattern=rf"^({_LANGUAG
 """A text by language; one text alone is that of every language (its key is empty)."""
 
 
-class Item(StrictModel):
+class ControlQuestion(StrictModel):
     """A question with one right answer: a comprehension check, or an attention item."""
 
     text: Text
@@ -51,7 +51,7 @@ class Item(StrictModel):
         return self
 
 
-class Question(StrictModel):
+class ExitQuestion(StrictModel):
     """A question after the trials."""
 
     id: Name
@@ -67,11 +67,11 @@ class Question(StrictModel):
         return self
 
 
-class Block(StrictModel):
+class _Block(StrictModel):
     """The trials of one person."""
 
     trials: int = Field(default=12, ge=1, le=200)
-    attention: Mapping[Annotated[int, Field(ge=1)], Item] = Field(default_factory=dict)
+    attention: Mapping[Annotated[int, Field(ge=1)], ControlQuestion] = Field(default_factory=dict)
     """Attention items by the trial after which each is shown, from 1."""
 
     @model_validator(mode="after")
@@ -82,7 +82,7 @@ class Block(StrictModel):
         return self
 
 
-class Participants(StrictModel):
+class _Participants(StrictModel):
     """How many people a study wants."""
 
     target: int = Field(ge=1, le=100_000)
@@ -95,7 +95,7 @@ class Participants(StrictModel):
         return self.target + round(self.target * self.spare)
 
 
-class Secret(StrictModel):
+class _Secret(StrictModel):
     """A code that stands in the environment, or in a file of its own: not in the study's file."""
 
     env: str | None = None
@@ -108,7 +108,7 @@ class Secret(StrictModel):
         return self
 
 
-class Parameters(StrictModel):
+class _Parameters(StrictModel):
     """The names under which a platform's link brings its ids."""
 
     person: str = "PROLIFIC_PID"
@@ -122,13 +122,13 @@ def _returns(text: str) -> str:
     return text
 
 
-class Recruiting(StrictModel):
+class _Recruiting(StrictModel):
     """Where people come from, and where they go back to."""
 
     kind: Literal["open", "labels", "prolific"] = "open"
-    parameters: Parameters = Parameters()
+    parameters: _Parameters = _Parameters()
     back: Annotated[str, AfterValidator(_returns)] | None = Field(default=None, alias="return")
-    codes: Mapping[Ending, Secret] = Field(default_factory=dict)
+    codes: Mapping[Ending, _Secret] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_codes(self) -> Self:
@@ -139,7 +139,7 @@ class Recruiting(StrictModel):
         return self
 
 
-class Device(StrictModel):
+class _Device(StrictModel):
     """What a device needs to take part, in pixels of a window."""
 
     min_width: int = Field(default=1024, ge=200, le=4000)
@@ -148,22 +148,21 @@ class Device(StrictModel):
     """Whether a device without a mouse may take part."""
 
 
-class Time(StrictModel):
-    """How long a person takes, and may take, in minutes."""
+class _Time(StrictModel):
+    """How long things may take, in minutes."""
 
-    expected_minutes: int = Field(default=15, ge=1)
     lease_minutes: float = Field(default=30, gt=0)
     """How long a block is kept for a person of whom nothing is heard."""
 
 
-class Check(StrictModel):
+class _Check(StrictModel):
     """Questions on whether the instructions were understood."""
 
     attempts: int = Field(default=2, ge=1, le=5)
-    questions: Annotated[tuple[Item, ...], Field(min_length=1)]
+    questions: Annotated[tuple[ControlQuestion, ...], Field(min_length=1)]
 
 
-class Privacy(StrictModel):
+class _Privacy(StrictModel):
     """What is promised of the data."""
 
     contact: str
@@ -181,7 +180,7 @@ class _Below(StrictModel):
     below: float = Field(gt=0)
 
 
-class Exclusions(StrictModel):
+class _Exclusions(StrictModel):
     """Whose trials the analysis leaves out; pay never follows from this."""
 
     attention_failed: _AtLeast | None = None
@@ -191,11 +190,14 @@ class Exclusions(StrictModel):
     """Of the trials with a treatment, the share in which it was in view."""
 
 
-class Equivalence(StrictModel):
-    """How near to agents' effects those of people have to be to count as the same."""
+class _Team(StrictModel):
+    """An agent that proposes a choice before the person decides."""
 
-    margin: float = Field(gt=0, lt=100)
-    """In percentage points."""
+    run: str
+    """The id or name of the stored run whose choices are proposed."""
+    agent: str
+    share: float = Field(default=1.0, gt=0, le=1)
+    """The share of blocks with proposals; the others have none."""
 
 
 class StudyFile(StrictModel):
@@ -205,19 +207,19 @@ class StudyFile(StrictModel):
     experiment: str
     seed: int = Field(default=0, ge=0, lt=2**31)
     languages: Annotated[tuple[Language, ...], Field(min_length=1)] = ("en",)
-    block: Block = Block()
-    participants: Participants
-    source: Recruiting = Recruiting()
-    device: Device = Device()
-    time: Time = Time()
+    block: _Block = _Block()
+    participants: _Participants
+    source: _Recruiting = _Recruiting()
+    device: _Device = _Device()
+    time: _Time = _Time()
     pages: Mapping[Literal["welcome", "consent", "instructions", "task", "debriefing"], Text]
-    check: Check | None = None
+    check: _Check | None = None
     reasons: bool = False
     """Whether a person is asked, after each choice, why."""
-    questions: tuple[Question, ...] = ()
-    privacy: Privacy
-    exclusions: Exclusions = Exclusions()
-    equivalence: Equivalence | None = None
+    questions: tuple[ExitQuestion, ...] = ()
+    team: _Team | None = None
+    privacy: _Privacy
+    exclusions: _Exclusions = _Exclusions()
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -231,14 +233,14 @@ class StudyFile(StrictModel):
 
 
 @dataclass(frozen=True)
-class Study:
+class PeopleStudy:
     """A study whose file was checked: its texts are there in every language, and its codes differ."""
 
     file: StudyFile
     source: Source
 
     @classmethod
-    def load(cls, path: str | Path) -> "Study":
+    def load(cls, path: str | Path) -> "PeopleStudy":
         """Read a study's file. Raises UserError with file, line and key."""
         source = load_yaml(path)
         study = cls(validate(source, StudyFile), source)

@@ -14,7 +14,7 @@ from playwright.async_api import Error as BrowserError
 from environments.browser.pool import find_browser, flags
 from experiments.designs.shop.trial import ShopTrial
 from experiments.people.identity import StudyKey
-from experiments.people.study_file import Ending, Study
+from experiments.people.study_file import Ending, PeopleStudy
 from experiments.people.visits import Visits
 from interventions.errors import UserError
 from proxy.guests import COOKIE
@@ -214,7 +214,7 @@ STORIES: Final[Sequence[tuple[str, Story, Ending | None, float]]] = (
 """The stories of a try, how each has to end, and its share of fifty people."""
 
 
-def stories(people: int, study: Study) -> list[tuple[str, Story, Ending | None]]:
+def stories(people: int, study: PeopleStudy) -> list[tuple[str, Story, Ending | None]]:
     """Return a story for each person, each story at least once where there are enough people."""
     usable = [each for each in STORIES if each[2] != "failed_check" or study.file.check]
     further = max(people - len(usable), 0)
@@ -273,7 +273,7 @@ async def _visit(browser: Browser, told: Told, link: str, visits: Visits, button
         await context.close()
 
 
-def _link(study: Study, key: StudyKey, address: str, label: str) -> tuple[str, str]:
+def _link(study: PeopleStudy, key: StudyKey, address: str, label: str) -> tuple[str, str]:
     source = study.file.source
     welcome = f"{address}/.souk/"
     if source.kind == "labels":

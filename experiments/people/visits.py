@@ -11,8 +11,8 @@ from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrial, GuestTrials
 from experiments.people.identity import StudyKey
-from experiments.people.register import Lease, Register, Row
-from experiments.people.study_file import Ending, Study
+from experiments.people.register import GivenBlock, Register, Row
+from experiments.people.study_file import Ending, PeopleStudy
 from experiments.records.record import TrialRecord
 from proxy.guests import Guests, NotNow
 
@@ -24,12 +24,16 @@ Store = Callable[[TrialRecord], Any]
 """Stores a trial that has ended; awaited, it says whether that is durable."""
 
 
+Proposes = Callable[[ShopTrial], str | None]
+"""Says which option an agent proposes in a trial; None: none."""
+
+
 class Visits:
     """The people who are in the study now, and the trials that they have."""
 
     def __init__(
         self,
-        study: Study,
+        study: PeopleStudy,
         register: Register,
         key: StudyKey,
         codes: Mapping[Ending, str],
@@ -38,12 +42,13 @@ class Visits:
         guests: Guests,
         is_finished: Callable[[str], bool],
         store: Store,
+        proposes: Proposes,
     ) -> None:
         """Take what all people share; `trials` are those of the design, by their ids."""
         self.study, self.register, self.key = study, register, key
         self._codes, self.trials = codes, trials
         self._begins, self._guests = begins, guests
-        self._is_finished, self._store = is_finished, store
+        self._is_finished, self._store, self._proposes = is_finished, store, proposes
         self._running: dict[str, GuestTrial] = {}
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, int] = {}
@@ -177,18 +182,30 @@ class Visits:
         self._guests.give(cookie, guest)
         return guest
 
-    def _its_trial(self, lease: Lease, place: int) -> ShopTrial:
+    def proposal(self, trial: ShopTrial, block: int) -> str | None:
+        """Return the option that is proposed in a trial of a block; None: none is."""
+        team = self.study.file.team
+        # Blocks with proposals are spread evenly: of two in three the second and the third, and so on.
+        told = team and int((block + 1) * team.share) > int(block * team.share)
+        return self._proposes(trial) if told else None
+
+    def _its_trial(self, lease: GivenBlock, place: int) -> ShopTrial:
         """The trial at a place of a block; where the block was given before, it is a further one."""
         trial = self.trials[lease.trials[place]]
         return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
 
-    def _ended(self, participant: str, lease: Lease, place: int, failed: int, record: TrialRecord) -> None:
+    def _ended(
+        self, participant: str, lease: GivenBlock, place: int, failed: int, record: TrialRecord
+    ) -> None:
         own = {"participant": participant, "block": lease.block, "place": place, "attempt": lease.attempt}
-        own["attention"] = failed
+        own |= {
+            "attention": failed,
+            "proposed": self.proposal(self._running[participant].definition, lease.block),
+        }
         record = replace(record, participants=[own])
         self._ending[participant] = asyncio.create_task(self._settle(participant, lease, place, record))
 
-    async def _settle(self, participant: str, lease: Lease, place: int, record: TrialRecord) -> None:
+    async def _settle(self, participant: str, lease: GivenBlock, place: int, record: TrialRecord) -> None:
         """Store a trial, and only then let the person go on."""
         await self._store(record)
         row = self.register.by("participant", participant)

@@ -268,12 +268,14 @@ participants = _of_trial(
     sql.Column("place", sql.Integer, nullable=False),
     sql.Column("attempt", sql.Integer, nullable=False),
     sql.Column("attention", sql.Integer, nullable=False),
+    sql.Column("proposed", Text),
     key=None,
     ordered=True,
 )
 """Trials of people: whose, under a random name, and where in the block.
 
-`attempt`: how often the block was given; `attention`: the attention items that the person had failed before.
+`attempt`: how often the block was given; `attention`: the attention items that the person had failed before;
+`proposed`: the option that an agent proposed.
 """
 
 sent_pages = _of_trial(

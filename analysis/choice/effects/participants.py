@@ -6,6 +6,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.choice.effects.effects import main_effects
+from analysis.estimators.shares import share_interval
 from analysis.tables.choice_table import TRIAL_ID
 
 INTENDED: Final = "intention to treat"
@@ -73,3 +74,33 @@ def people_effects(table: pd.DataFrame, declared: Mapping[str, Any]) -> pd.DataF
         if len(rows)
     ]
     return pd.concat(frames, ignore_index=True)
+
+
+def teams(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how often people followed the agent that proposed, and how long they took.
+
+    table: checked, with the column `proposed`. A row of each agent for all proposals, for those of an option
+    with a nudge, and for the others. Columns: agent, proposals, followed and its interval (percent; clustered
+    by participant, see `share_interval`), seconds (median), seconds_without (of trials without a proposal),
+    participants, n.
+    """
+    own = table[table["participant"].ne("") & table["chosen"].notna()]
+    rows = []
+    for agent, its in own.groupby("agent", sort=True):
+        told = its[its["proposed"].eq(1)]
+        alone = its[its["proposed"].isna()].drop_duplicates(TRIAL_ID)["seconds"].median()
+        is_nudged = told["nudged"].eq(1)
+        for name, part in (("all", told), ("with a nudge", told[is_nudged]), ("others", told[~is_nudged])):
+            people = part.groupby("participant")["chosen"].agg(["sum", "size"])
+            if people.empty:
+                continue
+            found = share_interval(people["sum"].astype(float), people["size"].astype(float))
+            share = float(people["sum"].sum() / people["size"].sum())
+            ends = {"followed": share, "conf_low": found.low, "conf_high": found.high}
+            rows.append(
+                {"agent": agent, "proposals": name}
+                | {column: 100 * value for column, value in ends.items()}
+                | {"seconds": part["seconds"].median(), "seconds_without": alone}
+                | {"participants": len(people), "n": len(part)}
+            )
+    return pd.DataFrame(rows)

@@ -5,12 +5,15 @@ import sqlalchemy as sql
 
 from experiments.records.record import Row
 from experiments.records.store import Records
-from experiments.records.tables import participants, receipts, same_trial, trials
+from experiments.records.tables import options, participants, receipts, same_trial, trials
+
+CELL = ("set", "nudge", "condition", "profile", "ordering")
+"""What two trials share, besides the option that carries the nudge, that show the same."""
 
 
 def participants_of(records: Records, run: str) -> pd.DataFrame:
-    """Return the trials of people in a run: trial, participant, attention; no row where none is of people."""
-    columns = [participants.c[name] for name in ("trial", "participant", "attention")]
+    """Return the trials of people in a run: trial, participant, attention, proposed."""
+    columns = [participants.c[name] for name in ("trial", "participant", "attention", "proposed")]
     found = records.ask(sql.select(*columns).where(participants.c.run == run))
     return pd.DataFrame(found, columns=[column.name for column in columns])
 
@@ -43,3 +46,16 @@ def outcomes_of(records: Records, run: str) -> list[Row]:
     query = sql.select(*columns).join_from(participants, trials, same_trial(participants, trials))
     found = records.ask(query.where(participants.c.run == run).order_by(*columns[:2]))
     return [dict(row._mapping) for row in found]
+
+
+def choices_of(records: Records, run: str, agent: str) -> dict[tuple[object, ...], str]:
+    """Return by cell of the design the option that an agent chose first in a stored run."""
+    columns = [trials.c[name] for name in CELL]
+    carried = sql.select(options.c.option).where(same_trial(options, trials), options.c.nudged == 1)
+    query = sql.select(trials.c.choice, carried.limit(1).scalar_subquery(), *columns).where(
+        trials.c.run == run, trials.c.agent == agent, trials.c.outcome == "choice"
+    )
+    found: dict[tuple[object, ...], str] = {}
+    for choice, carrier, *cell in records.ask(query.order_by(trials.c.repeat)):
+        found.setdefault((carrier, *cell), choice)
+    return found

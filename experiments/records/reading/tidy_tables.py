@@ -90,6 +90,8 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
         frame = frame.merge(people, on="trial", how="left")
         unseen = frame["reason"].str.startswith(NEVER_IN_VIEW) | (frame["outcome"] == "treatment_failed")
         frame["in_view"] = (~unseen).astype(int)
+        told = frame["proposed"].notna()
+        frame["proposed"] = (frame["option"] == frame["proposed"]).astype("Int64").where(told)
     chances = _chances(records, run)
     if len(chances):
         known = chances.rename(columns={"number": "position"}).drop(columns="value")

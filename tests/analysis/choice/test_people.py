@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from analysis.choice.effects.participants import excluded, participation, people_effects
+from analysis.choice.effects.participants import excluded, participation, people_effects, teams
 from analysis.choice.study import analyze_choice
 from analysis.tables.choice_table import check_table
 from tests.support import size
@@ -14,7 +14,7 @@ RULES = {"exclusions": {"attention_failed": 1, "seconds_per_trial": 2.0, "seen_s
 
 
 def choices(seed: int, people: int = 40, trials: int = 12, spread: float = 0.25) -> pd.DataFrame:
-    """Pairs of options, one with a nudge; each person follows it with a chance of the person's own, mean .6."""
+    """Pairs of options, one with a nudge; a person follows it with a chance of the person's own, mean .6."""
     random = np.random.default_rng(seed)
     follows = np.clip(0.6 + random.normal(0, spread, people), 0, 1)
     rows = []
@@ -89,3 +89,19 @@ def test_a_study_with_people_has_a_section_of_them() -> None:
     assert found.participation is not None
     assert found.people_effects is not None
     assert analyze_choice(choices(4).drop(columns="participant")).participation is None
+
+
+def test_what_an_agent_proposed_is_followed_as_often_as_it_is() -> None:
+    """In every second trial of a person the nudged option is proposed: the truth is followed in .6."""
+    table = choices(5, people=40, trials=20)
+    number = table["trial"].str.partition("-")[2].astype(int)
+    table["proposed"] = table["nudged"].where(number % 2 == 0)
+    table["seconds"] = np.where(number % 2 == 0, 5.0, 9.0)
+    found = teams(check_table(table)).set_index("proposals")
+    assert list(found.index) == ["all", "with a nudge"]
+    row = found.loc["all"]
+    even = table[(number % 2 == 0) & (table["nudged"] == 1)]
+    assert row["followed"] == pytest.approx(100 * even["chosen"].mean())
+    assert row["conf_low"] < 60 < row["conf_high"]
+    assert (row["n"], row["participants"], row["seconds"], row["seconds_without"]) == (400, 40, 5.0, 9.0)
+    assert analyze_choice(table).teams is not None

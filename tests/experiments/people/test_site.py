@@ -4,20 +4,26 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from experiments.designs.loading import load_shop_design
+from experiments.episodes.shop_episode import session, to_record
 from experiments.people.administration import StudyBooks
 from experiments.people.identity import StudyKey
 from experiments.people.register import answers, events, participants
 from experiments.people.serving import ServedStudy, key_path, prepared, served
-from experiments.people.study_file import ENDINGS, Study
+from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.integrity.check import check_database
-from experiments.records.reading.people import outcomes_of
+from experiments.records.reading.people import outcomes_of, trials_of_people
+from experiments.records.record import Start
 from experiments.records.store import Records
+from experiments.treatment.trajectory import Trajectory
+from interventions.errors import UserError
 from tests.experiments.people.study_files import study_file
 
 pytestmark = pytest.mark.slow
@@ -48,7 +54,7 @@ class Place:
 
 @asynccontextmanager
 async def serving(folder: Path, **changes: Any) -> AsyncIterator[Place]:
-    study = Study.load(study_file(folder, **changes))
+    study = PeopleStudy.load(study_file(folder, **changes))
     records = Records(f"sqlite:///{folder}/t.db")
     try:
         async with served(study, records, 0) as there:
@@ -247,7 +253,7 @@ async def test_a_person_goes_on_elsewhere_and_after_the_server_has_stopped(tmp_p
 
 async def test_a_block_that_was_left_is_given_again_from_its_beginning(tmp_path: Path) -> None:
     few = {"target": 1, "spare": 0.0}
-    soon = {"expected_minutes": 1, "lease_minutes": 0.00001}
+    soon = {"lease_minutes": 0.00001}
     async with serving(tmp_path, participants=few, time=soon, block={"trials": 1}) as place:
         async with place.person() as fay, place.person() as gil:
             await to_trial(fay, place.link("fay"))
@@ -275,8 +281,35 @@ async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
 
 def test_a_study_is_prepared_once(tmp_path: Path) -> None:
     records = Records(f"sqlite:///{tmp_path}/t.db")
-    study = Study.load(study_file(tmp_path))
+    study = PeopleStudy.load(study_file(tmp_path))
     assert prepared(study, records)[0].run_id == prepared(study, records)[0].run_id
-    other = Study.load(study_file(tmp_path, reasons=False))
+    other = PeopleStudy.load(study_file(tmp_path, reasons=False))
     with pytest.raises(Exception, match="prepared with other trials, pages or rules"):
         prepared(other, records)
+
+
+async def test_an_agents_choice_in_the_same_trial_is_proposed(tmp_path: Path) -> None:
+    """Of two blocks one has proposals: what the agent chose in its stored run where the same was shown."""
+    design = load_shop_design("nudges", "")
+    records = Records(f"sqlite:///{tmp_path}/t.db")
+    records.begin_run(design.run_id, "nudges", design.facts(["simulated:first"]))
+    stored = []
+    for trial in islice(design.trials(["simulated:first"]), 60):
+        trajectory = Trajectory()
+        trajectory.end("choice", "", trial.products[1].key)
+        session_ = session(design, trial, "http://127.0.0.1:9/", None)
+        stored.append(to_record(trial, design, trajectory, session_, start=Start.now(), attempts=1))
+    records.save(*stored)
+    records.close()
+    team = {"run": "nudges", "agent": "simulated:first", "share": 0.5}
+    async with serving(tmp_path, team=team) as place, place.person() as joe, place.person() as kay:
+        alone = await to_trial(joe, place.link("joe"))
+        assert "An assistant proposes" not in alone.text
+        told = await to_trial(kay, place.link("kay"))
+        assert "An assistant proposes product 2." in told.text
+        assert "Your code is" in (await to_end(kay, told)).text
+        rows = trials_of_people(place.books.records, place.books.run)
+        assert len([row for row in rows if row["proposed"]]) == len(rows) == 2
+    with pytest.raises(UserError, match="has no choices in nudges-"):
+        async with serving(tmp_path, name="other", team={**team, "agent": "simulated:random"}):
+            pass

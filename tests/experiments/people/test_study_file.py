@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from experiments.people.study_file import ENDINGS, Study, in_language
+from experiments.people.study_file import ENDINGS, PeopleStudy, in_language
 from interventions.errors import UserError
 from tests.experiments.people.study_files import STUDY, study_file
 
@@ -38,20 +38,20 @@ BACK = "https://platform.example.org/complete?cc={code}"
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     path = study_file(tmp_path, **changes)
     with pytest.raises(UserError, match=message) as told:
-        Study.load(path)
+        PeopleStudy.load(path)
     assert str(told.value).startswith(f"{path}:")
 
 
 def test_texts_are_read_from_files_by_language(tmp_path: Path) -> None:
     (tmp_path / "consent.de.md").write_text("# Wollen Sie?\n", encoding="utf-8")
     pages = {**PAGES, "consent": {"en": "# Will you?", "de": "consent.de.md"}}
-    study = Study.load(study_file(tmp_path, languages=["en", "de"], pages=pages))
+    study = PeopleStudy.load(study_file(tmp_path, languages=["en", "de"], pages=pages))
     assert study.texts["consent"] == {"en": "# Will you?", "de": "# Wollen Sie?\n"}
     assert in_language(study.texts["instructions"], "de") == PAGES["instructions"]
 
 
 def test_codes_come_from_the_environment_and_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = Study.load(study_file(tmp_path, source={"kind": "open", "return": BACK, "codes": CODES}))
+    study = PeopleStudy.load(study_file(tmp_path, source={"kind": "open", "return": BACK, "codes": CODES}))
     with pytest.raises(UserError, match="TEST_CODE_COMPLETE is not set"):
         study.codes()
     for number, each in enumerate(ENDINGS):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.people.checks import tried
-from experiments.people.study_file import Study
+from experiments.people.study_file import PeopleStudy
 from experiments.people.trying import stories
 from tests.experiments.people.study_files import study_file
 from tests.support import size
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 async def test_every_story_ends_as_it_should(tmp_path: Path) -> None:
-    study = Study.load(study_file(tmp_path, participants={"target": 60, "spare": 0.2}))
+    study = PeopleStudy.load(study_file(tmp_path, participants={"target": 60, "spare": 0.2}))
     people = size(8, 50)
     told: list[str] = []
     checks = await tried(study, tmp_path, people, 1, told.append)
@@ -25,7 +25,7 @@ async def test_every_story_ends_as_it_should(tmp_path: Path) -> None:
 
 
 def test_every_story_is_told_once_before_one_is_told_twice(tmp_path: Path) -> None:
-    study = Study.load(study_file(tmp_path))
+    study = PeopleStudy.load(study_file(tmp_path))
     names = Counter(name for name, *_ in stories(8, study))
     assert set(names.values()) == {1}
     assert Counter(name for name, *_ in stories(50, study))["completes"] == 17
