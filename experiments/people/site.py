@@ -203,11 +203,12 @@ class Site:
             return self._done(row)
         usual: dict[str, Any] = {"action": "next", "may_leave": True, "hidden": {"stage": stage}}
         onward = [("next", words["next"], True)]
-        if stage == "trial" and trial:
+        if stage in ("trial", "practice") and trial:
             progress = words["progress"].format(n=row["place"] + 1, all=file.block.trials)
+            progress = words["practice"] if stage == "practice" else progress
             urls = [f"/{url.partition('://')[2].partition('/')[2]}" for url in trial.urls]
             goal = self._screens.text("task", language) or trial.goal
-            proposed = self._visits.proposal(trial.definition, row["block"])
+            proposed = None if row["block"] is None else self._visits.proposal(trial.definition, row["block"])
             keys = [product.key for product in trial.definition.products]
             if proposed in keys and len(trial.urls) > 1:
                 goal += "\n" + words["proposal"].format(n=keys.index(proposed) + 1)
@@ -218,8 +219,9 @@ class Site:
             return HTMLResponse(
                 self._screens.trial(language, goal, urls, several=len(urls) > 1, progress=progress)
             )
-        if stage == "trial":
+        if stage in ("trial", "practice"):
             title = words["ready"].format(n=row["place"] + 1, all=file.block.trials)
+            title = words["practice"] if stage == "practice" else title
             usual |= {"action": "start", "buttons": [("start", words["start"], True)]}
             return HTMLResponse(render(language, title, words["ready_text"], **usual))
         if stage == "debriefing":
@@ -292,7 +294,7 @@ class Site:
             if form.get("button") not in ("use", "delete"):
                 return RedirectResponse("go", 303)
             register.change(who, data=str(form.get("button")))
-        elif stage == "trial":
+        elif stage in ("trial", "practice"):
             return RedirectResponse("go", 303)
         if stage == "debriefing":
             self._visits.go(row, "done")
@@ -303,11 +305,11 @@ class Site:
     async def start(self, request: Request) -> Response:
         """Begin the next trial, with an empty cart."""
         row = self._person(request)
-        if row is None or row["stage"] != "trial" or row["ending"]:
+        if row is None or row["stage"] not in ("trial", "practice") or row["ending"]:
             return RedirectResponse("go", 303)
         await self._visits.trial_of(row)
         row = self._person(request) or row
-        if row["stage"] != "trial":
+        if row["stage"] not in ("trial", "practice"):
             return RedirectResponse("go", 303)
         try:
             trial = self._visits.begin(row, request.cookies[COOKIE])

@@ -213,6 +213,8 @@ class StudyFile(StrictModel):
     device: _Device = _Device()
     time: _Time = _Time()
     pages: Mapping[Literal["welcome", "consent", "instructions", "task", "debriefing"], Text]
+    practice: bool = False
+    """Whether the instructions end with a trial to practise on, which is not stored."""
     check: _Check | None = None
     reasons: bool = False
     """Whether a person is asked, after each choice, why."""

@@ -98,8 +98,22 @@ class Visits:
     def after(self, row: Row, stage: str) -> str:
         """Return the stage that follows one that has ended."""
         file = self.study.file
-        order = ["instructions", "check", "trial", "reason", "attention", "questions", "debriefing", "done"]
-        there = {"check": file.check is not None, "questions": bool(file.questions)}
+        order = [
+            "instructions",
+            "practice",
+            "check",
+            "trial",
+            "reason",
+            "attention",
+            "questions",
+            "debriefing",
+            "done",
+        ]
+        there = {
+            "check": file.check is not None,
+            "practice": file.practice,
+            "questions": bool(file.questions),
+        }
         place = row["place"]
         there |= {"reason": file.reasons and stage == "trial", "attention": place in file.block.attention}
         further = order[order.index(stage) + 1 :]
@@ -163,6 +177,8 @@ class Visits:
         running = self._running.get(row["participant"])
         if running and not running.outcome:
             return running
+        if row["stage"] == "practice":
+            return self._give(row, cookie, self._practice, lambda _: self._practised(row))
         lease = self.register.lease(row["participant"], 60 * self.study.file.time.lease_minutes)
         if lease is None:
             return None
@@ -176,11 +192,24 @@ class Visits:
         self.register.change(row["participant"], block=lease.block, attempt=lease.attempt, place=place)
         trial = self._its_trial(lease, place)
         ended = partial(self._ended, row["participant"], lease, place, row["attention_failed"])
+        return self._give(row, cookie, trial, ended)
+
+    def _give(
+        self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]
+    ) -> GuestTrial:
         guest = self._begins.begin(trial, ended, attempts=self._failures.get(trial.id, 0) + 1)
         guest.timers.append(asyncio.get_running_loop().create_task(guest.run_out()))
         self._running[row["participant"]] = guest
         self._guests.give(cookie, guest)
         return guest
+
+    @property
+    def _practice(self) -> ShopTrial:
+        """The trial to practise on: the last one without a treatment, which has no place in the records."""
+        return next(trial for trial in reversed(self.trials.values()) if trial.carrier is None)
+
+    def _practised(self, row: Row) -> None:
+        self.register.change(row["participant"], stage=self.after(row, "practice"))
 
     def proposal(self, trial: ShopTrial, block: int) -> str | None:
         """Return the option that is proposed in a trial of a block; None: none is."""

@@ -272,6 +272,20 @@ async def test_a_block_that_was_left_is_given_again_from_its_beginning(tmp_path:
             assert "The study is full" in full.text
 
 
+async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
+    async with serving(tmp_path, practice=True, check=None) as place, place.person() as ned:
+        await consented(ned, place.link("ned"))
+        practice = await send(ned, "instructions")
+        assert stage(practice) == "practice"
+        assert "Practice" in practice.text
+        page = await chosen(ned, await ned.post("/.souk/start"))
+        assert stage(page) == "trial"
+        assert outcomes_of(place.books.records, place.books.run) == []
+        assert place.books.status()["blocks"]["given"] == 0
+        assert "Your code is" in (await to_end(ned, page)).text
+        assert len(outcomes_of(place.books.records, place.books.run)) == 2
+
+
 async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
     async with serving(tmp_path) as place, place.person() as ida:
         page = await to_trial(ida, place.link("ida"))
