@@ -10,10 +10,17 @@ import pandas as pd
 from analysis.choice.effects.effects import LIMIT, TERMS, agents
 from analysis.choice.effects.frames import by_trial, level_frame, stacked
 from analysis.choice.effects.groups import NO_PROFILE, contrasts_by_level, less_base
-from analysis.choice.exact.exact import COUNTS, SAME, exact_row, order_and_nudge, repeats_note, trials_of
-from analysis.choice.exact.strata import ROUND, Strata
+from analysis.choice.exact.exact import (
+    COUNTS,
+    SAME,
+    exact_row,
+    flips,
+    order_and_nudge,
+    repeats_note,
+    trials_of,
+)
+from analysis.choice.exact.strata import ROUND
 from analysis.estimators.clusters import nudge_texts
-from analysis.estimators.randomisation import flipped
 from analysis.tables.choice_table import trial_ids
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import join_notes
@@ -123,11 +130,8 @@ def _exact(used: pd.DataFrame, pair: _Pair, term: str) -> dict[str, Any]:
         keys = [strata.of[name].to_numpy() for name in _WITHIN[term] if name != apart]
         sides.append(pd.Series(strata.values).groupby(keys, dropna=False).mean())
     both = pd.DataFrame({"one": sides[0], "other": sides[1]}).dropna()
-    values = (both["one"] - both["other"]).to_numpy(float)
-    if not len(values):
+    if both.empty:
         return nothing | {"note": NOTHING_SHARED}
-    largest = np.full(len(values), 2.0)
-    of = pd.DataFrame({"trials": np.full(len(values), 4)})
-    row = exact_row(Strata(values, tuple(map(flipped, values.tolist())), -largest, largest, of), note)
+    row = exact_row(flips(both["one"] - both["other"], 4), note)
     names = {"conf_low": "exact_low", "conf_high": "exact_high", "p_value": "p_exact"}
     return {names.get(name, name): row[name] for name in (*names, *COUNTS, "note")}

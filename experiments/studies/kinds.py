@@ -16,6 +16,7 @@ from analysis.biases import analyze_biases
 from analysis.biases import comparing as biases_comparing
 from analysis.biases import report as biases
 from analysis.choice import analyze_choice
+from analysis.choice import comparing as choice_comparing
 from analysis.choice.report import report as choice
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint import comparing as conjoint_comparing
@@ -96,9 +97,9 @@ class Study:
     """The table and row of each effect that a hypothesis can name."""
     by_agent: Mapping[str, str] = field(default_factory=dict)
     """The tables whose rows are a measure of each agent, and the column that holds it."""
-    compare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    """Compares agents two by two; choices in shops are compared by `analysis.choice.comparing`."""
-    compared: str = ""
+    compare: Callable[..., pd.DataFrame]
+    """Compares agents two by two."""
+    compared: str
     """How they are compared, for the report."""
     between: Literal["", "products", "hotels"] = ""
     """What is chosen between, where a simulated shopper can be fitted to the choices."""
@@ -123,6 +124,8 @@ def _sells_what_people_saw(experiment: Mapping[str, Any]) -> bool:
 STUDIES: Final[dict[str, Study]] = {
     "choice": Study(
         title="What moved the choices",
+        compare=choice_comparing.compare_agents,
+        compared=choice_comparing.TEXT,
         analyze=analyze_choice,
         report=choice.report,
         read=read_table,
