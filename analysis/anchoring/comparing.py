@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.anchoring.study import analyze_anchoring
-from analysis.reporting.comparing import compare_sides
+from analysis.estimators.comparing import compare_sides
 
 TEXT: Final = (
     "delta_ev is the expected answer with the high anchor less that with the low one, abss the score, each as"

@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.biases.batteries import experiments
 from analysis.biases.study import check_answers
-from analysis.reporting.comparing import compare_sides, means_apart
+from analysis.estimators.comparing import compare_sides, means_apart
 
 TEXT: Final = (
     "The mean d of each bias over the scenarios and temperatures that both have, with the sum of their"

@@ -23,8 +23,9 @@ from analysis.choice.exact.strata import ROUND
 from analysis.choice.report.figures import POINTS
 from analysis.choice.report.wording import WORDING
 from analysis.choice.stopping import COULD_STOP
+from analysis.estimators.comparing import compare_sides, named
 from analysis.reporting.answer import number_text
-from analysis.reporting.comparing import compare_sides, difference_report, difference_sentences, named
+from analysis.reporting.comparing import difference_report, difference_sentences
 from analysis.reporting.sections import Report
 from analysis.tables.choice_table import check_table
 from analysis.tables.families import benjamini_hochberg
@@ -130,4 +131,4 @@ def _told(row: Mapping[Any, Any]) -> str:
 
 def comparison_report(frame: pd.DataFrame) -> Report:
     """Return a report of `compare_agents`: a sentence and a panel for each two agents, and the table."""
-    return difference_report(frame, TEXT, POINTS, differences(frame))
+    return difference_report(frame, TEXT, POINTS, 1, differences(frame))

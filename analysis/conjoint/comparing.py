@@ -9,8 +9,8 @@ from analysis.conjoint.across import PRICE_SENSITIVITY, moved_weights
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import fit_models
 from analysis.conjoint.triage import triage
+from analysis.estimators.comparing import compare_sides
 from analysis.estimators.moved import Moved
-from analysis.reporting.comparing import compare_sides
 
 TEXT: Final = (
     "Part-worths of the log-price model of each agent, and its price sensitivity. Each choice set is left out"

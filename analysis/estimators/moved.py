@@ -36,19 +36,28 @@ class Moved:
     moves: "pd.Series[float]"
     df: float
     note: str = ""
+    least: int = LEAST
+    """The fewest clusters with which there is an error."""
+
+    @classmethod
+    def mean(cls, term: str, group: str, values: "pd.Series[float]") -> "Moved":
+        """Return the mean of a value of each cluster, which has an error from two clusters on: that of t."""
+        count = len(values)
+        moves = (values.mean() - values) / max(count - 1, 1)
+        return cls(term, group, float(values.mean()), moves, count - 1.0, least=2)
 
     def less(self, other: "Moved") -> "Moved":
         """Return this estimate less the other one; each cluster is left out of both at once."""
         labels = self.moves.index.union(other.moves.index)
         one, two = (each.moves.reindex(labels, fill_value=0.0) for each in (self, other))
         apart, note = self.estimate - other.estimate, self.note or other.note
-        return Moved(self.term, self.group, apart, one - two, min(self.df, other.df), note)
+        return Moved(self.term, self.group, apart, one - two, min(self.df, other.df), note, self.least)
 
     @property
     def error(self) -> float:
         """The standard error (CV3; MacKinnon, Nielsen and Webb 2023), NaN where `row` says why."""
         count = len(self.moves)
-        if count < LEAST or np.isnan(self.estimate):
+        if count < self.least or np.isnan(self.estimate):
             return np.nan
         error = float(np.sqrt((count - 1) / count * (self.moves**2).sum(skipna=False)))
         return error if error > ROUNDING else np.nan
@@ -60,6 +69,6 @@ class Moved:
             note = note or ENDLESS
         elif np.isnan(error):
             note = HANGS if self.moves.isna().any() else ALIKE
-            note = FEW_SETS if len(self.moves) < LEAST else note
+            note = FEW_SETS if len(self.moves) < self.least == LEAST else note
         told = {"term": self.term, "group": self.group, "estimate": self.estimate, "note": note}
         return told | student(self.estimate, error, self.df)

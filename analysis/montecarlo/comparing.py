@@ -1,13 +1,14 @@
 """Compare what agents would pay for the same products."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
+from analysis.estimators.comparing import compare_sides, means_apart
 from analysis.estimators.repeats import agents_without_variation, one_answer_each
 from analysis.montecarlo.valuation import CONTROL, HIGH, LOW, measures
-from analysis.reporting.comparing import compare_sides, means_apart
 from analysis.tables.responses_table import check_responses
 
 TEXT: Final = (
@@ -39,18 +40,24 @@ def _cells(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     found = {}
     for term, (column, signs) in _TERMS.items():
         share = 100 * counting[column] / counting["reference"]
-        cells = share.groupby([counting["item"], counting["condition"]]).agg(["mean", "var", "count"])
+        cells = answer_cells(share, [counting["item"], counting["condition"]])
         sign = pd.Series(cells.index.get_level_values("condition").map(signs), cells.index)
-        cells = cells[sign.notna() & (cells["count"] > 0)]
-        cells = cells[cells.groupby("item")["count"].transform("size") == len(signs)]
-        n, few = cells["count"], cells["count"] < LEAST
-        found[term] = pd.DataFrame(
-            {
-                "value": sign[cells.index] * cells["mean"],
-                "variance": (cells["var"] / n).mask(few),
-                "df": n - 1,
-                "n": n,
-                "note": few.map({True: _FEW, False: ""}),
-            }
-        )
+        cells = cells[sign.notna()]
+        cells = cells[cells.groupby("item")["n"].transform("size") == len(signs)]
+        found[term] = cells.assign(value=sign[cells.index] * cells["value"])
     return found
+
+
+def answer_cells(answers: "pd.Series[float]", cells: Sequence["pd.Series[Any]"]) -> pd.DataFrame:
+    """Return the mean of the answers in each cell that has some, as `means_apart` takes it."""
+    found = answers.groupby(list(cells)).agg(["mean", "var", "count"])
+    found = found[found["count"] > 0]
+    few = found["count"] < LEAST
+    made = {
+        "value": found["mean"],
+        "variance": (found["var"] / found["count"]).mask(few),
+        "df": found["count"] - 1,
+        "n": found["count"],
+        "note": few.map({True: _FEW, False: ""}),
+    }
+    return pd.DataFrame(made)

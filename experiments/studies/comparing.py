@@ -7,7 +7,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.choice.comparing import comparison_report
-from analysis.choice.report.figures import POINTS
 from analysis.choice.stopping import TERMS
 from analysis.reporting.comparing import difference_report
 from analysis.reporting.sections import Report
@@ -61,11 +60,12 @@ def compared(
     if any("run" not in table for table in tables) or len(set().union(*whose)) < sum(map(len, whose)):
         tables = [table.assign(run=name) for name, table in zip(names, tables, strict=True)]
     table = of_agents(tables, only, without)
+    unit = f" ({study.unit})" if study.unit else ""
     if used == "choice":
         frame = study.compare(table, margin, rules_of(found))
-        return ComparedAgents(frame, comparison_report(frame), f" ({POINTS})", 1)
+        return ComparedAgents(frame, comparison_report(frame), unit, 1)
     frame = study.compare(table)
-    return ComparedAgents(frame, difference_report(frame, study.compared), "", None)
+    return ComparedAgents(frame, difference_report(frame, study.compared, study.unit), unit, None)
 
 
 def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequence[str]) -> pd.DataFrame:

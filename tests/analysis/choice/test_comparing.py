@@ -12,7 +12,7 @@ from agents.simulated.utility import Taste
 from analysis.choice.comparing import NOTHING_SHARED, compare_agents, differences
 from analysis.choice.exact.exact import REPEATED, exact_tests
 from analysis.choice.stopping import COULD_STOP
-from analysis.reporting.comparing import MOST_SIDES
+from analysis.estimators.comparing import MOST_SIDES
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from experiments.designs.inputs.experiment_file import experiment_source
