@@ -67,8 +67,9 @@ class Moved:
         error, note = self.error, self.note
         if np.isnan(self.estimate):
             note = note or ENDLESS
+        elif len(self.moves) < self.least:
+            note = FEW_SETS
         elif np.isnan(error):
             note = HANGS if self.moves.isna().any() else ALIKE
-            note = FEW_SETS if len(self.moves) < self.least == LEAST else note
         told = {"term": self.term, "group": self.group, "estimate": self.estimate, "note": note}
         return told | student(self.estimate, error, self.df)
