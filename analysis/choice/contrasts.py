@@ -1,8 +1,7 @@
 """Contrast any two nudges, texts, families, profiles, modalities, conditions or categories: A against B."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -10,13 +9,20 @@ import pandas as pd
 from analysis.choice.effects.effects import LIMIT, TERMS, agents
 from analysis.choice.effects.frames import by_trial, level_frame, stacked
 from analysis.choice.effects.groups import NO_PROFILE, contrasts_by_level, less_base
-from analysis.choice.exact.exact import COUNTS, SAME, exact_row, order_and_nudge, repeats_note, trials_of
-from analysis.choice.exact.strata import ROUND, Strata
+from analysis.choice.exact.exact import (
+    COUNTS,
+    SAME,
+    exact_row,
+    flips,
+    order_and_nudge,
+    repeats_note,
+    trials_of,
+)
+from analysis.choice.exact.strata import ROUND
 from analysis.estimators.clusters import nudge_texts
-from analysis.estimators.randomisation import flipped
 from analysis.tables.choice_table import trial_ids
-from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import join_notes
+from analysis.tables.levels import LevelPair, level_pair
 
 CONTRAST: Final = ("part", "level", "less", "exact_low", "exact_high", "p_exact", *COUNTS)
 NOTHING_SHARED: Final = "no exact test: no stratum was shown with both"
@@ -27,15 +33,6 @@ _WITHIN: Final = {
     "viewed_first": [*(name for name in SAME if name not in ROUND), "carrier", "words", "kind"],
 }
 """What is the same in a stratum of each term."""
-
-
-class _Pair(NamedTuple):
-    """The factor, its two levels, and the level of each row ("" for rows of neither)."""
-
-    part: str
-    level: str
-    less: str
-    of: "pd.Series[str]"
 
 
 def contrasts(table: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
@@ -54,7 +51,8 @@ def contrasts(table: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
     Raises AnalysisError for a contrast that does not name two levels of one factor.
     """
     frames = []
-    for pair in [_pair(table, text) for text in asked]:
+    factors = {part: _levels(table, part) for part in _PARTS}
+    for pair in [level_pair(factors, text) for text in asked]:
         own = table[pair.of != ""]
         terms = ("nudged",) if pair.part in _OF_NUDGES else TERMS
         for agent, rows, used in agents(own):
@@ -75,27 +73,6 @@ def contrasts(table: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
     return stacked(frames, *CONTRAST)
 
 
-def _pair(table: pd.DataFrame, text: str) -> _Pair:
-    """The two levels that a text names. Raises AnalysisError."""
-    factors = {part: _levels(table, part) for part in _PARTS}
-    cuts = [(text[:at].strip(), text[at + 1 :].strip()) for at, sign in enumerate(text) if sign == ":"]
-    if not cuts:
-        raise AnalysisError(f"--contrast {text}: write two names with a colon between: --contrast 'A:B'")
-    for part, of in factors.items():
-        known = set(of)
-        for one, other in cuts:
-            if one != other and {one, other} <= known and "" not in (one, other):
-                return _Pair(part, one, other, of.where(of.isin([one, other]), ""))
-    every = sorted({str(level) for of in factors.values() for level in set(of)} - {""})
-    one, other = cuts[0]
-    strange = next((name for name in (one, other) if name not in every), "")
-    if not strange:
-        raise AnalysisError(f"--contrast {text}: not two levels of one factor; name two texts or conditions")
-    near = get_close_matches(strange, every, 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"the table has {', '.join(every[:8])}"
-    raise AnalysisError(f"--contrast {text}: no trial has a nudge, text or condition {strange!r}; {hint}")
-
-
 def _levels(table: pd.DataFrame, part: str) -> "pd.Series[str]":
     """The level of each row's trial; of what nudges are, "" in trials without one."""
     if part not in _OF_NUDGES:
@@ -105,7 +82,7 @@ def _levels(table: pd.DataFrame, part: str) -> "pd.Series[str]":
     return carried.groupby(trial_ids(table)).transform("max")
 
 
-def _exact(used: pd.DataFrame, pair: _Pair, term: str) -> dict[str, Any]:
+def _exact(used: pd.DataFrame, pair: LevelPair, term: str) -> dict[str, Any]:
     """The exact test in the strata that both levels have; only its reason where it has none."""
     nothing = dict.fromkeys(("exact_low", "exact_high", "p_exact"), np.nan) | dict.fromkeys(COUNTS, 0)
     if term not in _WITHIN or pair.part in ("condition", "category"):
@@ -123,11 +100,8 @@ def _exact(used: pd.DataFrame, pair: _Pair, term: str) -> dict[str, Any]:
         keys = [strata.of[name].to_numpy() for name in _WITHIN[term] if name != apart]
         sides.append(pd.Series(strata.values).groupby(keys, dropna=False).mean())
     both = pd.DataFrame({"one": sides[0], "other": sides[1]}).dropna()
-    values = (both["one"] - both["other"]).to_numpy(float)
-    if not len(values):
+    if both.empty:
         return nothing | {"note": NOTHING_SHARED}
-    largest = np.full(len(values), 2.0)
-    of = pd.DataFrame({"trials": np.full(len(values), 4)})
-    row = exact_row(Strata(values, tuple(map(flipped, values.tolist())), -largest, largest, of), note)
+    row = exact_row(flips(both["one"] - both["other"], 4), note)
     names = {"conf_low": "exact_low", "conf_high": "exact_high", "p_value": "p_exact"}
     return {names.get(name, name): row[name] for name in (*names, *COUNTS, "note")}

@@ -1,6 +1,7 @@
 """Compare agents with each other; where there are too few, tables are empty and give the reason."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ from analysis.conjoint.fits import Fits, Spec, headline, headline_moves
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.tables import agents_of, by_set_adjusted, model_frame
 from analysis.estimators.clogit import BY_SET, INTERCEPT
-from analysis.estimators.ranking import Moved, rank_agents
+from analysis.estimators.leave_out import moved_terms
+from analysis.estimators.moved import Moved
+from analysis.estimators.ranking import rank_agents
 from analysis.tables.sizes import model_sizes
 
 PERMUTATIONS = 2000
@@ -48,13 +51,11 @@ def personality(fits: Fits) -> pd.DataFrame:
 def moved_weights(fits: Fits, cards: ShownOptions) -> Iterator[Moved]:
     """Yield the price sensitivity and each part-worth of `quality`, and how they move without each set."""
     for agent in agents_of(fits):
-        if (found := headline_moves(fits, cards, agent)) is None:
-            continue
-        fit, moved = found
-        for term, estimate in zip(fit.terms, fit.estimate.tolist(), strict=True):
-            if not np.isnan(estimate) and term != INTERCEPT:
-                name, sign = (PRICE_SENSITIVITY, -1) if term == "log_price" else (term, 1)
-                yield Moved(name, agent, sign * estimate, sign * moved[term], len(moved) - 1.0)
+        for term, each in moved_terms(*headline_moves(fits, cards, agent), agent).items():
+            if term == "log_price":
+                yield replace(each, term=PRICE_SENSITIVITY, estimate=-each.estimate, moves=-each.moves)
+            elif term != INTERCEPT:
+                yield each
 
 
 def price_ranking(fits: Fits, cards: ShownOptions) -> tuple[pd.DataFrame, pd.DataFrame]:

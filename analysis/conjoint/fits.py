@@ -148,13 +148,13 @@ def _against_empty(terms: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(both, columns=[INTERCEPT, *terms.columns])
 
 
-def headline_moves(fits: Fits, cards: ShownOptions, agent: str) -> tuple[CLogit, pd.DataFrame] | None:
+def headline_moves(fits: Fits, cards: ShownOptions, agent: str) -> tuple[CLogit, pd.DataFrame]:
     """Return the log-price model that represents an agent, and how it moves without each choice set.
 
-    See `moves`. None for an agent without a model.
+    See `moves`.
     """
-    if (spec := headline(fits, agent, "log")) is None:
-        return None
+    spec = headline(fits, agent, "log")
+    assert spec  # noqa: S101 (each agent of the fits has one)
     rows = cards.rows[cards.rows["agent"] == agent]
     rows = rows if spec.block == POOLED else rows[rows["block"] == spec.block]
     terms = regressors(rows, cards.controls, spec.price, np.zeros(2))

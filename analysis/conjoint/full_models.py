@@ -5,7 +5,6 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.cards import OUT, PRICES, ShownOptions
@@ -13,6 +12,7 @@ from analysis.conjoint.fits import UNPRICED, brand_families, regressors
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import moves, with_errors
+from analysis.estimators.t_tests import student
 from analysis.tables.choice_table import TRIAL_ID
 
 PriceForm = Literal["log", "linear", "curved"]
@@ -157,6 +157,4 @@ def _p_zero(fit: CLogit, weights: dict[str, Any]) -> float:
     at = [fit.terms.index(term) for term in weights]
     weight = np.array(list(weights.values()))
     error = float(np.sqrt(weight @ fit.cov[np.ix_(at, at)] @ weight))
-    if not error > 0:
-        return np.nan
-    return float(2 * stats.t.sf(abs(weight @ fit.estimate[at]) / error, fit.df))
+    return float(student(weight @ fit.estimate[at], error if error > 0 else np.nan, fit.df)["p_value"])

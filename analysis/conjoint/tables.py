@@ -20,7 +20,7 @@ from analysis.conjoint.cards import (
 from analysis.conjoint.fits import LEAST_SETS, UNPRICED, Fits, Form, Spec, few_sets, headline, of_sets
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
-from analysis.estimators.leave_out import HANGS
+from analysis.estimators.moved import HANGS
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.families import adjusted, benjamini_hochberg

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.estimators.clogit import CLogit
-from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.moved import FEW_SETS, HANGS, LEAST, Moved
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
 
@@ -90,19 +90,15 @@ def _solved(matrices: Floats, vectors: Floats) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
-HANGS = "no interval: the estimate hangs on one choice set, or the choices are separated"
-
-
 def with_errors(fit: CLogit, moved: pd.DataFrame, hangs: str = HANGS) -> CLogit:
     """Return the fit with the errors of its moves (CV3), and t with one less degree than there are clusters.
 
     The covariance is (G - 1) / G times the sum of the moves' products. With fewer than twelve clusters there
     are no errors. hangs: what is said of a term whose move is unknown.
     """
-    count, least = len(moved), LEAST_CLUSTERS[1]
-    if count < least:
-        reason = f"no interval: fewer than {least} choice sets"
-        notes = tuple(note or reason for note in fit.term_notes)
+    count = len(moved)
+    if count < LEAST:
+        notes = tuple(note or FEW_SETS for note in fit.term_notes)
         return replace(fit, cov=np.full_like(fit.cov, np.nan), df=np.inf, term_notes=notes)
     values = moved.to_numpy(float)
     cov = (count - 1) / count * values.T @ values
@@ -115,6 +111,15 @@ def beside(fit: CLogit, moved: pd.DataFrame) -> CLogit:
     """Return the fit with the errors of its moves beside its own; see `with_errors`."""
     found = with_errors(fit, moved)
     return replace(fit, left_out=found.cov, left_out_df=found.df)
+
+
+def moved_terms(fit: CLogit, moved: pd.DataFrame, group: str = "") -> dict[str, Moved]:
+    """Return the estimates of a fit with their moves, by term."""
+    told = zip(fit.terms, fit.estimate.tolist(), fit.term_notes, strict=True)
+    return {
+        term: Moved(term, group, value, moved[term], len(moved) - 1.0, note if np.isnan(value) else "")
+        for term, value, note in told
+    }
 
 
 class _FTest(NamedTuple):
@@ -147,7 +152,7 @@ def equal_coefficients(fits: Sequence[CLogit], moved: Sequence[pd.DataFrame]) ->
     q = terms * (parts - 1)
     if not terms:
         return _FTest(np.nan, 0, 0, np.nan, "no coefficient has an error in every part")
-    if count - q < LEAST_CLUSTERS[1]:
+    if count - q < LEAST:
         reason = f"{count} choice sets are too few to compare {q} coefficients"
         return _FTest(np.nan, q, 0, np.nan, reason)
     against = np.kron(np.column_stack([-np.ones((parts - 1, 1)), np.eye(parts - 1)]), np.eye(terms))

@@ -5,13 +5,13 @@ Agents that were shown the same choice sets share their luck: a set is left out,
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.moved import LEAST, Moved
 from analysis.tables.families import benjamini_hochberg
 
 DRAWS: Final = 500
@@ -20,35 +20,9 @@ RANKING: Final = (
     *("term", "group", "estimate", "rank", "rank_low", "rank_high", "probability_first"),
     *("n", "note"),
 )
-_LEAST: Final = LEAST_CLUSTERS[1]
-_FEW: Final = f"no rank: fewer than {_LEAST} choice sets"
+_FEW: Final = f"no rank: fewer than {LEAST} choice sets"
 _NO_RATIO: Final = "no ratio: the lowest estimate is not above 0"
 _NO_INTERVAL: Final = "no interval of the ratio: the lowest estimate is not told apart from 0"
-
-
-class Moved(NamedTuple):
-    """An estimate, and how far it moves without each cluster (indexed by the clusters' labels).
-
-    df: the degrees of freedom of its error.
-    """
-
-    term: str
-    group: str
-    estimate: float
-    moves: "pd.Series[float]"
-    df: float
-
-
-def apart(one: Moved, other: Moved) -> tuple[float, float, float]:
-    """Return the difference of two estimates, its standard error and its degrees of freedom.
-
-    The error is that of leaving out each cluster of both at once (CV3; MacKinnon, Nielsen and Webb 2023).
-    NaN where a cluster's move is unknown, or neither moves, or there are fewer than twelve clusters.
-    """
-    moves = one.moves.sub(other.moves, fill_value=0.0)
-    count = len(moves)
-    error = float(np.sqrt((count - 1) / count * (moves**2).sum(skipna=False))) if count >= _LEAST else np.nan
-    return one.estimate - other.estimate, error if error > 1e-12 else np.nan, min(one.df, other.df)
 
 
 def rank_agents(
@@ -66,10 +40,11 @@ def rank_agents(
     ranks: list[dict[str, Any]] = []
     told: list[dict[str, Any]] = []
     for term in dict.fromkeys(each.term for each in every):
-        own = sorted((each for each in every if each.term == term), key=lambda each: -each.estimate)
+        found = (each for each in every if each.term == term and not np.isnan(each.estimate))
+        own = sorted(found, key=lambda each: -each.estimate)
         if len(own) < 2:
             continue
-        known = [each for each in own if len(each.moves) >= _LEAST and each.moves.notna().all()]
+        known = [each for each in own if len(each.moves) >= LEAST and each.moves.notna().all()]
         values = _drawn(known, draws, seed)
         places = stats.rankdata(-values, axis=1, method="min")
         first = (places == 1) / (places == 1).sum(axis=1, keepdims=True) if known else values
@@ -96,8 +71,7 @@ def _drawn(known: Sequence[Moved], draws: int, seed: int) -> "np.ndarray[Any, np
 
 
 def _pairs(known: Sequence[Moved]) -> dict[str, Any]:
-    tested = [apart(one, other) for one, other in combinations(known, 2)]
-    p_values = np.array([2 * stats.t.sf(abs(value / error), df) for value, error, df in tested])
+    p_values = np.array([one.less(other).row()["p_value"] for one, other in combinations(known, 2)])
     p_values = p_values[~np.isnan(p_values)]
     pairs = len(p_values)
     adjusted, bonferroni = (int((p < ALPHA).sum()) for p in (benjamini_hochberg(p_values), pairs * p_values))

@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.estimators.clogit import INTERCEPT, CLogit
+from analysis.estimators.t_tests import student
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
 
@@ -41,7 +42,6 @@ def wtp(
     frame[list(NUMBERS)] = np.nan
     frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
     slope, _ = fit.of(price_term)
-    quantile = float(stats.t.ppf(0.975, fit.df))
     if reason := no_price(fit, price_term):
         frame["note"] = reason
         return frame
@@ -50,20 +50,11 @@ def wtp(
         if np.isnan(fit.std_error[k]):
             continue
         value = -at * fit.estimate[k] / slope
-        gradient = np.array([-at / slope, -value / slope])
-        spread = float(np.sqrt(gradient @ fit.cov[np.ix_([k, price], [k, price])] @ gradient))
+        spread = at * ratio_error(fit, fit.terms[k], price_term)
         low, high = np.quantile(-at * drawn[:, k] / drawn[:, price], [0.025, 0.975])
-        frame.loc[row, [*NUMBERS, "krinsky_robb_low", "krinsky_robb_high"]] = [
-            value,
-            spread,
-            value / spread,
-            2 * stats.t.sf(abs(value / spread), fit.df),
-            np.nan,
-            value - quantile * spread,
-            value + quantile * spread,
-            low,
-            high,
-        ]
+        told = {"estimate": value, **student(value, spread, fit.df)}
+        told |= {"krinsky_robb_low": low, "krinsky_robb_high": high}
+        frame.loc[row, list(told)] = list(told.values())
     return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
 
 

@@ -4,7 +4,7 @@ Made without pyplot, so without global state. Colours are Okabe and Ito's (2008)
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ SCORE_INTERVAL = "score interval, of these sets and texts only"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 WIDTH = 7.2
+PANELS_ABREAST = 3
 STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -293,6 +294,29 @@ def estimates(
     return figure
 
 
+def forest(
+    rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True, alike: bool = True
+) -> Figure:
+    """Draw estimates with 95 % intervals, one line per label and one panel per agent.
+
+    rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so. A
+    hollow mark has no interval. alike: whether the panels share a scale.
+    """
+    labels = list(dict.fromkeys(label(row) for _, row in rows.iterrows()))
+    at = {text: y for y, text in enumerate(labels)}
+    groups = [(str(agent), own) for agent, own in rows.groupby("group", sort=False)]
+    with in_style():
+        figure, axes = titled_panels([agent for agent, _ in groups], 0.5 + 0.24 * len(labels), alike=alike)
+        for axis, (_, own) in zip(axes, groups, strict=True):
+            if zero:
+                axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
+            intervals(axis, [at[label(row)] for _, row in own.iterrows()], own)
+            finish(axis, [(y, shorten(text, 44)) for text, y in at.items()] if axis is axes[0] else [])
+        figure.supxlabel(xlabel, fontsize=letters(10))
+        legend(figure, *axes)  # of the hollow marks, where there are any
+    return figure
+
+
 def panels(
     count: int, columns: int, height: float, width: float = WIDTH, **share: Any
 ) -> tuple[Figure, list[Axes]]:
@@ -311,6 +335,18 @@ def panels(
     for lowest in grid[max(0, count - columns) : count]:
         lowest.tick_params(labelbottom=True)  # also where the one below it was removed
     return figure, grid[:count]
+
+
+def titled_panels(titles: list[str], height: float, *, alike: bool = True) -> tuple[Figure, list[Axes]]:
+    """Return a panel for each title; `height` of each in inches. Use within `in_style`.
+
+    alike: whether the panels share a scale.
+    """
+    across = min(len(titles), PANELS_ABREAST)
+    figure, grid = panels(len(titles), across, height, sharex=alike, sharey=True)
+    for axis, title in zip(grid, titles, strict=False):
+        axis.set_title(title, fontsize=letters(10), weight="bold", loc="left")
+    return figure, grid
 
 
 def tidy_axes(axes: Axes) -> None:

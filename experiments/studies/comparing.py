@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.choice.comparing import compare_agents, comparison_report
+from analysis.choice.comparing import comparison_report
 from analysis.choice.stopping import TERMS
 from analysis.reporting.comparing import difference_report
 from analysis.reporting.sections import Report
-from analysis.tables.choice_table import check_table
 from experiments.designs.shop.strata_order import strata_order
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
@@ -56,16 +55,17 @@ def compared(
     if records:
         with records.reading():
             tables += [study.table(records, run["run"]) for run in found]
-    if study.compare is None:
-        table = of_agents([check_table(each) for each in tables], only, without)
-        frame = compare_agents(table, margin, rules_of(found))
-        return ComparedAgents(frame, comparison_report(frame), " (percentage points)", 1)
     names = [*(path.stem for path in files), *(run["run"] for run in found)]
     whose = [set(zip(each["agent"], each.get("run", each["agent"]), strict=True)) for each in tables]
     if any("run" not in table for table in tables) or len(set().union(*whose)) < sum(map(len, whose)):
         tables = [table.assign(run=name) for name, table in zip(names, tables, strict=True)]
-    frame = study.compare(of_agents(tables, only, without))
-    return ComparedAgents(frame, difference_report(frame, study.compared), "", None)
+    table = of_agents(tables, only, without)
+    unit = f" ({study.unit})" if study.unit else ""
+    if used == "choice":
+        frame = study.compare(table, margin, rules_of(found))
+        return ComparedAgents(frame, comparison_report(frame), unit, 1)
+    frame = study.compare(table)
+    return ComparedAgents(frame, difference_report(frame, study.compared, study.unit), unit, None)
 
 
 def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequence[str]) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Draw the figures of the choice analysis."""
 
-from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
@@ -30,12 +29,12 @@ from analysis.reporting.plots import (
     rows_canvas,
     shorten,
     tidy_axes,
+    titled_panels,
 )
 from analysis.tables.frame import LABELS
 from analysis.tables.outcomes import OUTCOMES, outcome_facts
 
 POINTS = "percentage points"
-PANELS_ABREAST = 3
 SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
 
 
@@ -90,7 +89,7 @@ def sequence_figure(path: pd.DataFrame, sequence: pd.DataFrame) -> Figure:
     margins = dict(zip(sequence["group"], sequence["margin"].astype(float), strict=True))
     stopped = set(sequence.loc[sequence["decision"] != "", "group"])
     with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 2.3)
+        figure, axes = titled_panels([agent for agent, _ in groups], 2.3)
         for axis, (agent, rows) in zip(axes, groups, strict=True):
             end, margin = rows.iloc[-1], margins[agent]
             axis.axhline(0, color=FAINT, linewidth=1, zorder=0)
@@ -132,27 +131,6 @@ def attrition_figure(attrition: pd.DataFrame) -> Figure:
         axes.set_xlim(0, 100)
         axes.set_xlabel("Share of trials (%)")
         legend(figure, axes)
-    return figure
-
-
-def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True) -> Figure:
-    """Draw estimates with 95 % intervals, one line per label and one panel per agent.
-
-    rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so. A
-    hollow mark has no interval.
-    """
-    labels = list(dict.fromkeys(label(row) for _, row in rows.iterrows()))
-    at = {text: y for y, text in enumerate(labels)}
-    groups = [(str(agent), own) for agent, own in rows.groupby("group", sort=False)]
-    with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 0.5 + 0.24 * len(labels))
-        for axis, (_, own) in zip(axes, groups, strict=True):
-            if zero:
-                axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
-            intervals(axis, [at[label(row)] for _, row in own.iterrows()], own)
-            finish(axis, [(y, shorten(text, 44)) for text, y in at.items()] if axis is axes[0] else [])
-        figure.supxlabel(xlabel, fontsize=letters(10))
-        legend(figure, *axes)  # of the hollow marks, where there are any
     return figure
 
 
@@ -212,7 +190,7 @@ def price_figure(curves: pd.DataFrame) -> Figure:
     own = curves[curves["advantage"] == "price"]
     groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
     with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 2.3)
+        figure, axes = titled_panels([agent for agent, _ in groups], 2.3)
         for axis, (_, rows) in zip(axes, groups, strict=True):
             curve, seen = rows[rows["model"] == "quartic"], rows[rows["model"] == "observed"]
             if known(curve):
@@ -257,7 +235,7 @@ def steps_figure(counts: pd.DataFrame) -> Figure:
     """Draw the share of each agent's trials by number of steps."""
     groups = [(str(agent), rows) for agent, rows in counts.groupby("group", sort=False)]
     with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 1.7)
+        figure, axes = titled_panels([agent for agent, _ in groups], 1.7)
         for axis, (_, rows) in zip(axes, groups, strict=True):
             axis.bar(rows["steps"], rows["share"], 0.8, color=BLUE)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -277,12 +255,3 @@ def _stack(axes: Axes, y: float, cell: pd.DataFrame) -> None:
         axes.barh(y, share, 0.7, left, color=color, edgecolor="white", linewidth=0.8, label=name)
         left += share
     axes.text(101, y, f"{cell['trials'].iloc[0]:,}", va="center", color=FAINT, fontsize=letters(9))
-
-
-def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
-    """A panel for each title, on one scale; `height` of each in inches. Use within `STYLE`."""
-    across = min(len(titles), PANELS_ABREAST)
-    figure, grid = panels(len(titles), across, height, sharex=True, sharey=True)
-    for axis, title in zip(grid, titles, strict=False):
-        axis.set_title(title, fontsize=letters(10), weight="bold", loc="left")
-    return figure, grid

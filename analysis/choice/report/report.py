@@ -8,9 +8,17 @@ import pandas as pd
 from analysis.choice.effects.effects import THESE_TEXTS
 from analysis.choice.report.attrition_report import checked, problems
 from analysis.choice.report.sections import sections
-from analysis.choice.report.wording import WORDING, contrast_sentences, rule_clause, tradeoff_clauses
+from analysis.choice.report.wording import WORDING, contrast_clause, rule_clause, tradeoff_clauses
 from analysis.choice.study import ChoiceAnalysis
-from analysis.reporting.answer import LEVEL, by_agent, clauses, p_text, sample_text, sentence
+from analysis.reporting.answer import (
+    LEVEL,
+    by_agent,
+    clauses,
+    contrast_sentences,
+    p_text,
+    sample_text,
+    sentence,
+)
 from analysis.reporting.sections import Report
 
 
@@ -20,7 +28,7 @@ def report(found: ChoiceAnalysis) -> Report:
     return Report(
         sections=tuple(sections(found)),
         answer=(
-            *(() if found.contrasts is None else contrast_sentences(found.contrasts)),
+            *(() if found.contrasts is None else contrast_sentences(found.contrasts, contrast_clause)),
             *(stopped or by_agent(_families(found), partial(_answer, found.tradeoffs))),
             *_equivalent(found.exact),
         ),

@@ -17,7 +17,7 @@ from analysis.choice.report import figures
 from analysis.choice.report.wording import WORDING, WORTH
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
-from analysis.reporting.plots import estimates
+from analysis.reporting.plots import estimates, forest
 from analysis.reporting.sections import Section, with_rows, written_sections
 from analysis.tables.choice_table import ATTRIBUTES
 from analysis.tables.frame import LABELS, without_code
@@ -83,27 +83,23 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
         "effects": partial(figures.effects_figure, found.effects, found.people),
         "attrition": partial(figures.attrition_figure, found.attrition),
         "bounds": _if_any(found.bounds, partial(figures.bounds_figure, found.effects)),
-        "tradeoffs": _if_any(percent, figures.forest, _worth, "Worth (percent of the price)"),
-        "nudge_texts": _if_any(by_text, figures.forest, named_by("level"), EFFECT),
-        "categories": _if_any(by_category, figures.forest, named_by("level"), EFFECT),
-        "contrasts": _if_any(found.contrasts, figures.forest, _against, DIFFERENCE),
-        "profile_differences": _if_any(
-            found.profile_differences, figures.forest, named_by("profile"), DIFFERENCE
-        ),
-        "modality_differences": _if_any(
-            found.modality_differences, figures.forest, named_by("modality"), DIFFERENCE
-        ),
-        "positions": partial(figures.forest, found.positions, _place, "Chosen (%)", zero=False),
-        "set_sizes": _if_any(found.set_sizes, figures.forest, _sized, EFFECT),
+        "tradeoffs": _if_any(percent, forest, _worth, "Worth (percent of the price)"),
+        "nudge_texts": _if_any(by_text, forest, named_by("level"), EFFECT),
+        "categories": _if_any(by_category, forest, named_by("level"), EFFECT),
+        "contrasts": _if_any(found.contrasts, forest, _against, DIFFERENCE),
+        "profile_differences": _if_any(found.profile_differences, forest, named_by("profile"), DIFFERENCE),
+        "modality_differences": _if_any(found.modality_differences, forest, named_by("modality"), DIFFERENCE),
+        "positions": partial(forest, found.positions, _place, "Chosen (%)", zero=False),
+        "set_sizes": _if_any(found.set_sizes, forest, _sized, EFFECT),
         "sensitivity": _if_any(found.curves, figures.sensitivity_figure),
         "price_response": _if_any(banded, figures.price_figure),
         "logit": _if_any(found.logit["logit"].dropna(), lambda _: figures.logit_figure(found.logit)),
-        "utilities": _if_any(found.utilities, figures.forest, lambda row: LABELS[row["term"]], UTILITY),
+        "utilities": _if_any(found.utilities, forest, lambda row: LABELS[row["term"]], UTILITY),
         "texts_pooled": _if_any(found.texts_pooled, _texts_figure),
         "mean_effects": _if_any(found.mean_effects, _sizes_figure),
         "steps": partial(figures.steps_figure, found.step_counts),
         "factors": _if_any(
-            found.factors, figures.forest, named_by("factor"), "Judged trials in which it decided (%)", False
+            found.factors, forest, named_by("factor"), "Judged trials in which it decided (%)", False
         ),
     }
 
@@ -111,7 +107,7 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
 def _texts_figure(rows: pd.DataFrame) -> Figure:
     ordered = rows.sort_values("estimate", ascending=False)
     named = ordered.assign(level=ordered["group"], group="all agents")
-    return figures.forest(named, named_by("level"), EFFECT)
+    return forest(named, named_by("level"), EFFECT)
 
 
 def _sizes_figure(rows: pd.DataFrame) -> Figure:

@@ -1,13 +1,13 @@
 """Say the effects on choices, what attributes are worth, and what a stopping rule has found."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from analysis.choice.effects.effects import LESS_PLACEBO, PLACEBO
-from analysis.reporting.answer import Wording, claimed, number_text, p_text, sentence
+from analysis.reporting.answer import Wording, claimed, number_text, p_text
 from analysis.tables.frame import counted
 
 WORDING = Wording(
@@ -34,13 +34,8 @@ WORTH: Final = {
 """What the trade-offs are about, in the order in which they are said."""
 
 
-def contrast_sentences(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence for each agent and contrast: the difference, its interval and its p value."""
-    for (agent, level, less), rows in frame.groupby(["group", "level", "less"], sort=False):
-        yield sentence(str(agent), [f"{level} against {less}", *map(_clause, rows.to_dict("records"))])
-
-
-def _clause(row: Any) -> str:
+def contrast_clause(row: Any) -> str:
+    """Say one effect of a contrast: the difference, its interval and its p value."""
     name = WORDING.names[row["term"]]
     if np.isnan(row["estimate"]):
         return f"{name}: not estimated ({row['note']})"

@@ -122,7 +122,7 @@ def test_texts_with_a_colon_and_ids_name_the_same_contrast_and_the_report_says_i
     ("text", "problem"),
     [
         ("best", "write two names with a colon between"),
-        ("best:fre", "no trial has a nudge, text or condition 'fre'; did you mean 'free'"),
+        ("best:fre", "no trial has a text or condition 'fre'; did you mean 'free'"),
         ("best:thrifty", "not two levels of one factor"),
         ("best:best", "not two levels of one factor"),
     ],

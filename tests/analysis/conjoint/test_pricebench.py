@@ -22,7 +22,6 @@ from analysis.conjoint.pricebench import read_conjoint, read_pricebench
 from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
 from analysis.conjoint.triage import positions_by_order, triage
 from analysis.estimators.clogit import CLogit
-from analysis.estimators.ranking import apart
 from analysis.estimators.wtp import wtp
 from analysis.tables.errors import AnalysisError
 from tests.analysis.conftest import public, public_json
@@ -190,7 +189,8 @@ def test_ranks_and_the_ratio_are_those_of_refitting_bootstrap_samples(
     assert told["ratio_low"].iloc[0] == pytest.approx(low, abs=0.05)
     assert told["ratio_high"].iloc[0] == pytest.approx(high, abs=0.05)
     one, other = [each for each in moved_weights(fits, cards) if each.term == "price_sensitivity"]
-    difference, error, _ = apart(one, other)
+    apart = one.less(other)
+    difference, error = apart.estimate, apart.error
     between = drawn["gpt-5.4"] - drawn["gemma2_9b"]
     assert abs(difference) == pytest.approx(abs(published["gpt-5.4"] - published["gemma2_9b"]))
     assert error == pytest.approx(between.std(), rel=0.2)

@@ -1,5 +1,6 @@
 """Ranks of agents, pairs told apart and ratios, against known truth and computations by hand."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,8 @@ from scipy import stats
 
 from analysis.choice.effects.effects import choice_effects
 from analysis.choice.effects.rankings import moved_effects, rankings
-from analysis.estimators.ranking import Moved, apart, rank_agents
+from analysis.estimators.moved import HANGS, Moved
+from analysis.estimators.ranking import rank_agents
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import Floats
 from tests.analysis.conftest import simulate_study
@@ -39,9 +41,20 @@ def test_pairs_are_told_apart_as_by_paired_t_tests() -> None:
     assert 0 < row["apart_bonferroni"] <= row["apart"] < 6
     assert row["apart_share"] == pytest.approx(100 * row["apart"] / 6)
     one, other = means(values)[:2]
-    found = apart(one, other)
-    expected = stats.ttest_rel(values[0], values[1])
-    assert found[0] / found[1] == pytest.approx(expected.statistic)
+    found, expected = one.less(other).row(), stats.ttest_rel(values[0], values[1])
+    ends = expected.confidence_interval()
+    assert found["statistic"] == pytest.approx(expected.statistic)
+    assert found["p_value"] == pytest.approx(expected.pvalue)
+    assert (found["conf_low"], found["conf_high"]) == pytest.approx((ends.low, ends.high))
+
+
+def test_an_estimate_whose_moves_are_not_known_has_no_difference_with_an_error() -> None:
+    one, other = means(np.random.default_rng(1).normal(size=(2, 20)))
+    lost = replace(other, moves=other.moves * np.nan)
+    for apart in (one.less(lost), lost.less(one)):
+        assert np.isnan(apart.error) and apart.row()["note"] == HANGS
+    halves = replace(one, moves=one.moves[:10]).less(replace(other, moves=other.moves[10:]))
+    assert halves.moves.tolist() == [*one.moves[:10], *-other.moves[10:]], "sets of one alone count"
 
 
 def test_ranks_and_ratio_are_those_of_the_bootstrap_of_sets() -> None:

@@ -12,11 +12,11 @@ from matplotlib.text import Text
 from analysis.choice.effects.effects import choice_effects
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.ended.attrition import attrition
-from analysis.choice.report.figures import attrition_figure, effects_figure, forest, known, price_figure
+from analysis.choice.report.figures import attrition_figure, effects_figure, known, price_figure
 from analysis.choice.report.sections import named_by
 from analysis.reporting.human_values import HUMAN_EFFECTS
 from analysis.reporting.paper import sized
-from analysis.reporting.plots import SCORE_INTERVAL, heatmap, save_figure, to_svg
+from analysis.reporting.plots import SCORE_INTERVAL, forest, heatmap, save_figure, to_svg
 from analysis.tables.choice_table import check_table
 from tests.analysis.conftest import check_uncut, lose, simulate_study
 

@@ -81,7 +81,7 @@ def test_other_kinds_are_compared_and_mistakes_are_one_line(tmp_path: Path) -> N
     told = json.loads(ended.out)
     assert {(row["group"], row["less"]) for row in told["comparison"]} == {("alpha (june)", "alpha (may)")}
     assert told["answer"][0].startswith("alpha (june) against alpha (may): ")
-    assert (tmp_path / "made" / "comparison.csv").is_file()
+    assert all((tmp_path / "made" / f"comparison.{kind}").is_file() for kind in ("csv", "png", "svg"))
     for more, problem in (
         (("--margin", "5"), "--margin 5: the kind montecarlo has no test with a margin"),
         (("--agent", "nobody"), "there are no trials of this agent"),
