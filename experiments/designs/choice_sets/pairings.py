@@ -1,5 +1,6 @@
 """Form disjoint choice sets of neighbours by price: in a category, or among its products of one rating."""
 
+import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -27,6 +28,21 @@ def matched_ratings(products: Iterable[ProductFacts], options: Options) -> list[
     reason it is the maximum within the k nearest neighbours by price, whatever k.
     """
     return _neighbours(products, options, group=lambda product: (product.category, product.rating))
+
+
+def random_sets(products: Iterable[ProductFacts], options: Options, rng: random.Random) -> list[ChoiceSet]:
+    """Form as many disjoint sets as there can be of random products of a category, however far apart."""
+    shuffled = sorted(products, key=lambda product: (product.category, product.key))
+    rng.shuffle(shuffled)
+    by_category: dict[str, list[ProductFacts]] = defaultdict(list)
+    for product in shuffled:
+        by_category[product.category].append(product)
+    size = options.set_size
+    return [
+        tuple(members[start : start + size])
+        for members in by_category.values()
+        for start in range(0, len(members) - size + 1, size)
+    ]
 
 
 def _neighbours(

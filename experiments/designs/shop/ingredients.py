@@ -114,12 +114,13 @@ def formed_sets(
         return _ShopSets(
             formed.sets, [*served, *formed.notes], {} if experiment.says_page else formed.addresses
         )
-    sets = listed_sets(experiment.task, options, experiment.seed, source, own)
+    sets, left_out = listed_sets(experiment.task, options, experiment.seed, source, own)
     if not sets:
         raise source.error(
             ("options",),
             f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
+    served += left_out
     if len(sets) == options.sets:
         return _ShopSets(sets, served, {})
     page = "page of a category" if experiment.task == "listing" else "page of results"
