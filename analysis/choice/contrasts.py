@@ -8,13 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.choice.effects.effects import LIMIT, TERMS, agents, contrast_frame, contrasts_of, count_trials
-from analysis.choice.effects.frames import (
-    by_trial,
-    head_to_head,
-    level_frame,
-    stacked,
-    without_head_to_head,
-)
+from analysis.choice.effects.frames import by_trial, head_to_head, level_frame, stacked, without_head_to_head
 from analysis.choice.effects.groups import NO_PROFILE, contrasts_by_level, less_base
 from analysis.choice.exact.exact import COUNTS, SAME, exact_row, order_and_nudge, repeats_note, trials_of
 from analysis.choice.exact.strata import ROUND, Strata
@@ -122,9 +116,8 @@ def _met(table: pd.DataFrame, pair: _Pair) -> list[pd.DataFrame]:
         if len(used):
             trials = trials_of(used)
             row = exact_row(order_and_nudge(trials)["nudged"], repeats_note(trials))
-        exact = {new: row.get(name, np.nan) for name, new in _EXACT.items()}
-        counts = {name: row[name] for name in COUNTS}
-        frames.append(frame.assign(part=HEAD_TO_HEAD, level=pair.level, less=pair.less, **exact, **counts))
+        exact = {_EXACT.get(name, name): row.get(name, np.nan) for name in (*_EXACT, *COUNTS)}
+        frames.append(frame.assign(part=HEAD_TO_HEAD, level=pair.level, less=pair.less, **exact))
     return frames
 
 

@@ -122,11 +122,8 @@ def analyze_choice(
     with threadpool_limits(limits=1, user_api="blas"):
         table = check_table(table)
         asked = contrasts_of(table, contrasts)
-        found = replace(
-            _analyze(table, receipts, factors, margin),
-            people=people,
-            contrasts=asked if contrasts or len(asked) else None,
-        )
+        told = asked if contrasts or len(asked) else None
+        found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=told)
         return found if sequence is None else _stopped(found, sequence)
 
 

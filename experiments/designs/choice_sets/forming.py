@@ -153,12 +153,8 @@ def _nothing(products: Sequence[ProductFacts], options: Options) -> str:
         return (
             f"no {size} products of a category have the same rating; add products, or choose another pairing"
         )
-    bounds = {
-        "price-adjacent": "max_price_gap or max_rating_gap",
-        "matched-ratings": "max_price_gap",
-        "price-coverage": "max_rating_gap",
-        "rating-coverage": "max_price_gap",
-    }[options.pairing]
+    of_price = {"price-adjacent": "max_price_gap or max_rating_gap", "price-coverage": "max_rating_gap"}
+    bounds = of_price.get(options.pairing, "max_price_gap")
     return f"no {size} products of a category are that close; raise {bounds}"
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Final
 
 from agents.base import is_simulated
@@ -41,6 +42,7 @@ from interventions.files.schema import Intervention
 from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Source, validate
 
+_cell_of = attrgetter("agent", "set", "ordering", "profile", "modality", "repeat")
 _REQUESTS: Final = {"listing": 3, "search": 5}
 
 
@@ -85,7 +87,7 @@ class ShopDesign(Design[ShopTrial]):
         check_stopping(experiment.stopping, self.sets, self.nudges, source)
         check_levels(experiment, shown, source)
         self._treatments.check(shown)
-        self._arms = arms_of(experiment, self.nudges, self.sets, source)
+        self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
         self._cells = Cells(experiment, self.sets, self._arms, self.profiles, addresses, self.own_shop)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
         self.size = len(self.sets) * sum(self._cells.sizes(largest)) * experiment.repeats
@@ -280,7 +282,7 @@ class ShopDesign(Design[ShopTrial]):
     def block_size(self, agent: str = "") -> int:
         """Return the number of trials of a block of an agent, or of one that has all modalities.
 
-        Where blocks of nudges and of pairs of them differ, that of one of each.
+        Where blocks of nudges and of pairs of them differ in size, that of one block of each nudge and pair.
         """
         sizes = self._cells.sizes(next(iter(self.sets)), agent)
         return sizes[0] if len(set(sizes)) == 1 else sum(sizes)
@@ -301,23 +303,12 @@ class ShopDesign(Design[ShopTrial]):
         Their ids cannot be used: an id contains the run's, which changes with the experiment.
         """
         cells = {
-            (
-                *(row.agent, row.set, row.nudge, row.ordering, row.profile, row.modality, row.repeat),
-                None if row.condition == BOTH else carriers.get(name),
-            ): name
+            (*_cell_of(row), row.nudge, None if row.condition == BOTH else carriers.get(name)): name
             for name, row in stored.items()
         }
         for trial in self.trials(agents):
-            cell = (
-                trial.agent,
-                trial.set,
-                trial.cell,
-                trial.ordering,
-                trial.profile,
-                trial.modality,
-                trial.repeat,
-            )
-            if name := cells.pop((*cell, None if trial.rival else trial.carrier), None):
+            cell = *_cell_of(trial), trial.cell, None if trial.rival else trial.carrier
+            if name := cells.pop(cell, None):
                 yield name, trial
 
     def example(self, trial: ShopTrial) -> dict[str, Any]:

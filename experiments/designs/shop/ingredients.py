@@ -1,6 +1,6 @@
 """Read what the experiment of a shop names, and check that it fits: address, prompt, nudges, choice sets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import mean
@@ -84,10 +84,7 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
 
 
 def arms_of(
-    experiment: Experiment,
-    nudges: Sequence[Intervention | None],
-    sets: Mapping[str, ChoiceSet],
-    source: Source,
+    experiment: Experiment, nudges: Sequence[Intervention | None], sets: Iterable[ChoiceSet], source: Source
 ) -> list[Arm]:
     """Return the nudges alone and, where asked for, all pairs of them.
 
@@ -98,14 +95,10 @@ def arms_of(
         return [(nudge, None) for nudge in nudges]
     named = [nudge for nudge in nudges if nudge]
     place = ("factors", "nudge", "on")
-    if {len(products) for products in sets.values()} != {2}:
-        raise source.error(
-            place, "both needs choice sets of two products; write set_size: 2, or none and each"
-        )
+    if {len(products) for products in sets} != {2}:
+        raise source.error(place, "both needs sets of two products; write set_size: 2, or none and each")
     if len(named) < 2:
-        raise source.error(
-            place, "both needs two nudges, and there is one; name more, or write none and each"
-        )
+        raise source.error(place, "both needs two nudges, and there is one; name more, or write each")
     if orders := [each.id for each in named if any(edit.orders for edit in each.edits)]:
         raise source.error(place, f"{orders[0]} orders the list, and both would do so twice; leave it out")
     alone: list[Arm] = [(nudge, None) for nudge in named if {*factor.on} != {"both"}]

@@ -112,8 +112,7 @@ def _divide_nudges(records: Records, run: str, frame: pd.DataFrame) -> None:
 
 def _randomised(records: Records, run: str) -> str:
     """The attributes that the run drew independently of the products, joined by +."""
-    experiment = sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)
-    drawn = (records.value(experiment) or {}).get("attributes") or {}
+    drawn = _fact(records, run, "experiment").get("attributes") or {}
     return "+".join(name for name in ATTRIBUTES if drawn.get(name))
 
 
@@ -122,11 +121,9 @@ def _currency(records: Records, run: str) -> str:
 
     In a shop of one's own products it is the one that the experiment names.
     """
-    experiment = records.value(sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)) or {}
-    if named := (experiment.get("options") or {}).get("currency"):
+    if named := (_fact(records, run, "experiment").get("options") or {}).get("currency"):
         return str(named)
-    inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
-    made_of = (records.value(inputs) or {}).get("cards") or []
+    made_of = _fact(records, run, "inputs").get("cards") or []
     cards = [card for part in made_of for card in (part if isinstance(part, list) else [part])]
     told = [card for card in cards if "alternatives" in card]
     shown: dict[str, Any] = next((card["alternatives"][0] for card in told if card["alternatives"]), {})
@@ -143,8 +140,12 @@ def _placebos(records: Records, run: str) -> list[str]:
 
 def _interventions(records: Records, run: str) -> list[dict[str, Any]]:
     """The interventions of a run as plain data."""
-    inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
-    return [item for item, *_ in (records.value(inputs) or {}).get("interventions", [])]
+    return [item for item, *_ in _fact(records, run, "inputs").get("interventions", [])]
+
+
+def _fact(records: Records, run: str, name: str) -> dict[str, Any]:
+    """A fact of a run; empty where it has none."""
+    return records.value(sql.select(runs.c.facts[name]).where(runs.c.run == run)) or {}
 
 
 def _decoded(records: Records, texts: "pd.Series[str]") -> pd.DataFrame:

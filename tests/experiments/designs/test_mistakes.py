@@ -84,7 +84,7 @@ KEYS = [
     (NUDGED, "allocation: adaptive\noptions: {sets: 9}", "allocation: 18 questions are asked more than 2"),
     (STOPPING, "options: {set_size: 3, sets: 4}", "stopping.rule: it needs choice sets of"),
     (STOPPING, "observation: [html, tree]", "write an experiment for each modality"),
-    (BOTH, "options: {set_size: 3}", "factors.nudge.on: both needs choice sets of two products; write set_s"),
+    (BOTH, "options: {set_size: 3}", "factors.nudge.on: both needs sets of two products; write set_size: 2"),
     (BOTH, "allocation: adaptive", "allocation: factors.nudge.on has both; write all"),
     (BOTH, "stopping: {rule: anytime-valid, effect: order}", "stopping.rule: factors.nudge.on has both"),
     (SHOP, "factors: {nudge: {interventions: placebo, on: [both]}}", "both needs two nudges, and there is"),
