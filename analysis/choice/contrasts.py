@@ -59,19 +59,22 @@ def contrasts(table: pd.DataFrame, asked: Sequence[str] = ()) -> pd.DataFrame:
     The frame has the columns of every estimator, `part`, `level` (A), `less` (B), `exact_low`, `exact_high`,
     `p_exact`, and how many strata were for A, for B, and there. All rows are one family of adjusted p values.
 
-    Raises AnalysisError for a contrast that does not name two levels of one factor.
+    Raises AnalysisError for a contrast that does not name two levels of one factor, or has no trials.
     """
     frames = []
     both, others = head_to_head(table), without_head_to_head(table)
     for pair in [_pair(table, text) for text in asked or _pairs(table[both])]:
-        if pair.part in _OF_NUDGES:
-            frames += _met(table[both], pair)
-            if both.all() or not asked:
-                continue
-        own = others[pair.of[others.index] != ""]
-        if not {pair.level, pair.less} <= set(pair.of[own.index]):
+        of_nudges = pair.part in _OF_NUDGES
+        met, rest = (_met(table[both], pair), table[~both]) if of_nudges else ([], others)
+        own = rest[pair.of[rest.index] != ""]
+        apart = {pair.level, pair.less} <= set(pair.of[own.index])
+        if not (met or apart):
+            lacks = "head to head in no trial, and the other trials lack one of the two; name others"
+            raise AnalysisError(f"--contrast {pair.level}:{pair.less}: {lacks}")
+        frames += met
+        if not (asked and apart):
             continue
-        terms = ("nudged",) if pair.part in _OF_NUDGES else TERMS
+        terms = ("nudged",) if of_nudges else TERMS
         for agent, rows, used in agents(own):
             level = pair.of[used.index]
             found = contrasts_by_level(used, level, [pair.less, pair.level])

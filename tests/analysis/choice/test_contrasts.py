@@ -200,6 +200,13 @@ def test_a_table_of_head_to_head_trials_alone_answers_of_itself() -> None:
     told = report(made).answer[0]
     assert told.startswith("a: best against free; head to head, the product with best is chosen by ")
     assert told.count(" more often") == 1
+    mixed = pd.concat(
+        [table, answered(trials(12), np.random.default_rng(1), {"best": 0.5, "free": 0.0}, False)]
+    )
+    with pytest.raises(
+        AnalysisError, match=r"^--contrast both:nudged: head to head in no trial, and the other"
+    ):
+        contrasts(check_table(mixed), ["both:nudged"])
     none = analyze_choice(table.assign(chosen=pd.NA, outcome="no_choice"), contrasts=["best:free"])
     assert none.contrasts is not None and none.contrasts["n"].tolist() == [0]
 
