@@ -13,7 +13,7 @@ from analysis.choice.effects import groups, logit, nudges
 from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
-from analysis.choice.effects.frames import with_questions
+from analysis.choice.effects.frames import head_to_head, with_questions, without_head_to_head
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
@@ -46,8 +46,8 @@ class ChoiceAnalysis:
     are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
     where no rule could have stopped the run; `modalities` and `modality_differences` where pages were shown
     in one way; `ranking` and `told_apart` with one agent, and where a rule could have stopped the run;
-    `contrasts` where none were asked for; `mean_effects` and `texts_pooled` with one agent; the last three
-    where a rule could have stopped the run.
+    `contrasts` where none were asked for, and no two nudges stand head to head; `mean_effects` and
+    `texts_pooled` with one agent; the last three where a rule could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -112,8 +112,8 @@ def analyze_choice(
     sequence: the trials in the order of the design (see `analysis.choice.stopping.sequences`), where a rule
     could stop the run: then p values and intervals for a fixed number of trials are left out. margin: in
     percentage points, for the equivalence tests of the exact effects (see `exact_tests`). contrasts: `A:B`
-    each, see `analysis.choice.contrasts`. people: whether people were asked about these products, so that
-    their effects are drawn beside.
+    each, see `analysis.choice.contrasts`; none: all pairs of nudges that stand head to head. people: whether
+    people were asked about these products, so that their effects are drawn beside.
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
@@ -121,8 +121,9 @@ def analyze_choice(
     # The products are of tall, narrow matrices: more threads wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
         table = check_table(table)
-        asked = contrasts_of(table, contrasts) if contrasts else None
-        found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=asked)
+        asked = contrasts_of(table, contrasts)
+        told = asked if contrasts or len(asked) else None
+        found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=told)
         return found if sequence is None else _stopped(found, sequence)
 
 
@@ -146,6 +147,7 @@ def _analyze(
     factors: pd.DataFrame | None,
     margin: float | None,
 ) -> ChoiceAnalysis:
+    whole, table = table, without_head_to_head(table)
     exact = exact_tests(table, margin)
     effects = _with_exact(with_counts(possible(main_effects(table)), table), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
@@ -157,10 +159,10 @@ def _analyze(
     several = table["agent"].nunique() > 1
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
-        attrition=count_outcomes(table),
-        readings=readings(table.drop_duplicates(TRIAL_ID)),
-        equal_attrition=compare_outcomes(table),
-        attrition_by_factor=compare_by_factor(table),
+        attrition=count_outcomes(whole),
+        readings=readings(whole.drop_duplicates(TRIAL_ID)),
+        equal_attrition=compare_outcomes(whole),
+        attrition_by_factor=compare_by_factor(whole),
         bounds=worst_case_bounds(table),
         treatment=None if receipts is None else treatment_check(receipts),
         effects=effects,
@@ -176,17 +178,17 @@ def _analyze(
         curves=curves,
         logit=both,
         logit_agreement=logit.agreement(both),
-        steps=steps.step_summary(table),
-        step_counts=steps.step_counts(table),
+        steps=steps.step_summary(whole),
+        step_counts=steps.step_counts(whole),
         factors=None
         if factors is None
         else deciding_factors(
-            factors, with_questions(table).drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])
+            factors, with_questions(whole).drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])
         ),
         agreement=None if factors is None else judges_agree(factors),
         heterogeneity=common,
         shrunken=shrunken,
-        notes=_notes(table),
+        notes=_notes(whole),
         modalities=possible(modalities) if len(modalities) else None,
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
         ranking=ranking if len(ranking) else None,
@@ -237,6 +239,8 @@ def _notes(table: pd.DataFrame) -> tuple[str, ...]:
         if name in table and table[name].isna().any():
             count = len(table.loc[table[name].isna(), TRIAL_ID].drop_duplicates())
             notes.append(f"No option is taken for {feature} in the trials that lack a {name} ({count:,}).")
+    if both := table.loc[head_to_head(table), TRIAL_ID].nunique():
+        notes.append(f"Two nudges stand head to head in {both:,} trials, which only the contrasts are about.")
     if table["direction"].eq(-1).any():
         notes.append("A nudge meant to push away counts as a nudge of the other options of its set.")
     if row_weights(table) is not None:

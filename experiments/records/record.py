@@ -11,6 +11,8 @@ Row = dict[str, Any]
 
 CONTROL: Final = "control"
 """The condition of a trial without treatment."""
+BOTH: Final = "both"
+"""The condition of a trial with two nudges head to head, named `A:B`."""
 
 Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 """The part of the infrastructure that failed."""
@@ -181,6 +183,14 @@ class RunFacts:
         """Return the facts as plain JSON data."""
         named = ((each.name, getattr(self, each.name)) for each in fields(self))
         return {name: value for name, value in named if value is not None}
+
+
+def nudge_on(nudge: str, ordering: str, position: int) -> str:
+    """Return the id of the nudge on the option in a position of a trial that has `A:B`.
+
+    A is on the first option of the set as listed.
+    """
+    return nudge.split(":")[(position == 0) != (ordering == "forward")]
 
 
 def artifact_hash(text: str) -> str:

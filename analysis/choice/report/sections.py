@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from analysis.choice.contrasts import HEAD_TO_HEAD
 from analysis.choice.effects.effects import LESS_PLACEBO
 from analysis.choice.report import figures
 from analysis.choice.report.wording import WORDING, WORTH
@@ -117,7 +118,8 @@ def _sizes_figure(rows: pd.DataFrame) -> Figure:
 
 
 def _against(row: Any) -> str:
-    return without_code(f"{row['level']} less {row['less']}: {LABELS[row['term']].lower()}")
+    of = "head to head" if row["part"] == HEAD_TO_HEAD else LABELS[row["term"]].lower()
+    return without_code(f"{row['level']} less {row['less']}: {of}")
 
 
 def _if_any(rows: Any, draw: Callable[..., Any], *more: Any) -> Callable[[], Any] | None:

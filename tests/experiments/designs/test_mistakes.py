@@ -12,6 +12,7 @@ SHOP = "name: e\ngoal: Buy.\n"
 NUDGED = f"{SHOP}factors: {{nudge: {{interventions: nudges}}}}\n"
 STOPPING = f"{NUDGED}stopping: {{rule: anytime-valid}}\n"
 CARD = "name: e\ntask: card\n"
+BOTH = f"{SHOP}factors: {{nudge: {{interventions: nudges, on: [both]}}}}\n"
 HOTELS = f"{CARD}cards: hotels\n"
 WINE = f"{SHOP}options:\n  catalogue: wine.csv\n"
 WTP = f"{CARD}cards: willingness-to-pay\n"
@@ -83,11 +84,21 @@ KEYS = [
     (NUDGED, "allocation: adaptive\noptions: {sets: 9}", "allocation: 18 questions are asked more than 2"),
     (STOPPING, "options: {set_size: 3, sets: 4}", "stopping.rule: it needs choice sets of"),
     (STOPPING, "observation: [html, tree]", "write an experiment for each modality"),
+    (BOTH, "options: {set_size: 3}", "factors.nudge.on: both needs sets of two products; write set_size: 2"),
+    (BOTH, "allocation: adaptive", "allocation: factors.nudge.on has both; write all"),
+    (BOTH, "stopping: {rule: anytime-valid, effect: order}", "stopping.rule: factors.nudge.on has both"),
+    (SHOP, "factors: {nudge: {interventions: placebo, on: [both]}}", "both needs two nudges, and there is"),
+    (SHOP, "factors: {nudge: {interventions: nudges, on: [all]}}", 'nudge.on[0]: unknown value "all"; '),
     (SHOP, "stopping: {rule: anytime-valid}", "stopping: no product carries a nudge"),
     (SHOP, "stopping: {rule: anytime-valid, effect: order}\nfactors: {order: listed}", "effect: the order"),
     (SHOP, "options: {pairing: adjacent}", 'options.pairing: unknown value "adjacent"; did you mean "price-'),
     (SHOP, "options: {pairing: price-coverage, set_size: 3}", "options.set_size: price-coverage forms pairs"),
     (SHOP, "options: {categories: 3}", "options.categories: has no effect on the pairing price-adjacent; "),
+    (SHOP, "options: {pairing: randm}", 'options.pairing: unknown value "randm"; did you mean "random"'),
+    (SHOP, "options: {pairing: random, max_price_gap: 0.1}", "has no effect on the pairing ran"),
+    (SHOP, "options: {min_products_per_category: 1}", "options.min_products_per_category: must be greater"),
+    (SHOP, "options: {min_products_per_category: 9_999}", "no category has 9999 products, the largest has "),
+    (SHOP, "options: {file: sets.csv, min_products_per_category: 3}", "per_category: has no effect"),
     (SHOP, "options: {file: sets.csv, max_price_gap: 0.1}", "max_price_gap: has no effect on the sets of"),
     (SHOP, "options: {titles: {model: 'openai:x'}}", "options.titles.model: the answers are kept beside "),
     (SHOP, "options: {currency: EUR}", "options.currency: has no effect on the embedded"),
