@@ -16,9 +16,9 @@ from experiments.commands.common import (
     Out,
     Settings,
     UpstreamCa,
-    analyze_stored,
 )
 from experiments.commands.completion import agent_names
+from experiments.commands.results import analysed, show
 from experiments.console.terminal import stderr_console, stdout_console
 from experiments.runs.interrupts import NOTHING_STORED, one_line_when_stopped, run_until_stopped
 from interventions.errors import UserError
@@ -194,6 +194,9 @@ def _detach(session: "ExperimentRun", budget: float | None, *, is_usual: bool) -
 
 def _conclude(session: "ExperimentRun", *, as_json: bool, everything: bool) -> int:
     """Say how the run has ended, and show its analysis. Returns the status of the command."""
+    from experiments.records.record import kind_of
+    from experiments.studies.stored_studies import StoredRun
+
     for line in session.stops():
         _say(line)
     for line in session.warnings():
@@ -204,7 +207,8 @@ def _conclude(session: "ExperimentRun", *, as_json: bool, everything: bool) -> i
         status = 1
     try:
         found = session.records.latest_run(session.design.run_id)
-        analyze_stored(session.records, found, session.folder, as_json=as_json, everything=everything)
+        one = StoredRun(session.records, found, session.folder, found["name"])
+        show(analysed([one], kind_of(found)), session.folder, as_json=as_json, everything=everything)
     except AnalysisError as error:
         _say(f"no effects: {error}")
     return status
