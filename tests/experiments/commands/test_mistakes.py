@@ -72,6 +72,7 @@ MISTAKES = [
     ("power anchoring", "answers are scored"),
     ("runs delete nobody --yes", "no run 'nobody' in this database; runs: "),
     ("runs delete wtp", ": to delete it where nobody can be asked, add --yes"),
+    ("runs rename wtp nudges-593302b1", "the id of another run, which is found by it first; choose"),
     ("runs rename wtp 'May 2026'", '"May 2026" is no name; use lower-case'),
     ("view nudges --no-open --where agnet=x", 'did you mean "agent"'),
     ("view nudges --no-open --where agent", "write NAME=VALUE"),
