@@ -73,6 +73,13 @@ Settings = Annotated[
         help="Set a key of the experiment's file, such as limits.steps=5; repeatable.",
     ),
 ]
+Wave = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATE",
+        help="The same study at another date, such as 2026-12: a run of its own, NAME-DATE.",
+    ),
+]
 WHERE = "Where the proxy stands"
 Reverse = Annotated[
     str | None,

@@ -50,7 +50,7 @@ def compare(
 
       souk compare nudges
 
-      souk compare nudges-may-593302b1 nudges-june-1f0c2b77 --agent openai:gpt-6-luna --margin 5
+      souk compare nudges nudges-2026-12 --agent openai:gpt-6-luna --margin 5
 
       souk compare nudges nudges-people
 

@@ -16,6 +16,7 @@ from experiments.commands.common import (
     Out,
     Settings,
     UpstreamCa,
+    Wave,
 )
 from experiments.commands.completion import agent_names
 from experiments.commands.results import analysed, show
@@ -93,6 +94,7 @@ def run(
     ] = False,
     upstream_ca: UpstreamCa = None,
     settings: Settings = None,
+    wave: Wave = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
     dry_run: Annotated[
@@ -114,6 +116,8 @@ def run(
       souk run nudges --workers 4
 
       souk run hotels --mode text
+
+      souk run nudges --agent openai:gpt-6-luna --wave 2026-12
 
       souk run hotels --mode text --agent openai:gpt-6-luna --batch
 
@@ -147,6 +151,7 @@ def run(
             upstream_ca=upstream_ca,
             observe=observe,
             settings=chosen,
+            wave=wave,
         )
         if len(combinations) > 1:
             _say(" ".join(chosen), style="bold")
