@@ -1,5 +1,6 @@
 """Studies as commands name them: a run with its records, or a table in a file."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -55,8 +56,10 @@ StoredStudy = StoredRun | StoredTable
 def shared_kind(studies: Sequence[StoredStudy], kind: str | None, usual: str | None = None) -> str:
     """Return the kind of all studies. kind, usual: of tables, as `--as` says, and where it says nothing.
 
-    Raises UserError for two kinds, and for tables without one.
+    Raises UserError for two kinds, for tables without one, and for a study that is named twice.
     """
+    if twice := [name for name, number in Counter(each.name for each in studies).items() if number > 1]:
+        raise UserError(f"{twice[0]}: named twice; name each study once")
     runs = {each.name: kind_of(each.found) for each in studies if isinstance(each, StoredRun)}
     if kind and runs:
         raise UserError(f"--as {kind}: a run has its own kind of study; leave it out")

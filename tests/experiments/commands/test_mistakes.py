@@ -40,6 +40,7 @@ MISTAKES = [
     ("analyze t.csv --as choise", '--as choise: did you mean "choice"?'),
     ("analyze t.csv", "t.csv: a table does not say its kind of study; add --as with one of choice, "),
     ("analyze nudges wtp", "nudges is of the kind choice, wtp is of the kind montecarlo"),
+    ("compare nudges nudges-593302b1", "nudges-593302b1: named twice; name each study once"),
     ("compare nudges wtp", "nudges is of the kind choice, wtp is of the kind montecarlo"),
     ("analyze wtp -a simulated:anchord", 'no trials of this agent; did you mean "simulated:anchored"?'),
     ("analyze wtp --exclude simulated:anchored", "--exclude simulated:anchored: no agent is left; exclude"),

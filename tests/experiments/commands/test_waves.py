@@ -1,14 +1,17 @@
 """The same study at another date, archives of both, and everything that takes several studies."""
 
+import html
 import json
 from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from starlette.testclient import TestClient
 
 from experiments.designs.loading import load_design
 from experiments.records.store import Records
+from experiments.viewer.app import create_app
 from tests.experiments.command_line import forked_souk
 
 AGENTS = ("simulated:balanced", "simulated:anchored")
@@ -89,6 +92,20 @@ def test_archives_stand_beside_runs_and_give_the_same(folder: Path) -> None:
     assert len({row["study"] for row in told["csvr"]} & {"prices.zip"}) == 1
     written = souk(folder, "report", f"{WAVE}.zip", "--out", "made").strip()
     assert f"Willingness to pay: {WAVE}" in (folder / written).read_text()
+
+
+def test_the_viewer_compares_two_runs(folder: Path) -> None:
+    told = json.loads(souk(folder, "compare", "prices", WAVE, "--json"))
+    db = f"sqlite:///{folder}/runs/souk.db"
+    with closing(Records(db)) as records, TestClient(create_app(records, db), "http://127.0.0.1") as viewer:
+        run, other = (records.latest_run(name)["run"] for name in ("prices", WAVE))
+        link = f"/runs/{run}/answer?with={other}"
+        assert f'href="{link}"' in viewer.get(f"/runs/{run}/answer").text
+        page = html.unescape(viewer.get(link).text)
+        assert all(line in page for line in told["answer"])
+        assert page.count("<tr>") == len(told["comparison"]) + 1
+        assert viewer.get(f"/runs/{run}/answer?with=nobody").status_code == 404
+        assert f"{run}: named twice" in viewer.get(f"/runs/{run}/answer?with={run}").text
 
 
 def test_a_date_that_no_name_can_have_is_one_line(tmp_path: Path) -> None:
