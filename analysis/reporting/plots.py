@@ -199,7 +199,7 @@ def shorten(text: str, length: int = 32) -> str:
 
 
 def fit_titles(figure: Figure) -> None:
-    """Shorten the titles of panels that are wider than their panel, before the figure has its layout."""
+    """Shorten titles of panels whose lines are wider than the panel, before the figure has its layout."""
     texts = [(axes, each) for axes in figure.axes for each in axes.get_children() if isinstance(each, Text)]
     titles = [(axes, each) for axes, each in texts if each.get_text() and each not in axes.texts]
     for _, title in titles:
@@ -207,8 +207,9 @@ def fit_titles(figure: Figure) -> None:
     if titles and (engine := figure.get_layout_engine()):
         engine.execute(figure)
     for axes, title in titles:
-        share = axes.bbox.width / title.get_window_extent().width
-        title.set_text(shorten(title.get_text(), max(5, int(share * len(title.get_text())))))
+        share, lines = axes.bbox.width / title.get_window_extent().width, title.get_text().split("\n")
+        most = max(5, int(share * max(map(len, lines))))
+        title.set_text("\n".join(shorten(line, most) for line in lines))
         title.set_in_layout(True)
 
 

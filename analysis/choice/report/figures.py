@@ -281,7 +281,8 @@ def _stack(axes: Axes, y: float, cell: pd.DataFrame) -> None:
 
 def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
     """A panel for each title, on one scale; `height` of each in inches. Use within `STYLE`."""
-    across = min(len(titles), PANELS_ABREAST)
+    titles = [title.replace(" less ", "\nless ") for title in titles]  # of two agents
+    across = min(len(titles), PANELS_ABREAST - any("\n" in title for title in titles))
     figure, grid = panels(len(titles), across, height, sharex=True, sharey=True)
     for axis, title in zip(grid, titles, strict=False):
         axis.set_title(title, fontsize=letters(10), weight="bold", loc="left")
