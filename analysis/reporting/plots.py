@@ -200,7 +200,7 @@ def shorten(text: str, length: int = 32) -> str:
 
 
 def fit_titles(figure: Figure) -> None:
-    """Shorten the titles of panels that are wider than their panel, before the figure has its layout."""
+    """Shorten titles of panels whose lines are wider than the panel, before the figure has its layout."""
     texts = [(axes, each) for axes in figure.axes for each in axes.get_children() if isinstance(each, Text)]
     titles = [(axes, each) for axes, each in texts if each.get_text() and each not in axes.texts]
     for _, title in titles:
@@ -208,8 +208,9 @@ def fit_titles(figure: Figure) -> None:
     if titles and (engine := figure.get_layout_engine()):
         engine.execute(figure)
     for axes, title in titles:
-        share = axes.bbox.width / title.get_window_extent().width
-        title.set_text(shorten(title.get_text(), max(5, int(share * len(title.get_text())))))
+        share, lines = axes.bbox.width / title.get_window_extent().width, title.get_text().split("\n")
+        most = max(5, int(share * max(map(len, lines))))
+        title.set_text("\n".join(shorten(line, most) for line in lines))
         title.set_in_layout(True)
 
 
@@ -342,7 +343,8 @@ def titled_panels(titles: list[str], height: float, *, alike: bool = True) -> tu
 
     alike: whether the panels share a scale.
     """
-    across = min(len(titles), PANELS_ABREAST)
+    titles = [title.replace(" less ", "\nless ") for title in titles]  # of two agents
+    across = min(len(titles), PANELS_ABREAST - any("\n" in title for title in titles))
     figure, grid = panels(len(titles), across, height, sharex=alike, sharey=True)
     for axis, title in zip(grid, titles, strict=False):
         axis.set_title(title, fontsize=letters(10), weight="bold", loc="left")

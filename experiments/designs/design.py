@@ -118,6 +118,8 @@ class Design(ABC, Generic[T]):
     """The products that the embedded shop serves in place of its own."""
     analysis: str
     """The command of `souk analyze` for its runs."""
+    wave: str | None = None
+    """The date of a repeated study, which its name ends with; None: the study has no waves."""
     mode: Mode
     """The mode in which its trials run."""
     most_steps: int
@@ -178,6 +180,7 @@ class Design(ABC, Generic[T]):
             versions=dict(_versions(self.versioned, agents)),
             inputs=self.inputs,
             analysis=self.analysis,
+            wave=self.wave,
             shoppers={name: plain_data(its) for name, its in own_profiles(agents).items()} or None,
         )
 

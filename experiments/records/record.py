@@ -176,6 +176,8 @@ class RunFacts:
     """The profiles of simulated agents that were read from files, by the agents' names."""
     fonts: Sequence[str] | None = None
     """The ways in which our browsers drew letters, as they appeared (`environments.browser.fonts`)."""
+    wave: str | None = None
+    """The date of a repeated study."""
     plan: str | None = None
     """The hash of the registered plan, which the database adds; None: there is none."""
 

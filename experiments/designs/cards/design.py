@@ -176,7 +176,7 @@ class CardDesign(Design[CardTrial]):
     def _identified(self, trial: CardTrial) -> CardTrial:
         cards = [card.identity for card in trial.cards]
         cell = [*trial.cell, trial.ordering, trial.repeat, trial.page]
-        identity = digest([self.experiment.seed, cell, cards])
+        identity = digest([self.experiment.seed, cell, cards, *([self.wave] if self.wave else [])])
         return replace(trial, id=identity, seed=int(identity[:12], 16))
 
     @property

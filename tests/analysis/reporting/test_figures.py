@@ -103,6 +103,18 @@ def test_names_of_agents_have_room_in_their_panels(count: int, width: float | No
     assert all(title.get_text().startswith("com") for title in titles)
 
 
+def test_a_panel_of_two_agents_names_both_with_their_dates(tmp_path: Path) -> None:
+    dates = ("nudges", "nudges-2026-12")
+    pairs = [" less ".join(f"simulated:{name} ({date})" for date in dates) for name in ("balanced", "price")]
+    rows = pd.DataFrame({"group": pairs, "estimate": 1.0, "conf_low": 0.0, "conf_high": 2.0, "level": "x"})
+    figure = forest(rows, named_by("level"), "Difference")
+    save_figure(figure, tmp_path / "f.svg")
+    for axes, name in zip(figure.axes, ("balanced", "price"), strict=True):
+        one, other = axes.get_title("left").split("\n")
+        assert one == f"simulated:{name} (nudges)"
+        assert other.startswith("less simul") and other.endswith("2026-12)")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("sets", "drawn"), [(5, False), (40, True)])

@@ -11,6 +11,7 @@ from analysis.choice import analyze_choice
 from experiments.studies.combined import STARS, combined_table
 from experiments.studies.kinds import STUDIES
 from experiments.studies.side_by_side import NamedStudy, SideBySide, side_by_side
+from experiments.studies.stored_studies import StoredTable, shared_kind
 from interventions.errors import UserError
 from tests.analysis.conftest import simulate_study
 from tests.analysis.reporting.test_first_sentences import SIMULATED
@@ -128,5 +129,6 @@ def test_a_study_that_lacks_the_agents_or_is_named_twice_is_refused() -> None:
     studies = [NamedStudy("a", (table,)), NamedStudy("b", (others,))]
     with pytest.raises(UserError, match=f"b: there are no trials of {one}; leave this study out"):
         side_by_side("biases", studies, [one])
+    table = StoredTable(Path("a.csv"), "a")
     with pytest.raises(UserError, match="a: named twice"):
-        side_by_side("biases", [studies[0], studies[0]])
+        shared_kind([table, table], "biases")
