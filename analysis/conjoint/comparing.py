@@ -10,6 +10,7 @@ from analysis.conjoint.across import moved_weights
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import fit_models
 from analysis.conjoint.triage import triage
+from analysis.conjoint.variants import BASE, of_variant, variants_of
 from analysis.estimators.lpm import LEAST_CLUSTERS
 from analysis.estimators.ranking import Moved, apart
 from analysis.reporting.comparing import compare_sides, difference
@@ -26,8 +27,8 @@ _SAME: Final = "no interval: both answered alike"
 def compare_cards(table: pd.DataFrame) -> pd.DataFrame:
     """Compare each two agents, or runs of an agent, by their part-worths; see `compare_sides`.
 
-    table: as `encode` takes it. Position-locked agents have no part-worths, which a note says. n counts
-    choice sets.
+    table: as `encode` takes it; of variants of the prompt, `base` alone. Position-locked agents have no
+    part-worths, which a note says. n counts choice sets.
     """
     return compare_sides(table, _prepared, _differences)
 
@@ -35,6 +36,7 @@ def compare_cards(table: pd.DataFrame) -> pd.DataFrame:
 def _prepared(rows: pd.DataFrame) -> tuple[str, Mapping[str, Moved]]:
     """Why there is no model, and the part-worths by term."""
     cards = encode(rows)
+    cards = of_variant(cards, BASE) if variants_of(cards) else cards
     found = triage(cards).iloc[0]
     if found["verdict"] not in ("engaged", "undecided"):
         return f"no model: {found['verdict'] or found['note']}", {}

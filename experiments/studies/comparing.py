@@ -56,16 +56,26 @@ def compared(
     if records:
         with records.reading():
             tables += [study.table(records, run["run"]) for run in found]
+    names = [*_own_names(files), *(run["run"] for run in found)]
+    whose = [set(zip(each["agent"], each.get("run", each["agent"]), strict=True)) for each in tables]
+    twice = len(set().union(*whose)) < sum(map(len, whose))
+    if twice or (study.compare and any("run" not in table for table in tables)):
+        tables = [table.assign(run=name) for name, table in zip(names, tables, strict=True)]
     if study.compare is None:
         table = of_agents([check_table(each) for each in tables], only, without)
         frame = compare_agents(table, margin, rules_of(found))
         return ComparedAgents(frame, comparison_report(frame), " (percentage points)", 1)
-    names = [*(path.stem for path in files), *(run["run"] for run in found)]
-    whose = [set(zip(each["agent"], each.get("run", each["agent"]), strict=True)) for each in tables]
-    if any("run" not in table for table in tables) or len(set().union(*whose)) < sum(map(len, whose)):
-        tables = [table.assign(run=name) for name, table in zip(names, tables, strict=True)]
     frame = study.compare(of_agents(tables, only, without))
     return ComparedAgents(frame, difference_report(frame, study.compared), "", None)
+
+
+def _own_names(files: Sequence[Path]) -> list[str]:
+    """The name of each file, or the path of files of one name. Raises UserError for a file named twice."""
+    stems = [path.stem for path in files]
+    names = [path.stem if stems.count(path.stem) == 1 else str(path) for path in files]
+    if again := next((name for name in names if names.count(name) > 1), ""):
+        raise UserError(f"{again}: named twice; name each table once")
+    return names
 
 
 def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequence[str]) -> pd.DataFrame:
