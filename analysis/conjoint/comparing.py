@@ -9,6 +9,7 @@ from analysis.conjoint.across import PRICE_SENSITIVITY, moved_weights
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import fit_models
 from analysis.conjoint.triage import triage
+from analysis.conjoint.variants import BASE, of_variant, variants_of
 from analysis.estimators.comparing import compare_sides
 from analysis.estimators.moved import Moved
 
@@ -22,8 +23,8 @@ _ONE_ONLY: Final = "this attribute is not in both"
 def compare_cards(table: pd.DataFrame) -> pd.DataFrame:
     """Compare each two agents, or runs of an agent, by their part-worths; see `compare_sides`.
 
-    table: as `encode` takes it. Position-locked agents have no part-worths, which a note says. n counts
-    choice sets.
+    table: as `encode` takes it; of variants of the prompt, `base` alone. Position-locked agents have no
+    part-worths, which a note says. n counts choice sets.
     """
     return compare_sides(table, _weights, _apart)
 
@@ -31,6 +32,7 @@ def compare_cards(table: pd.DataFrame) -> pd.DataFrame:
 def _weights(rows: pd.DataFrame) -> dict[str, Moved]:
     """The part-worths by term; of an agent without a model the reason in the place of each."""
     cards = encode(rows)
+    cards = of_variant(cards, BASE) if variants_of(cards) else cards
     found = triage(cards).iloc[0]
     if found["verdict"] in ("engaged", "undecided"):
         return {each.term: each for each in moved_weights(fit_models(cards, [str(found["group"])]), cards)}

@@ -59,7 +59,7 @@ def _cell(row: Mapping[Hashable, Any], decimals: int | None) -> str:
     estimate, p_value = row["estimate"], row["p_adjusted"]
     if pd.isna(estimate):
         return "–"
-    text = number_text(estimate, decimals)
+    text = number_text(estimate, decimals).replace("-", "\N{MINUS SIGN}")
     if pd.isna(p_value):
         return f"({text})"
     return text + next((sign for sign, most in STARS.items() if p_value < most), "")

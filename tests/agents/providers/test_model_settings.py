@@ -172,6 +172,10 @@ async def test_an_effort_and_a_schema_are_sent_together(provider) -> None:
         ("gemini:gemini-2.5-flash@effort=low", "takes no effort low; leave it out"),
         ("ollama:llama3.2@effort=low", "llama3.2 takes no effort low; leave it out"),
         ("hf:some/folder@effort=low", "hf has no effort; it takes top_p, top_k, seed, max_tokens"),
+        ("openai:gpt-6-luna@effort", "effort: input should be 'none',"),
+        ("openai:gpt-6-luna@", "no setting of a model; settings: effort"),
+        ("openai:gpt-6-luna@seed=1@seed=2", "seed: input should be a valid integer"),
+        ("simulated:balanced@seed=1", "simulated agents take no settings; leave them out"),
         ("gemini-computer:gemini-3.6-flash@effort=low", "gemini-computer has no effort; leave it out"),
     ],
 )
@@ -187,7 +191,8 @@ def test_log_probabilities_have_no_settings() -> None:
 
 def test_equal_settings_have_one_name_and_other_names_are_left_alone() -> None:
     name = "openai:gpt-6-luna@effort=low,seed=7"
-    assert with_settings("openai:gpt-6-luna@seed=07,effort=low") == name
+    for written in ("openai:gpt-6-luna@seed=07,effort=low", "openai:gpt-6-luna@ effort = low, seed=7 "):
+        assert with_settings(written) == name
     assert split_agent(name) == ("openai:gpt-6-luna", ModelSettings(effort="low", seed=7))
     for other in ("simulated:mine@1a2b3c4d", "command:shop --mail=a@b=c", "ollama:llama3.2:1b", "hf:a@b"):
         assert with_settings(other) == other

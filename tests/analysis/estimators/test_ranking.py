@@ -57,7 +57,7 @@ def test_an_estimate_whose_moves_are_not_known_has_no_difference_with_an_error()
     assert halves.moves.tolist() == [*one.moves[:10], *-other.moves[10:]], "sets of one alone count"
 
 
-def test_ranks_and_ratio_are_those_of_the_bootstrap_of_sets() -> None:
+def test_chances_and_ratio_are_those_of_the_bootstrap_of_sets() -> None:
     rng = np.random.default_rng(5)
     values = rng.normal([[3.0], [2.8], [1.0]], 2, (3, SETS))
     ranks, told = rank_agents(means(values), draws=4_000)
@@ -67,7 +67,6 @@ def test_ranks_and_ratio_are_those_of_the_bootstrap_of_sets() -> None:
         ranks.set_index("group").reindex([f"agent {n}" for n in range(3)]).reset_index().iterrows()
     ):
         assert row["probability_first"] == pytest.approx((places[at] == 1).mean(), abs=0.03)
-        assert [row["rank_low"], row["rank_high"]] == list(np.quantile(places[at], [0.025, 0.975]))
     most, least = ranks["group"].iloc[0], ranks["group"].iloc[-1]
     ratio = drawn[int(most[-1])] / drawn[int(least[-1])]
     assert told[["most", "least"]].iloc[0].tolist() == [most, least]
@@ -76,14 +75,24 @@ def test_ranks_and_ratio_are_those_of_the_bootstrap_of_sets() -> None:
 
 
 def test_the_interval_of_a_rank_holds_the_true_rank() -> None:
-    """Agents a little apart: of 100 studies the intervals hold the true ranks in 95 or, by rounding, more."""
-    rng, held = np.random.default_rng(11), []
-    for study in range(100):
-        truth = np.array([1.0, 0.8, 0.6, 0.4])
-        ranks, _ = rank_agents(means(rng.normal(truth[:, None], 1.5, (4, 60))), seed=study)
-        for row in ranks.to_dict("records"):
-            held.append(row["rank_low"] <= int(row["group"][-1]) + 1 <= row["rank_high"])
-    assert np.mean(held) > 0.93
+    """Also of many agents that hardly differ: quantiles of bootstrapped ranks hold .82 of these."""
+    rng = np.random.default_rng(11)
+    for step, agents in ((0.2, 4), (1e-6, 10), (0.05, 10)):
+        held = []
+        for _ in range(40):
+            truth = -step * np.arange(agents)
+            ranks, _ = rank_agents(means(rng.normal(truth[:, None], 1.5, (agents, 60))), draws=2)
+            for row in ranks.to_dict("records"):
+                held.append(row["rank_low"] <= int(row["group"][-1]) + 1 <= row["rank_high"])
+        assert np.mean(held) > 0.95
+
+
+def test_ranks_are_whole_and_equal_agents_share_one() -> None:
+    values = np.random.default_rng(2).normal([[5.0], [1.0], [0.0]], 1, (3, 40))
+    ranks, _ = rank_agents(means(values[[0, 1, 1, 2]]))
+    assert ranks[["rank", "rank_low", "rank_high"]].to_numpy().tolist() == [
+        [1, 1, 1], [2, 2, 3], [2, 2, 3], [4, 4, 4],
+    ]  # fmt: skip
 
 
 def test_what_cannot_be_told_has_its_reason() -> None:

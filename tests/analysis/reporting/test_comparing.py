@@ -78,6 +78,14 @@ def test_cards_of_locked_agents_and_of_equal_answers_have_their_reason() -> None
         compare_cards(alone)
 
 
+def test_variants_of_the_prompt_are_not_pooled_with_the_card_as_it_is() -> None:
+    table = simulate_cards(2, agents=("one", "two"), sizes=(2,), sets=60).assign(run="r")
+    other = simulate_cards(3, agents=("one", "two"), sizes=(2,), sets=60)["chosen"]
+    variant = table.assign(condition="json", trial=table["trial"] + "j", chosen=other)
+    whole = pd.concat([table.assign(condition="base"), variant], ignore_index=True)
+    pd.testing.assert_frame_equal(compare_cards(whole), compare_cards(table))
+
+
 def test_willingness_to_pay_is_compared_as_stratified_welch_tests() -> None:
     table = simulate_valuations(2, repeats=12).assign(run="r")
     frame = compare_valuations(table).set_index("term")
