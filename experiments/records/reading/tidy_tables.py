@@ -209,8 +209,10 @@ def _with_rationales(records: Records, run: str, frame: pd.DataFrame) -> pd.Data
 def score_table(records: Records, run: str) -> pd.DataFrame:
     """Return a row for each prompt and target of a run, with its score.
 
-    `analysis.anchoring` reads this table.
+    `analysis.anchoring` reads this table. `varied`: the field that differs, where it is no anchor.
     """
+    inputs = records.value(sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)) or {}
+    varied = (inputs.get("stimuli") or {}).get("varied")
     query = (
         sql.select(
             trials.c.run,
@@ -227,7 +229,8 @@ def score_table(records: Records, run: str) -> pd.DataFrame:
         .where(trials.c.run == run)
         .order_by(trials.c.agent, trials.c.set, trials.c.condition, prompts.c.fields, scores.c.number)
     )
-    return _read(records, query)
+    frame = _read(records, query)
+    return frame.assign(varied=varied) if varied else frame
 
 
 def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> pd.DataFrame:
