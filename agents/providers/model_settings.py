@@ -31,6 +31,9 @@ class ModelSettings(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
     """The longest answer, in tokens, in place of the experiment's; what it thinks with comes on top."""
 
+    load_in: Literal["8bit", "4bit"] | None = None
+    """To how many bits the weights of a model in this process are quantised."""
+
     @property
     def thinks(self) -> bool:
         """Whether the model is asked to think."""

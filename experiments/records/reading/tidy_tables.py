@@ -32,6 +32,7 @@ from experiments.records.tables import (
     unchecked,
 )
 from experiments.records.whole_file import whole_file
+from interventions.cards.explained import read_explained
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
 from interventions.html.currencies import signs
@@ -82,6 +83,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     frame = shown.merge(_read(records, of_trials.where(trials.c.run == run)), on="trial")
     frame["reading"] = _readings(records, run, frame)
     _divide_nudges(records, run, frame)
+    frame = _with_rationales(records, run, frame)
     # Before the placebo was a condition of its own, its trials were stored as nudged.
     placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
@@ -94,7 +96,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     documented = [*(column.name for column in COLUMNS), "attr_name"]
-    checked = check_table(frame)
+    checked = check_table(frame).drop(columns={"rationale"}.difference(frame))
     return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
 
 
@@ -184,7 +186,8 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
     if len(chances):
         biased = (chances["chance"] * chances["value"]).groupby(chances["trial"]).sum()
         frame["chance"] = frame["trial"].map(biased)
-    return frame.assign(reading=_readings(records, run, frame), currency=_currency(records, run))
+    frame = frame.assign(reading=_readings(records, run, frame), currency=_currency(records, run))
+    return _with_rationales(records, run, frame)
 
 
 def _chances(records: Records, run: str) -> pd.DataFrame:
@@ -208,11 +211,28 @@ def _readings(records: Records, run: str, frame: pd.DataFrame) -> "pd.Series[str
     return invalid.where(invalid != "", frame["trial"].map(rules).astype(object).fillna(""))
 
 
+def _with_rationales(records: Records, run: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the reasons that were given beside the last answers, where the run asked for them."""
+    experiment = records.value(sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)) or {}
+    if not experiment.get("rationale"):
+        return frame
+    query = (
+        sql.select(answers.c.trial, answers.c.text)
+        .where(answers.c.run == run, answers.c.value.is_not(None))
+        .order_by(answers.c.number)
+    )
+    last = _read(records, query).drop_duplicates("trial", keep="last").set_index("trial")["text"]
+    said = last.map(lambda text: found.reason if (found := read_explained(text)) else "").astype(object)
+    return frame.assign(rationale=frame["trial"].map(said).fillna(""))
+
+
 def score_table(records: Records, run: str) -> pd.DataFrame:
     """Return a row for each prompt and target of a run, with its score.
 
-    `analysis.anchoring` reads this table.
+    `analysis.anchoring` reads this table. `varied`: the field that differs, where it is no anchor.
     """
+    inputs = records.value(sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)) or {}
+    varied = (inputs.get("stimuli") or {}).get("varied")
     query = (
         sql.select(
             trials.c.run,
@@ -229,7 +249,8 @@ def score_table(records: Records, run: str) -> pd.DataFrame:
         .where(trials.c.run == run)
         .order_by(trials.c.agent, trials.c.set, trials.c.condition, prompts.c.fields, scores.c.number)
     )
-    return _read(records, query)
+    frame = _read(records, query)
+    return frame.assign(varied=varied) if varied else frame
 
 
 def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> pd.DataFrame:
