@@ -12,8 +12,10 @@ from analysis.choice.contrasts import contrasts as contrasts_of
 from analysis.choice.effects import groups, logit, nudges
 from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
+from analysis.choice.effects.differences import difference_effects
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import with_questions
+from analysis.choice.effects.joint import joint_effects
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
@@ -61,12 +63,15 @@ class ChoiceAnalysis:
     tradeoffs: pd.DataFrame
     nudge_texts: pd.DataFrame
     categories: pd.DataFrame
+    texts_and_categories: pd.DataFrame
     profiles: pd.DataFrame
     profile_differences: pd.DataFrame
     set_sizes: pd.DataFrame
     positions: pd.DataFrame
     slopes: pd.DataFrame
     curves: pd.DataFrame
+    difference_effects: pd.DataFrame
+    difference_curves: pd.DataFrame
     logit: pd.DataFrame
     logit_agreement: pd.DataFrame
     steps: pd.DataFrame
@@ -152,6 +157,7 @@ def _analyze(
     profiles, profile_differences = groups.profile_effects(table)
     modalities, modality_differences = groups.modality_effects(table)
     slopes, curves = sensitivity(table)
+    apart, apart_curves = difference_effects(table)
     both = logit.logit_effects(table, effects)
     ranking, told_apart = rankings(table)
     several = table["agent"].nunique() > 1
@@ -168,12 +174,15 @@ def _analyze(
         tradeoffs=tradeoffs(table),
         nudge_texts=by_text,
         categories=by_category,
+        texts_and_categories=possible(joint_effects(table)),
         profiles=possible(profiles),
         profile_differences=possible(profile_differences, 2 * LIMIT),
         set_sizes=possible(groups.set_size_effects(table)),
         positions=groups.position_shares(table),
         slopes=possible(slopes, why="the differences are smaller than the unit of this slope"),
         curves=curves,
+        difference_effects=possible(apart, why="the differences are smaller than the unit of this term"),
+        difference_curves=apart_curves,
         logit=both,
         logit_agreement=logit.agreement(both),
         steps=steps.step_summary(table),

@@ -51,9 +51,8 @@ def to_svg(figure: Figure) -> str:
 
 def _lay_out(figure: Figure) -> None:
     """Find the layout, once: each file would draw the figure a second time for it."""
-    if engine := figure.get_layout_engine():
+    if figure.get_layout_engine():
         fit_titles(figure)
-        engine.execute(figure)
         figure.set_layout_engine(None)
 
 
@@ -199,17 +198,17 @@ def shorten(text: str, length: int = 32) -> str:
 
 
 def fit_titles(figure: Figure) -> None:
-    """Shorten the titles of panels that are wider than their panel, before the figure has its layout."""
+    """Find the layout, and shorten the titles of panels that are wider than their panel."""
     texts = [(axes, each) for axes in figure.axes for each in axes.get_children() if isinstance(each, Text)]
-    titles = [(axes, each) for axes, each in texts if each.get_text() and each not in axes.texts]
-    for _, title in titles:
-        title.set_in_layout(False)  # a wide one would make its panel narrow
-    if titles and (engine := figure.get_layout_engine()):
+    titles = {each: each.get_text() for axes, each in texts if each.get_text() and each not in axes.texts}
+    for title in titles:
+        title.set_text("Xy")  # as high as any, and not so wide that it would make its panel narrow
+    if engine := figure.get_layout_engine():
         engine.execute(figure)
-    for axes, title in titles:
-        share = axes.bbox.width / title.get_window_extent().width
-        title.set_text(shorten(title.get_text(), max(5, int(share * len(title.get_text())))))
-        title.set_in_layout(True)
+    for title, text in titles.items():
+        title.set_text(text)
+        share = title.axes.bbox.width / title.get_window_extent().width  # type: ignore[union-attr]
+        title.set_text(shorten(text, max(5, int(share * len(text)))))
 
 
 def heatmap(

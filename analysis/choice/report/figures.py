@@ -1,7 +1,6 @@
 """Draw the figures of the choice analysis."""
 
 from collections.abc import Callable
-from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -9,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis.choice.effects.differences import FITTED, OBSERVED
 from analysis.choice.effects.effects import TERMS
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.plots import (
@@ -36,7 +36,8 @@ from analysis.tables.outcomes import OUTCOMES, outcome_facts
 
 POINTS = "percentage points"
 PANELS_ABREAST = 3
-SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
+DIFFERENCES = {"price": "Price difference (%)", "rating": "Rating difference (points)"}
+TAKEN = {"price": "Cheaper one chosen (%)", "rating": "Higher rated one chosen (%)"}
 
 
 def effects_figure(effects: pd.DataFrame, people: bool = False) -> Figure:
@@ -183,24 +184,32 @@ def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
     return figure
 
 
-def sensitivity_figure(curves: pd.DataFrame) -> Figure:
-    """Draw the probability of being chosen by the size of an advantage, a line per agent."""
-    sides = [side for side in SIDES if (curves["advantage"] == side).any()]
+def difference_figure(curves: pd.DataFrame, feature: str) -> Figure:
+    """Draw how often the cheaper, or higher rated, option is taken by the size of the difference.
+
+    curves: of `difference_effects`. A panel for each agent, with a curve for each mean price, or rating.
+    """
+    own = curves[curves["feature"] == feature]
+    groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
     with in_style():
-        figure, axes = panels(len(sides), len(sides), 2.7, sharey=True)
-        for axis, side in zip(axes, sides, strict=True):
-            own = curves[curves["advantage"] == side]
-            styles = zip(cycle(CYCLE), cycle(MARKERS), own.groupby("group", sort=False))
-            for color, marker, (agent, rows) in styles:
-                line, seen = rows[rows["model"] == "linear"], rows[rows["model"] == "observed"]
-                axis.plot(
-                    line["value"], line["estimate"], color=color, linewidth=2, label=shorten(str(agent))
+        figure, axes = _panels([agent for agent, _ in groups], 2.3)
+        for axis, (_, rows) in zip(axes, groups, strict=True):
+            levels = rows[(rows["model"] == FITTED) & rows["estimate"].notna()].groupby("level")
+            for color, (level, line) in zip(CYCLE, levels, strict=False):
+                axis.fill_between(
+                    line["value"], line["conf_low"], line["conf_high"], color=color, alpha=0.15, linewidth=0
                 )
-                axis.plot(seen["value"], seen["estimate"], marker, color=color, alpha=0.45, markersize=4)
+                name = f"mean {feature} {level:,.1f}"
+                axis.plot(line["value"], line["estimate"], color=color, linewidth=2, label=name)
+            seen = rows[rows["model"] == OBSERVED]
+            axis.plot(
+                seen["value"], seen["estimate"], "o", color=INK, markersize=4, label="observed, by tenths"
+            )
             tidy_axes(axis)
-            axis.set_xlabel(SIDES[side])
-        axes[0].set_ylabel("Chosen (%)")
-        legend(figure, axes[0])
+            axis.set_ylim(-2, 102)
+        figure.supxlabel(DIFFERENCES[feature], fontsize=letters(10))
+        figure.supylabel(TAKEN[feature], fontsize=letters(10))
+        legend(figure, *axes)
     return figure
 
 
@@ -225,7 +234,7 @@ def price_figure(curves: pd.DataFrame) -> Figure:
             )
             tidy_axes(axis)
             axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
-        figure.supxlabel(SIDES["price"], fontsize=letters(10))
+        figure.supxlabel("Price advantage (%)", fontsize=letters(10))
         figure.supylabel("Chosen (%)", fontsize=letters(10))
         legend(figure, *axes)
     return figure
