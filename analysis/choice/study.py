@@ -35,7 +35,7 @@ from analysis.tables.readings import readings
 ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
-    *("ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
+    *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -46,10 +46,10 @@ class ChoiceAnalysis:
 
     A frame is empty where the table does not hold what it is about. `treatment`, `factors` and `agreement`
     are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
-    where no rule could have stopped the run; `modalities` and `modality_differences` where pages were shown
-    in one way; `ranking` and `told_apart` with one agent, and where a rule could have stopped the run;
-    `contrasts` where none were asked for; `mean_effects` and `texts_pooled` with one agent; the last three
-    where a rule could have stopped the run.
+    where no rule could have stopped the run; `product_types` without products of two types; `modalities` and
+    `modality_differences` where pages were shown in one way; `ranking` and `told_apart` with one agent, and
+    where a rule could have stopped the run; `contrasts` where none were asked for; `mean_effects` and
+    `texts_pooled` with one agent; the last three where a rule could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -89,6 +89,7 @@ class ChoiceAnalysis:
     told_apart: pd.DataFrame | None = None
     contrasts: pd.DataFrame | None = None
     utilities: pd.DataFrame | None = None
+    product_types: pd.DataFrame | None = None
     mean_effects: pd.DataFrame | None = None
     texts_pooled: pd.DataFrame | None = None
     people: bool = False
@@ -159,6 +160,7 @@ def _analyze(
     slopes, curves = sensitivity(table)
     apart, apart_curves = difference_effects(table)
     both = logit.logit_effects(table, effects)
+    types = groups.product_type_effects(table)
     ranking, told_apart = rankings(table)
     several = table["agent"].nunique() > 1
     common, shrunken = heterogeneity(effects, exact)
@@ -201,6 +203,7 @@ def _analyze(
         ranking=ranking if len(ranking) else None,
         told_apart=told_apart if len(told_apart) else None,
         utilities=utilities(table),
+        product_types=possible(types) if len(types) else None,
         mean_effects=mean_effects(effects) if several else None,
         texts_pooled=texts_over_agents(exact) if several else None,
     )

@@ -36,6 +36,7 @@ LEAD: Final = {
     "nudge_texts": "nudge_text",
     "categories": "category",
     "set_sizes": "options",
+    "product_types": "product_type",
     **dict.fromkeys(("contrasts", "texts_and_categories"), "level"),
 }
 """The column that tells the rows of a table apart, and so stands first, after the agent."""
