@@ -17,6 +17,7 @@ from analysis.tables.choice_table import TRIAL_ID, row_weights
 from analysis.tables.families import adjusted
 from analysis.tables.frame import Floats, Ints, join_notes, result_frame
 
+PARTS: Final = ("nudge_text", "category")
 NUDGED: Final = TERMS.index("nudged")
 OTHERS: Final = "(other categories)"
 ALIKE: Final = "the other features have one coefficient for all texts: too little data"
@@ -45,7 +46,7 @@ def joint_effects(table: pd.DataFrame) -> pd.DataFrame:
     ids = table[TRIAL_ID].to_numpy()
     carried = np.bincount(ids, table["nudged"].eq(1))[ids] > 0
     rows = table.loc[carried, [name for name in _COLUMNS if name in table]]
-    if rows.empty:
+    if rows["chosen"].isna().all():
         return empty_frame("part", "level")
     labels = rows.assign(nudge_text=nudge_texts(rows))[list(_LABELS)].astype("category")
     trial = pd.factorize(rows[TRIAL_ID])[0]
@@ -55,8 +56,6 @@ def joint_effects(table: pd.DataFrame) -> pd.DataFrame:
         seen[trial[by], column] = labels[name].cat.codes[by]
     answered = np.bincount(trial, rows["chosen"].isna()) == 0
     used, number = rows[answered[trial]], trial[answered[trial]]
-    if used.empty:
-        return empty_frame("part", "level")
     code = np.ravel_multi_index(tuple(seen.T), tuple(seen.max(axis=0) + 1))
     _, first, cell = np.unique(code, return_index=True, return_inverse=True)
     cells = pd.DataFrame(seen[first], columns=list(_LABELS))
@@ -64,7 +63,7 @@ def joint_effects(table: pd.DataFrame) -> pd.DataFrame:
     weights = row_weights(used)
     columns = np.column_stack([regressors(used)[list(TERMS)], used["chosen"].astype(float)])
     model = Model(columns, number, weights)
-    share = 1 / np.bincount(number)[number] if weights is None else weights / np.bincount(number)[number]
+    share = (1.0 if weights is None else weights) / np.bincount(number)[number]
     cells["weight"] = np.bincount(cell[number], share, len(cells))
     # Of the trials of a set, text and category the model needs the products of its columns alone.
     products = np.zeros((len(cells), columns.shape[1], columns.shape[1]))
@@ -103,34 +102,29 @@ def _rows(cells: pd.DataFrame, products: Floats, names: dict[str, Any]) -> Itera
     sets = np.tile(np.repeat(cells["set"].to_numpy(), terms), 2)
     fit = model.fit(np.r_[outcome.ravel(), np.zeros(outcome.size)], {"set": sets})
     weight = (cells["weight"] / cells["weight"].sum()).to_numpy()
-    both = np.split(of_nudge, [len(texts)])
-    mean_text, mean_category = (
-        np.bincount(code, weight) @ own for code, own in zip((text, level), both, strict=True)
-    )
-    sides = (
-        ("nudge_text", text, names["nudge_text"][texts], both[0] + mean_category),
-        ("category", level, categories, both[1] + mean_text),
-    )
-    answered, missing = cells["n"].to_numpy(), cells["n_missing"].to_numpy()
-    for part, code, labels, weights in sides:
-        pairs = np.unique(np.c_[code, cells["set"]][answered > 0], axis=0)[:, 0]
-        of_sets, n, lost = (
-            np.bincount(pairs, minlength=len(labels)),
-            np.bincount(code, answered),
-            np.bincount(code, missing),
-        )
+    by_label, by_level = np.split(of_nudge, [len(texts)])
+    by_label = by_label + np.bincount(level, weight) @ by_level
+    by_level = by_level + np.bincount(text, weight) @ of_nudge[: len(texts)]
+    sides = (text, names["nudge_text"][texts], by_label), (level, categories, by_level)
+    for part, (code, labels, weights) in zip(PARTS, sides, strict=True):
+        n = cells.groupby(code)[["n", "n_missing"]].sum().to_dict("index")
+        of_sets = cells[cells["n"] > 0].groupby(code[cells["n"] > 0])["set"].nunique()
         for at, label in enumerate(labels if len(labels) > 1 else ()):
-            row = estimate_row(_contrast(fit, weights[at], of_sets[at]))
+            row = estimate_row(_contrast(fit, weights[at], of_sets.get(at, 0)))
             note = join_notes(row["note"], ALIKE if alike else "")
-            about = {"part": part, "level": str(label), "n": int(n[at]), "n_missing": int(lost[at])}
-            yield row | about | {"note": note}
+            yield {
+                **row,
+                **{str(name): count for name, count in n[at].items()},
+                "part": part,
+                "level": str(label),
+                "note": note,
+            }
 
 
 def _taken_together(cells: pd.DataFrame, names: Any) -> tuple[Ints, list[str]]:
     """The level of each cell and the names of the levels: categories of one choice set are the first."""
     category, kept = pd.factorize(cells["category"], sort=True)
-    pairs = np.unique(np.c_[category, cells["set"]][cells["n"] > 0], axis=0)
-    sets = np.bincount(pairs[:, 0], minlength=len(kept))
+    sets = cells["set"].where(cells["n"] > 0).groupby(category).nunique().to_numpy()
     few = sets < 2
     if few.sum() == 1:
         few[np.argsort(sets, kind="stable")[:2]] = True

@@ -196,15 +196,8 @@ def difference_figure(curves: pd.DataFrame, feature: str) -> Figure:
         for axis, (_, rows) in zip(axes, groups, strict=True):
             levels = rows[(rows["model"] == FITTED) & rows["estimate"].notna()].groupby("level")
             for color, (level, line) in zip(CYCLE, levels, strict=False):
-                axis.fill_between(
-                    line["value"], line["conf_low"], line["conf_high"], color=color, alpha=0.15, linewidth=0
-                )
-                name = f"mean {feature} {level:,.1f}"
-                axis.plot(line["value"], line["estimate"], color=color, linewidth=2, label=name)
-            seen = rows[rows["model"] == OBSERVED]
-            axis.plot(
-                seen["value"], seen["estimate"], "o", color=INK, markersize=4, label="observed, by tenths"
-            )
+                _curve(axis, line, color, f"mean {feature} {level:,.1f}")
+            _dots(axis, rows[rows["model"] == OBSERVED])
             tidy_axes(axis)
             axis.set_ylim(-2, 102)
         figure.supxlabel(DIFFERENCES[feature], fontsize=letters(10))
@@ -225,19 +218,24 @@ def price_figure(curves: pd.DataFrame) -> Figure:
         for axis, (_, rows) in zip(axes, groups, strict=True):
             curve, seen = rows[rows["model"] == "quartic"], rows[rows["model"] == "observed"]
             if known(curve):
-                band: Any = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "95 % interval"}
-                axis.fill_between(curve["value"], curve["conf_low"], curve["conf_high"], **band)
-                line: Any = {"color": BLUE, "linewidth": 2, "label": "fourth-order polynomial"}
-                axis.plot(curve["value"], curve["estimate"], **line)
-            axis.plot(
-                seen["value"], seen["estimate"], "o", color=INK, markersize=4, label="observed, by tenths"
-            )
+                _curve(axis, curve, BLUE, "fourth-order polynomial")
+            _dots(axis, seen)
             tidy_axes(axis)
             axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
         figure.supxlabel("Price advantage (%)", fontsize=letters(10))
         figure.supylabel("Chosen (%)", fontsize=letters(10))
         legend(figure, *axes)
     return figure
+
+
+def _curve(axis: Axes, rows: pd.DataFrame, color: str, name: str) -> None:
+    band: Any = {"color": color, "alpha": 0.15, "linewidth": 0}
+    axis.fill_between(rows["value"], rows["conf_low"], rows["conf_high"], **band, label="95 % interval")
+    axis.plot(rows["value"], rows["estimate"], color=color, linewidth=2, label=name)
+
+
+def _dots(axis: Axes, rows: pd.DataFrame) -> None:
+    axis.plot(rows["value"], rows["estimate"], "o", color=INK, markersize=4, label="observed, by tenths")
 
 
 def known(curve: pd.DataFrame) -> bool:
