@@ -12,8 +12,10 @@ from analysis.choice.contrasts import contrasts as contrasts_of
 from analysis.choice.effects import groups, logit, nudges
 from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
+from analysis.choice.effects.differences import difference_effects
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import head_to_head, with_questions, without_head_to_head
+from analysis.choice.effects.joint import joint_effects
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.sensitivity import sensitivity
@@ -33,7 +35,7 @@ from analysis.tables.readings import readings
 ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
-    *("ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
+    *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -44,9 +46,10 @@ class ChoiceAnalysis:
 
     A frame is empty where the table does not hold what it is about. `treatment`, `factors` and `agreement`
     are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
-    where no rule could have stopped the run; `modalities` and `modality_differences` where pages were shown
-    in one way; `ranking` and `told_apart` with one agent, and where a rule could have stopped the run;
-    `contrasts` where none were asked for, and no two nudges stand head to head; `mean_effects` and
+    where no rule could have stopped the run; `product_types` without products of two types; `modalities` and
+    `modality_differences` where pages were shown in one way; `ranking` and `told_apart` with one agent, and
+    where a rule could have stopped the run; `contrasts` where none were asked for, and no two nudges stand
+    head to head; `mean_effects` and
     `texts_pooled` with one agent; the last three where a rule could have stopped the run.
     """
 
@@ -61,12 +64,15 @@ class ChoiceAnalysis:
     tradeoffs: pd.DataFrame
     nudge_texts: pd.DataFrame
     categories: pd.DataFrame
+    texts_and_categories: pd.DataFrame
     profiles: pd.DataFrame
     profile_differences: pd.DataFrame
     set_sizes: pd.DataFrame
     positions: pd.DataFrame
     slopes: pd.DataFrame
     curves: pd.DataFrame
+    difference_effects: pd.DataFrame
+    difference_curves: pd.DataFrame
     logit: pd.DataFrame
     logit_agreement: pd.DataFrame
     steps: pd.DataFrame
@@ -84,6 +90,7 @@ class ChoiceAnalysis:
     told_apart: pd.DataFrame | None = None
     contrasts: pd.DataFrame | None = None
     utilities: pd.DataFrame | None = None
+    product_types: pd.DataFrame | None = None
     mean_effects: pd.DataFrame | None = None
     texts_pooled: pd.DataFrame | None = None
     people: bool = False
@@ -154,7 +161,9 @@ def _analyze(
     profiles, profile_differences = groups.profile_effects(table)
     modalities, modality_differences = groups.modality_effects(table)
     slopes, curves = sensitivity(table)
+    apart, apart_curves = difference_effects(table)
     both = logit.logit_effects(table, effects)
+    types = groups.product_type_effects(table)
     ranking, told_apart = rankings(table)
     several = table["agent"].nunique() > 1
     common, shrunken = heterogeneity(effects, exact)
@@ -170,12 +179,15 @@ def _analyze(
         tradeoffs=tradeoffs(table),
         nudge_texts=by_text,
         categories=by_category,
+        texts_and_categories=possible(joint_effects(table)),
         profiles=possible(profiles),
         profile_differences=possible(profile_differences, 2 * LIMIT),
         set_sizes=possible(groups.set_size_effects(table)),
         positions=groups.position_shares(table),
         slopes=possible(slopes, why="the differences are smaller than the unit of this slope"),
         curves=curves,
+        difference_effects=possible(apart, why="the differences are smaller than the unit of this term"),
+        difference_curves=apart_curves,
         logit=both,
         logit_agreement=logit.agreement(both),
         steps=steps.step_summary(whole),
@@ -194,6 +206,7 @@ def _analyze(
         ranking=ranking if len(ranking) else None,
         told_apart=told_apart if len(told_apart) else None,
         utilities=utilities(table),
+        product_types=possible(types) if len(types) else None,
         mean_effects=mean_effects(effects) if several else None,
         texts_pooled=texts_over_agents(exact) if several else None,
     )

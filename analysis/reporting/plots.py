@@ -52,9 +52,8 @@ def to_svg(figure: Figure) -> str:
 
 def _lay_out(figure: Figure) -> None:
     """Find the layout, once: each file would draw the figure a second time for it."""
-    if engine := figure.get_layout_engine():
+    if figure.get_layout_engine():
         fit_titles(figure)
-        engine.execute(figure)
         figure.set_layout_engine(None)
 
 
@@ -200,18 +199,20 @@ def shorten(text: str, length: int = 32) -> str:
 
 
 def fit_titles(figure: Figure) -> None:
-    """Shorten titles of panels whose lines are wider than the panel, before the figure has its layout."""
+    """Find the layout, and shorten titles of panels whose lines are wider than their panel."""
     texts = [(axes, each) for axes in figure.axes for each in axes.get_children() if isinstance(each, Text)]
-    titles = [(axes, each) for axes, each in texts if each.get_text() and each not in axes.texts]
-    for _, title in titles:
-        title.set_in_layout(False)  # a wide one would make its panel narrow
-    if titles and (engine := figure.get_layout_engine()):
+    titles = {each: each.get_text() for axes, each in texts if each.get_text() and each not in axes.texts}
+    for title in titles:
+        title.set_text(
+            "\n".join(["Xy"] * (1 + title.get_text().count("\n")))
+        )  # as high as any, and not so wide that it would make its panel narrow
+    if engine := figure.get_layout_engine():
         engine.execute(figure)
-    for axes, title in titles:
-        share, lines = axes.bbox.width / title.get_window_extent().width, title.get_text().split("\n")
-        most = max(5, int(share * max(map(len, lines))))
-        title.set_text("\n".join(shorten(line, most) for line in lines))
-        title.set_in_layout(True)
+    for title, text in titles.items():
+        title.set_text(text)
+        share = title.axes.bbox.width / title.get_window_extent().width  # type: ignore[union-attr]
+        most = max(5, int(share * max(map(len, text.split("\n")))))
+        title.set_text("\n".join(shorten(line, most) for line in text.split("\n")))
 
 
 def heatmap(

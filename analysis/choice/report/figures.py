@@ -1,6 +1,5 @@
 """Draw the figures of the choice analysis."""
 
-from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -8,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis.choice.effects.differences import FITTED, OBSERVED
 from analysis.choice.effects.effects import TERMS
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.plots import (
@@ -25,7 +25,6 @@ from analysis.reporting.plots import (
     legend,
     letters,
     note,
-    panels,
     rows_canvas,
     shorten,
     tidy_axes,
@@ -35,7 +34,8 @@ from analysis.tables.frame import LABELS
 from analysis.tables.outcomes import OUTCOMES, outcome_facts
 
 POINTS = "percentage points"
-SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
+DIFFERENCES = {"price": "Price difference (%)", "rating": "Rating difference (points)"}
+TAKEN = {"price": "Cheaper one chosen (%)", "rating": "Higher rated one chosen (%)"}
 
 
 def effects_figure(effects: pd.DataFrame, people: bool = False) -> Figure:
@@ -161,24 +161,25 @@ def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
     return figure
 
 
-def sensitivity_figure(curves: pd.DataFrame) -> Figure:
-    """Draw the probability of being chosen by the size of an advantage, a line per agent."""
-    sides = [side for side in SIDES if (curves["advantage"] == side).any()]
+def difference_figure(curves: pd.DataFrame, feature: str) -> Figure:
+    """Draw how often the cheaper, or higher rated, option is taken by the size of the difference.
+
+    curves: of `difference_effects`. A panel for each agent, with a curve for each mean price, or rating.
+    """
+    own = curves[curves["feature"] == feature]
+    groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
     with in_style():
-        figure, axes = panels(len(sides), len(sides), 2.7, sharey=True)
-        for axis, side in zip(axes, sides, strict=True):
-            own = curves[curves["advantage"] == side]
-            styles = zip(cycle(CYCLE), cycle(MARKERS), own.groupby("group", sort=False))
-            for color, marker, (agent, rows) in styles:
-                line, seen = rows[rows["model"] == "linear"], rows[rows["model"] == "observed"]
-                axis.plot(
-                    line["value"], line["estimate"], color=color, linewidth=2, label=shorten(str(agent))
-                )
-                axis.plot(seen["value"], seen["estimate"], marker, color=color, alpha=0.45, markersize=4)
+        figure, axes = titled_panels([agent for agent, _ in groups], 2.3)
+        for axis, (_, rows) in zip(axes, groups, strict=True):
+            levels = rows[(rows["model"] == FITTED) & rows["estimate"].notna()].groupby("level")
+            for color, (level, line) in zip(CYCLE, levels, strict=False):
+                _curve(axis, line, color, f"mean {feature} {level:,.1f}")
+            _dots(axis, rows[rows["model"] == OBSERVED])
             tidy_axes(axis)
-            axis.set_xlabel(SIDES[side])
-        axes[0].set_ylabel("Chosen (%)")
-        legend(figure, axes[0])
+            axis.set_ylim(-2, 102)
+        figure.supxlabel(DIFFERENCES[feature], fontsize=letters(10))
+        figure.supylabel(TAKEN[feature], fontsize=letters(10))
+        legend(figure, *axes)
     return figure
 
 
@@ -194,19 +195,24 @@ def price_figure(curves: pd.DataFrame) -> Figure:
         for axis, (_, rows) in zip(axes, groups, strict=True):
             curve, seen = rows[rows["model"] == "quartic"], rows[rows["model"] == "observed"]
             if known(curve):
-                band: Any = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "95 % interval"}
-                axis.fill_between(curve["value"], curve["conf_low"], curve["conf_high"], **band)
-                line: Any = {"color": BLUE, "linewidth": 2, "label": "fourth-order polynomial"}
-                axis.plot(curve["value"], curve["estimate"], **line)
-            axis.plot(
-                seen["value"], seen["estimate"], "o", color=INK, markersize=4, label="observed, by tenths"
-            )
+                _curve(axis, curve, BLUE, "fourth-order polynomial")
+            _dots(axis, seen)
             tidy_axes(axis)
             axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
-        figure.supxlabel(SIDES["price"], fontsize=letters(10))
+        figure.supxlabel("Price advantage (%)", fontsize=letters(10))
         figure.supylabel("Chosen (%)", fontsize=letters(10))
         legend(figure, *axes)
     return figure
+
+
+def _curve(axis: Axes, rows: pd.DataFrame, color: str, name: str) -> None:
+    band: Any = {"color": color, "alpha": 0.15, "linewidth": 0}
+    axis.fill_between(rows["value"], rows["conf_low"], rows["conf_high"], **band, label="95 % interval")
+    axis.plot(rows["value"], rows["estimate"], color=color, linewidth=2, label=name)
+
+
+def _dots(axis: Axes, rows: pd.DataFrame) -> None:
+    axis.plot(rows["value"], rows["estimate"], "o", color=INK, markersize=4, label="observed, by tenths")
 
 
 def known(curve: pd.DataFrame) -> bool:

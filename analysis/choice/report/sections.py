@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.choice.contrasts import HEAD_TO_HEAD
+from analysis.choice.effects.differences import FEATURES
 from analysis.choice.effects.effects import LESS_PLACEBO
 from analysis.choice.report import figures
 from analysis.choice.report.wording import WORDING, WORTH
@@ -28,7 +29,7 @@ EFFECT: Final = "Effect on the probability of being chosen (percentage points)"
 UTILITY: Final = "Part-worth (log-odds)"
 DIFFERENCE: Final = "Difference of effects (percentage points)"
 LEAD: Final = {
-    **dict.fromkeys(("effects", "bounds", "slopes"), "term"),
+    **dict.fromkeys(("effects", "bounds", "slopes", "difference_effects"), "term"),
     **dict.fromkeys(("profiles", "profile_differences"), "profile"),
     **dict.fromkeys(("modalities", "modality_differences"), "modality"),
     "attrition_by_factor": "factor",
@@ -36,11 +37,13 @@ LEAD: Final = {
     "nudge_texts": "nudge_text",
     "categories": "category",
     "set_sizes": "options",
-    "contrasts": "level",
+    "product_types": "product_type",
+    **dict.fromkeys(("contrasts", "texts_and_categories"), "level"),
 }
 """The column that tells the rows of a table apart, and so stands first, after the agent."""
 LEFT_OUT: Final = {
-    **dict.fromkeys(("equal_attrition", "attrition_by_factor", "nudge_texts", "categories"), ("term",)),
+    **dict.fromkeys(("equal_attrition", "attrition_by_factor"), ("term",)),
+    **dict.fromkeys(("nudge_texts", "categories", "texts_and_categories"), ("term",)),
     "exact": ("std_error", "statistic", "n_missing"),
     "sequence": ("std_error", "statistic", "p_adjusted", "n_missing", "alpha", "margin"),
 }
@@ -79,6 +82,8 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
     percent = found.tradeoffs[(found.tradeoffs["measure"] == "percent") & found.tradeoffs["estimate"].notna()]
     by_text, by_category = (found.exact[found.exact["part"] == part] for part in ("nudge_text", "category"))
     banded = found.curves if figures.known(found.curves) else None
+    curves = found.difference_curves
+    apart = [(each, curves[curves["feature"] == each]) for each in FEATURES]
     return {
         "sequence": _if_any(found.sequence_path, figures.sequence_figure, found.sequence),
         "effects": partial(figures.effects_figure, found.effects, found.people),
@@ -92,7 +97,7 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
         "modality_differences": _if_any(found.modality_differences, forest, named_by("modality"), DIFFERENCE),
         "positions": partial(forest, found.positions, _place, "Chosen (%)", zero=False),
         "set_sizes": _if_any(found.set_sizes, forest, _sized, EFFECT),
-        "sensitivity": _if_any(found.curves, figures.sensitivity_figure),
+        **{f"{each}_differences": _if_any(own, figures.difference_figure, each) for each, own in apart},
         "price_response": _if_any(banded, figures.price_figure),
         "logit": _if_any(found.logit["logit"].dropna(), lambda _: figures.logit_figure(found.logit)),
         "utilities": _if_any(found.utilities, forest, lambda row: LABELS[row["term"]], UTILITY),
