@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.fits import Fits, Spec, headline, headline_moves
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
-from analysis.conjoint.tables import agents_of, by_set_adjusted, model_frame
+from analysis.conjoint.tables import agents_of, by_set_adjusted, of_models
 from analysis.estimators.clogit import BY_SET, INTERCEPT
 from analysis.estimators.ranking import Moved, rank_agents
 from analysis.tables.sizes import model_sizes
@@ -17,7 +17,7 @@ PERMUTATIONS = 2000
 PRICE_SENSITIVITY = "price_sensitivity"
 
 
-def personality(fits: Fits) -> pd.DataFrame:
+def personality(every: pd.DataFrame, fits: Fits) -> pd.DataFrame:
     """Return the map of agents: `price_sensitivity` against `review_score`.
 
     price_sensitivity is the log-price coefficient with its sign turned. Both come from the log-price model
@@ -25,11 +25,12 @@ def personality(fits: Fits) -> pd.DataFrame:
     columns of leaving out choice sets.
     """
     rows: list[Row] = []
+    printed = of_models(every)
     for agent in agents_of(fits):
         spec = headline(fits, agent, "log")
         if spec is None:
             continue
-        frame = model_frame(spec, fits[spec]).set_index("term")
+        frame = printed[spec].set_index("term")
         for term, source, sign in (
             ("price_sensitivity", "log_price", -1),
             ("review_score", "review_score", 1),
@@ -63,20 +64,21 @@ def price_ranking(fits: Fits, cards: ShownOptions) -> tuple[pd.DataFrame, pd.Dat
     return rank_agents(own)
 
 
-def set_size(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
+def set_size(every: pd.DataFrame, fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     """Return the log-price coefficient by set size, and its rank correlation over agents.
 
     The coefficients are those of conditional logits, with the errors that `coefficients` prints of them.
     """
     columns: dict[str, pd.Series[float]] = {}
     rows: list[Row] = []
+    printed = of_models(every)
     for block in cards.blocks:
         values = {}
         for agent in agents_of(fits):
             spec = Spec(agent, "clogit", block, "log")
             fit = fits.get(spec)
             if fit is not None:
-                frame = model_frame(spec, fit)
+                frame = printed[spec]
                 rows += frame[frame["term"] == "log_price"].to_dict("records")
                 values[agent] = fit.of("log_price")[0]
         columns[block] = pd.Series(values, dtype=float)

@@ -14,7 +14,6 @@ from analysis.conjoint.fits import UNPRICED, regressors
 from analysis.conjoint.frames import Row, rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.full_models import FIRST, full_models
 from analysis.conjoint.money import MONEY, money
-from analysis.conjoint.triage import placed
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import moves
@@ -120,7 +119,7 @@ def _measured(rows: pd.DataFrame, cards: ShownOptions, *, fit: bool) -> _Measure
     made = rows[rows["chosen"].notna()]
     if made.empty:
         return _Measured(missing=rows[TRIAL_ID].nunique())
-    first = placed(replace(cards, rows=made)).assign(
+    first = replace(cards, rows=made).placed.assign(
         front=lambda shown: shown["chosen"] * (shown["place"] == 1)
     )
     sums = first.groupby("set")[["front", "chosen"]].sum()

@@ -5,7 +5,6 @@ The moves give errors that hold with few clusters, and tests over fits that shar
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -63,8 +62,10 @@ def moves(
     mean = np.column_stack([np.bincount(set_code, share * column)[set_code] for column in values.T])
     apart = (values - mean) * np.sqrt(share)[:, None]
     scores = np.column_stack([np.bincount(code, (flags - share) * column) for column in values.T])
-    starts = np.searchsorted(code, np.arange(len(names) + 1))
-    own = np.array([apart[a:b].T @ apart[a:b] for a, b in pairwise(starts)])
+    size, own = np.bincount(code), np.empty((len(names), len(told), len(told)))
+    for each in np.unique(size):  # clusters of one size in one product
+        parts = apart[size[code] == each].reshape(-1, each, len(told))
+        own[size == each] = parts.transpose(0, 2, 1) @ parts
     whole = own.sum(axis=0) / copies
     scale = np.sqrt(np.diag(whole))
     if not scale.min() > 0:  # by rounding, choices are as good as certain
