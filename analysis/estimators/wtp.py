@@ -38,12 +38,12 @@ def wtp(
     price = fit.terms.index(price_term)
     terms = [k for k, term in enumerate(fit.terms) if k != price and term != INTERCEPT]
     frame = fit.frame(group).iloc[terms].reset_index(drop=True)
-    frame[list(NUMBERS)] = np.nan
-    frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
+    columns = [*NUMBERS, "krinsky_robb_low", "krinsky_robb_high"]
+    values = np.full((len(terms), len(columns)), np.nan)
     slope, _ = fit.of(price_term)
     quantile = float(stats.t.ppf(0.975, fit.df))
     if reason := no_price(fit, price_term):
-        frame["note"] = reason
+        frame[columns], frame["note"] = values, reason
         return frame
     drawn = _draw(fit, draws, seed)
     for row, k in enumerate(terms):
@@ -53,7 +53,7 @@ def wtp(
         gradient = np.array([-at / slope, -value / slope])
         spread = float(np.sqrt(gradient @ fit.cov[np.ix_([k, price], [k, price])] @ gradient))
         low, high = np.quantile(-at * drawn[:, k] / drawn[:, price], [0.025, 0.975])
-        frame.loc[row, [*NUMBERS, "krinsky_robb_low", "krinsky_robb_high"]] = [
+        values[row] = [
             value,
             spread,
             value / spread,
@@ -64,7 +64,8 @@ def wtp(
             low,
             high,
         ]
-    return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
+    frame[columns] = values
+    return frame[[*FRAME_COLUMNS, *columns[-2:]]]
 
 
 def fieller(fit: CLogit, term: str, price_term: str, level: float = 0.95) -> tuple[float, float, float]:

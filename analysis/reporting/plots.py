@@ -4,6 +4,7 @@ Made without pyplot, so without global state. Colours are Okabe and Ito's (2008)
 """
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,9 +52,8 @@ def to_svg(figure: Figure) -> str:
 
 def _lay_out(figure: Figure) -> None:
     """Find the layout, once: each file would draw the figure a second time for it."""
-    if engine := figure.get_layout_engine():
+    if figure.get_layout_engine():
         fit_titles(figure)
-        engine.execute(figure)
         figure.set_layout_engine(None)
 
 
@@ -199,17 +199,19 @@ def shorten(text: str, length: int = 32) -> str:
 
 
 def fit_titles(figure: Figure) -> None:
-    """Shorten the titles of panels that are wider than their panel, before the figure has its layout."""
+    """Find the layout of the figure, and shorten the titles of panels that are wider than their panel."""
     texts = [(axes, each) for axes in figure.axes for each in axes.get_children() if isinstance(each, Text)]
-    titles = [(axes, each) for axes, each in texts if each.get_text() and each not in axes.texts]
-    for _, title in titles:
-        title.set_in_layout(False)  # a wide one would make its panel narrow
-    if titles and (engine := figure.get_layout_engine()):
+    titles = [
+        (axes, each, text) for axes, each in texts if each not in axes.texts and (text := each.get_text())
+    ]
+    for _, title, text in titles:
+        title.set_text(re.sub(".+", "x", text))  # as high; a wide one would make its panel narrow
+    if engine := figure.get_layout_engine():
         engine.execute(figure)
-    for axes, title in titles:
+    for axes, title, text in titles:
+        title.set_text(text)
         share = axes.bbox.width / title.get_window_extent().width
-        title.set_text(shorten(title.get_text(), max(5, int(share * len(title.get_text())))))
-        title.set_in_layout(True)
+        title.set_text(shorten(text, max(5, int(share * len(text)))))
 
 
 def heatmap(
