@@ -36,16 +36,8 @@ OUT = "none"
 """The term of an opt-out: its constant."""
 
 SHOWN = (
-    "agent",
-    TRIAL_ID,
-    "set",
-    "repeat",
-    "ordering",
-    "option",
-    "position",
-    "chosen",
-    "condition",
-    "reading",
+    *("agent", TRIAL_ID, "set", "repeat", "ordering", "option", "position", "chosen"),
+    *("condition", "reading"),
 )
 """The columns of a checked table that the analysis reads besides attributes."""
 
@@ -114,8 +106,7 @@ class ShownOptions:
 
     @cached_property
     def _once(self) -> pd.DataFrame:
-        names = ["block", "set", "repeat", "option", "price"]
-        return self.rows[names].drop_duplicates()
+        return self.rows[["block", "set", "repeat", "option", "price"]].drop_duplicates()
 
 
 def encode(

@@ -150,7 +150,7 @@ def analyze_conjoint(
         quality=tables.quality(coefficients, fits, cards.controls),
         willingness_to_pay=tables.willingness_to_pay(fits, cards),
         personality=personality,
-        set_size=across.set_size(coefficients, fits, cards),
+        set_size=across.set_size(coefficients, cards),
         pooling=robust_pooling(fits, cards),
         model_size=across.model_size(personality, sizes),
         brands=brands,

@@ -63,9 +63,13 @@ def coefficients(fits: Fits) -> pd.DataFrame:
     return by_set_adjusted(frame)
 
 
-def of_models(every: pd.DataFrame) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Return the rows of each model in the frame of `coefficients`, by its `Spec`."""
-    return dict(iter(every.groupby(["group", *MODEL, "brand"], sort=False)))
+def headlines(
+    every: pd.DataFrame, fits: Fits, price: Form, *, brand: bool = False
+) -> dict[Spec, pd.DataFrame]:
+    """Return the rows in the frame of `coefficients` of the model that represents each agent."""
+    printed = dict(iter(every.groupby(["group", *MODEL, "brand"], sort=False)))
+    specs = [headline(fits, agent, price, brand=brand) for agent in agents_of(fits)]
+    return {spec: printed[spec].drop(columns="brand") for spec in specs if spec}
 
 
 def fit_statistics(fits: Fits) -> pd.DataFrame:
@@ -112,17 +116,15 @@ def price_deciles(every: pd.DataFrame, fits: Fits, cards: ShownOptions) -> pd.Da
     Extra columns: `median_price` of the decile; `log_curve` and `linear_curve`, the utility at that price
     less the one at the first decile's median, as the two other models say. D1 is the base, 0 by construction.
     """
-    frames, printed = [], of_models(every)
-    for agent in agents_of(fits):
-        spec = headline(fits, agent, "deciles")
-        if spec is None or spec.price == UNPRICED:
+    frames = []
+    for spec, printed in headlines(every, fits, "deciles").items():
+        if spec.price == UNPRICED:
             continue
         prices = cards.prices(spec.block)
         edges = decile_edges(prices)
         medians = pd.Series(prices).groupby(decile(prices, edges)).median().reindex(range(1, len(edges)))
-        frame = printed[spec].drop(columns="brand")
-        frame = frame[frame["term"].str.fullmatch(r"D\d+")]
-        base = tidy_row("D1", agent, fits[spec].n_sets, fits[spec].n_missing, estimate=0.0, note="base")
+        frame = printed[printed["term"].str.fullmatch(r"D\d+")]
+        base = tidy_row("D1", spec.agent, fits[spec].n_sets, fits[spec].n_missing, estimate=0.0, note="base")
         frame = pd.concat([tidy_frame([base]).assign(**_model(spec)), frame], ignore_index=True)
         frame["median_price"] = medians.to_numpy()
         linear, log = fits[spec._replace(price="linear")], fits[spec._replace(price="log")]
@@ -359,9 +361,7 @@ def _terms(
     every: pd.DataFrame, fits: Fits, price: Form, wanted: Callable[[str], bool], *, brand: bool = False
 ) -> pd.DataFrame:
     """The wanted terms of the model that speaks for each agent."""
-    printed = of_models(every)
-    specs = [spec for agent in agents_of(fits) if (spec := headline(fits, agent, price, brand=brand))]
-    frame = _joined([printed[spec] for spec in specs], *MODEL, "brand", *BY_SET).drop(columns="brand")
+    frame = _joined(list(headlines(every, fits, price, brand=brand).values()), *MODEL, *BY_SET)
     return by_set_adjusted(frame[frame["term"].map(wanted).astype(bool)].reset_index(drop=True))
 
 

@@ -114,9 +114,8 @@ def triage(cards: ShownOptions) -> pd.DataFrame:
         weight = counted["weight"]
         first, n = float((counted["front"] * weight).sum()), answered(counted)
         if n == 0:
-            verdict, note = (
-                ("undecided", NO_PLACES) if len(chosen) and shown.empty else ("", _nothing(chosen))
-            )
+            none = len(chosen) and shown.empty
+            verdict, note = ("undecided", NO_PLACES) if none else ("", _nothing(chosen))
             rows.append(tidy_row("first_shown", agent, 0, missing, note=note, verdict=verdict))
             continue
         rate = first / float(weight.sum())
