@@ -64,7 +64,7 @@ def _models_of(
         dict.fromkeys([TRIAL_ID, "set", "block", "chosen", "chain", OUT, *PRICES, *cards.controls])
     )
     forms, last = (FORMS, FORMS[-1]) if cards.priced else ((UNPRICED,), UNPRICED)
-    own = cards.rows.loc[cards.rows["agent"] == agent, columns]
+    own = cards.by_agent[agent][columns]
     for block, prices in edges.items():
         rows = own if block == POOLED else own[own["block"] == block]
         if rows.empty:
@@ -155,7 +155,7 @@ def headline_moves(fits: Fits, cards: ShownOptions, agent: str) -> tuple[CLogit,
     """
     spec = headline(fits, agent, "log")
     assert spec  # noqa: S101 (each agent of the fits has one)
-    rows = cards.rows[cards.rows["agent"] == agent]
+    rows = cards.by_agent[agent]
     rows = rows if spec.block == POOLED else rows[rows["block"] == spec.block]
     terms = regressors(rows, cards.controls, spec.price, np.zeros(2))
     x = _against_empty(terms) if spec.model == "logit" else terms

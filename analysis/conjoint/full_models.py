@@ -81,7 +81,7 @@ def _of_agent(
     agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Covariance, at_price: float | None
 ) -> FullModels | None:
     needed = [TRIAL_ID, "set", "option", "area", "size", "block", "position", "chosen", "chain", *PRICES, OUT]
-    own = cards.rows.loc[cards.rows["agent"] == agent, list(dict.fromkeys([*needed, *cards.controls]))]
+    own = cards.by_agent.get(agent, cards.rows[:0])[list(dict.fromkeys([*needed, *cards.controls]))]
     block = next((block for block in cards.blocks if (own["block"] == block).any()), None)
     rows = own[own["block"] == block]
     known = (rows["price"] > 0) | (rows[OUT] == 1) | (not cards.priced)

@@ -96,7 +96,7 @@ def _tested(parts: list[_Part], alone: str) -> dict[str, Any]:
 
 def _sizes(fits: Fits, cards: ShownOptions, agent: str) -> list[_Part]:
     """The models of the sets of each size."""
-    own = cards.rows[cards.rows["agent"] == agent]
+    own = cards.by_agent[agent]
     found = []
     by_block = {spec.block: fit for spec, fit in of_sets(fits, agent).items()}
     for block in cards.blocks:
@@ -107,7 +107,8 @@ def _sizes(fits: Fits, cards: ShownOptions, agent: str) -> list[_Part]:
 
 def _orders(cards: ShownOptions, agent: str) -> list[_Part]:
     """The models of the smallest sets in each order, with a preference for the option shown first."""
-    rows = cards.rows[(cards.rows["agent"] == agent) & (cards.rows["block"] == cards.blocks[0])]
+    rows = cards.by_agent[agent]
+    rows = rows[rows["block"] == cards.blocks[0]]
     orders = sorted(rows["ordering"].unique())
     if len(orders) < 2:
         return []

@@ -14,7 +14,6 @@ from analysis.conjoint.fits import UNPRICED, regressors
 from analysis.conjoint.frames import Row, rank_correlation, tidy_frame
 from analysis.conjoint.full_models import FIRST, full_models
 from analysis.conjoint.money import MONEY, money
-from analysis.conjoint.triage import placed
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import moved_terms, moves
@@ -117,7 +116,7 @@ def _measured(agent: str, rows: pd.DataFrame, cards: ShownOptions, *, fit: bool)
     made, asked = rows[rows["chosen"].notna()], rows[TRIAL_ID].nunique()
     if made.empty:
         return _Measured({}, 0, asked)
-    first = placed(replace(cards, rows=made)).assign(
+    first = replace(cards, rows=made).placed.assign(
         front=lambda shown: shown["chosen"] * (shown["place"] == 1)
     )
     sums = first.groupby("set")[["front", "chosen"]].sum()

@@ -5,7 +5,6 @@ The moves give errors that hold with few clusters, and tests over fits that shar
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -40,19 +39,18 @@ def moves(
     which the comparisons that a column decides have dropped out. copies: how often each set is given, where
     it is in several clusters.
     """
-    told = [k for k, value in enumerate(fit.estimate) if not np.isnan(value)]
-    values = x.to_numpy(float)[:, told]
-    flags = np.asarray(chosen, float)
+    told = np.flatnonzero(~np.isnan(fit.estimate))
+    values, flags = x.to_numpy(float), np.asarray(chosen, float)
     set_code, set_names = pd.factorize(np.asarray(groups))
-    complete = np.isfinite(x.to_numpy(float)).all(axis=1) & ~np.isnan(flags)
+    complete = np.isfinite(values).all(axis=1) & ~np.isnan(flags)
     usable = np.bincount(set_code, ~complete, len(set_names)) == 0
     usable &= np.isclose(np.bincount(set_code, np.nan_to_num(flags), len(set_names)), 1)
     kept = usable[set_code]
-    values, flags, set_code = values[kept], flags[kept], pd.factorize(set_code[kept])[0]
+    values, flags, set_code = values[kept][:, told], flags[kept], pd.factorize(set_code[kept])[0]
     code, names = pd.factorize(np.asarray(clusters)[kept], sort=True)
-    empty = pd.DataFrame(np.nan, pd.Index(names), list(fit.terms))
-    if fit.notes or not told or len(names) < 2:
-        return empty
+    found = np.full((len(names), len(fit.terms)), np.nan)
+    if fit.notes or not len(told) or len(names) < 2:
+        return pd.DataFrame(found, names, fit.terms)
     order = np.argsort(code, kind="stable")
     values, flags, set_code, code = values[order], flags[order], set_code[order], code[order]
     utility = values @ fit.estimate[told]
@@ -63,16 +61,17 @@ def moves(
     mean = np.column_stack([np.bincount(set_code, share * column)[set_code] for column in values.T])
     apart = (values - mean) * np.sqrt(share)[:, None]
     scores = np.column_stack([np.bincount(code, (flags - share) * column) for column in values.T])
-    starts = np.searchsorted(code, np.arange(len(names) + 1))
-    own = np.array([apart[a:b].T @ apart[a:b] for a, b in pairwise(starts)])
+    size, own = np.bincount(code), np.empty((len(names), len(told), len(told)))
+    for each in np.unique(size):  # clusters of one size in one product
+        parts = apart[size[code] == each].reshape(-1, each, len(told))
+        own[size == each] = parts.transpose(0, 2, 1) @ parts
     whole = own.sum(axis=0) / copies
     scale = np.sqrt(np.diag(whole))
     if not scale.min() > 0:  # by rounding, choices are as good as certain
-        return empty
+        return pd.DataFrame(found, names, fit.terms)
     rest = (whole - own) / np.outer(scale, scale)
-    found = -_solved(rest, scores / scale) / scale
-    empty[[fit.terms[k] for k in told]] = found
-    return empty
+    found[:, told] = -_solved(rest, scores / scale) / scale
+    return pd.DataFrame(found, names, fit.terms)
 
 
 def _solved(matrices: Floats, vectors: Floats) -> Floats:

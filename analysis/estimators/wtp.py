@@ -39,11 +39,11 @@ def wtp(
     price = fit.terms.index(price_term)
     terms = [k for k, term in enumerate(fit.terms) if k != price and term != INTERCEPT]
     frame = fit.frame(group).iloc[terms].reset_index(drop=True)
-    frame[list(NUMBERS)] = np.nan
-    frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
+    columns = [*NUMBERS, "krinsky_robb_low", "krinsky_robb_high"]
+    values = np.full((len(terms), len(columns)), np.nan)
     slope, _ = fit.of(price_term)
     if reason := no_price(fit, price_term):
-        frame["note"] = reason
+        frame[columns], frame["note"] = values, reason
         return frame
     drawn = _draw(fit, draws, seed)
     for row, k in enumerate(terms):
@@ -54,8 +54,9 @@ def wtp(
         low, high = np.quantile(-at * drawn[:, k] / drawn[:, price], [0.025, 0.975])
         told = {"estimate": value, **student(value, spread, fit.df)}
         told |= {"krinsky_robb_low": low, "krinsky_robb_high": high}
-        frame.loc[row, list(told)] = list(told.values())
-    return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
+        values[row] = [told.get(name, np.nan) for name in columns]
+    frame[columns] = values
+    return frame[[*FRAME_COLUMNS, *columns[-2:]]]
 
 
 def fieller(fit: CLogit, term: str, price_term: str, level: float = 0.95) -> tuple[float, float, float]:

@@ -19,7 +19,7 @@ from analysis.conjoint.fits import (
     regressors,
 )
 from analysis.conjoint.pricebench import read_conjoint, read_pricebench
-from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
+from analysis.conjoint.tables import booked, coefficients, functional_form, pooling, price_deciles
 from analysis.conjoint.triage import positions_by_order, triage
 from analysis.estimators.clogit import CLogit
 from analysis.estimators.wtp import wtp
@@ -137,7 +137,7 @@ def test_every_other_reference_number(expected: Any, fits: Fits, cards: ShownOpt
     for chain, share in reference["booking_outcomes"]["pct"].items():
         assert outcomes.loc[f"share_{chain}", "estimate"] == pytest.approx(share)
 
-    sensitivity = personality(fits)
+    sensitivity = personality(coefficients(fits), fits)
     sensitivity = sensitivity[sensitivity["group"] == agent].set_index("term")["estimate"]
     coefficient = reference["binary_logit_log"]["coef"]
     assert sensitivity["price_sensitivity"] == pytest.approx(-coefficient["log_price"])
@@ -198,7 +198,7 @@ def test_ranks_and_the_ratio_are_those_of_refitting_bootstrap_samples(
 
 
 def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: ShownOptions) -> None:
-    rows = price_deciles(fits, cards)
+    rows = price_deciles(coefficients(fits), fits, cards)
     rows = rows[rows["group"] == "gpt-5.4"].set_index("term")
     assert rows.loc["D1", ["estimate", "log_curve", "linear_curve"]].tolist() == [0, 0, 0]
     fit = fits[Spec("gpt-5.4", "logit", "binary", "linear")]
