@@ -1,5 +1,6 @@
 # Each target sets up what it needs: a virtual environment in .venv with the locked versions, and a browser.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+# 3.12 first: for 3.11 mitmproxy holds back its own current major and those of openai and anthropic.
+PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin

@@ -25,6 +25,7 @@ try:
         doctor,
         env,
         experiments,
+        export,
         fit,
         interventions,
         judge,
@@ -35,6 +36,7 @@ try:
         proxy,
         register,
         replay,
+        report,
         run,
         runs,
         status,
@@ -94,10 +96,10 @@ app.command()(experiments.experiments)
 app.command()(run.run)
 app.command()(status.status)
 app.command()(analyze.analyze)
-app.command()(analyze.report)
+app.command()(report.report)
 app.command()(view.view)
 app.command()(compare.compare)
-app.command()(analyze.export)
+app.command()(export.export)
 app.add_typer(interventions.app, name="interventions")
 app.command()(agents.agents)
 app.add_typer(env.app, name="env")

@@ -5,13 +5,16 @@ from typing import Final
 
 from agents.providers.capabilities import check_settings
 from agents.providers.model import LanguageModel
-from agents.providers.model_settings import split_agent
+from agents.providers.model_settings import NO_SETTINGS, ModelSettings, split_agent
 from agents.providers.network import NetworkModel, RequestWay
 from agents.providers.pricing import price_of
 from agents.providers.settings import SERVICES, missing_packages
 from interventions.errors import UserError
 
 PROVIDERS: Final = (*SERVICES, "hf")
+
+QUANTISED_BY: Final = ("bitsandbytes", "accelerate")
+"""The packages by which transformers loads weights in 8 or 4 bits."""
 
 BATCHED: Final = ("openai", "openai-responses", "anthropic", "gemini")
 """The providers that answer requests in batches."""
@@ -40,7 +43,9 @@ def make_model(name: str, *, nominal: bool = False, way: RequestWay | None = Non
         example = SERVICES[provider].example if provider in SERVICES else "FOLDER"
         raise UserError(f"agents: {provider}: the model is missing; write for example {provider}:{example}")
     check_settings(name)
-    if problem := problem_of(provider):  # before the import: an SDK may trip over a wrong setting there
+    if problem := problem_of(
+        provider, settings
+    ):  # before the import: an SDK may trip over a wrong setting there
         raise UserError(f"agents: {provider}: {problem}")
     price_of(name)  # a mistake in the user's own table is found before anything is paid for
     found = _class_of(provider)
@@ -71,6 +76,8 @@ def _class_of(provider: str) -> type[LanguageModel]:
     return found
 
 
-def problem_of(provider: str) -> str:
+def problem_of(provider: str, settings: ModelSettings = NO_SETTINGS) -> str:
     """Return what a provider lacks here, as `cause; fix`; empty when nothing is missing."""
-    return SERVICES[provider].problem() if provider in SERVICES else missing_packages()
+    if provider in SERVICES:
+        return SERVICES[provider].problem()
+    return missing_packages(*QUANTISED_BY if settings.load_in else ())

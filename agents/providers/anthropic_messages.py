@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import anthropic
-import httpx
 from anthropic import AsyncAnthropic
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -36,6 +35,7 @@ _NO_THINKING: Final = {
     "claude-sonnet-5-5": "between_tools",
 }
 _NAME: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
+_AS_IT_CAME: Final = {"X-Stainless-Raw-Response": "true"}  # as the SDK's with_raw_response asks for it
 _STATUS: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -210,7 +210,9 @@ class _AnthropicBatches:
         if found.processing_status != "ended":
             return None
         path = f"/v1/messages/batches/{batch}/results"
-        content = await received(anthropic, self._client.get(path, cast_to=httpx.Response))
+        # The response as it came: of which HTTP client its class is, differs between versions of the SDK.
+        sent = self._client.get(path, cast_to=object, options={"headers": _AS_IT_CAME})
+        content = await received(anthropic, sent)
         if isinstance(content, Failure):
             return content
         return dict(filter(None, map(_result, content.splitlines())))

@@ -19,7 +19,7 @@ _TAKEN: Final = {
     "gemini": ("effort", "thinking", "top_p", "top_k", "seed", "max_tokens"),
     "ollama": ("effort", "top_p", "top_k", "seed", "max_tokens"),
     "compatible": ("effort", "top_p", "top_k", "seed", "max_tokens"),
-    "hf": ("top_p", "top_k", "seed", "max_tokens"),
+    "hf": ("top_p", "top_k", "seed", "max_tokens", "load_in"),
 }
 """The settings that each provider has."""
 

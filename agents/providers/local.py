@@ -30,7 +30,11 @@ class LocalModel(LanguageModel):
 
     def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
         super().__init__(name, temperature_scale=temperature_scale)
-        self._local = local_model(find_model(name))
+        self._place = find_model(name)
+
+    @property
+    def _local(self) -> LoadedModel:
+        return local_model(self._place, self.settings.load_in)
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text.

@@ -4,6 +4,7 @@
 
 import functools
 import json
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -47,11 +48,12 @@ def find_model(name: str) -> str:
 class LoadedModel:
     """The parts that all uses of one model share; each is loaded when it is first used.
 
-    `executor` has one thread: uses of one model wait for each other.
+    `executor` has one thread: uses of one model wait for each other. `load_in`: `8bit` or `4bit`, to which
+    the weights are quantised; None: they stay as they are.
     """
 
-    def __init__(self, place: str) -> None:
-        self.place = place
+    def __init__(self, place: str, load_in: str | None = None) -> None:
+        self.place, self.load_in = place, load_in
         self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
 
     @functools.cached_property
@@ -66,10 +68,18 @@ class LoadedModel:
 
         # Other formats than safetensors are pickles, which can run code.
         dtype = getattr(torch, _precision(_read(self.place, "config.json")), torch.float32)
-        model = self._load("AutoModelForCausalLM", use_safetensors=True, dtype=dtype)
+        options: dict[str, Any] = {"use_safetensors": True, "dtype": dtype}
+        place = "cuda" if torch.cuda.is_available() else "cpu"
+        if self.load_in:
+            from transformers import BitsAndBytesConfig
+
+            options["quantization_config"] = BitsAndBytesConfig(**{f"load_in_{self.load_in}": True})
+            logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # a line for each layer and call
+            options["device_map"] = {"": place}
+        model = self._load("AutoModelForCausalLM", **options)
         if model.num_parameters() < _SMALL:
             torch.set_num_threads(1)  # on a busy machine threads wait for each other longer than they compute
-        return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        return (model if self.load_in else model.to(place)).eval()
 
     @functools.cached_property
     def sampling(self) -> Any:
@@ -86,8 +96,8 @@ class LoadedModel:
         try:
             import transformers
 
-            logging: Any = transformers.utils.logging
-            logging.disable_progress_bar()
+            shown: Any = transformers.utils.logging
+            shown.disable_progress_bar()
             return getattr(transformers, kind).from_pretrained(self.place, **_SAFE, **options)
         except Exception as error:  # the loaders raise whatever they meet; the user's remedy is the same
             cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
@@ -130,9 +140,9 @@ def _read(place: str, name: str) -> dict[str, Any]:
 
 
 @functools.cache
-def local_model(place: str) -> LoadedModel:
-    """Return the one model of this process at a place that `find_model` found."""
-    return LoadedModel(place)
+def local_model(place: str, load_in: str | None = None) -> LoadedModel:
+    """Return the one model of this process at a place that `find_model` found, loaded so."""
+    return LoadedModel(place, load_in)
 
 
 def _is_cached(name: str) -> bool:

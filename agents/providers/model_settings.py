@@ -15,8 +15,6 @@ from interventions.yaml.yaml_source import did_you_mean, problem_at
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
-_WRITTEN: Final = re.compile(r"(?P<agent>[^:]+:.+?)@(?P<settings>[A-Za-z_]+=[^@]*)")
-
 
 class ModelSettings(BaseModel):
     """What an agent's name says of how its model answers; None: as Souk or the provider has it by default."""
@@ -33,6 +31,9 @@ class ModelSettings(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
     """The longest answer, in tokens, in place of the experiment's; what it thinks with comes on top."""
 
+    load_in: Literal["8bit", "4bit"] | None = None
+    """To how many bits the weights of a model in this process are quantised."""
+
     @property
     def thinks(self) -> bool:
         """Whether the model is asked to think."""
@@ -44,6 +45,8 @@ class ModelSettings(BaseModel):
 
 
 NO_SETTINGS: Final = ModelSettings()
+_KEYS: Final = "|".join(ModelSettings.model_fields)
+_WRITTEN: Final = re.compile(rf"(?P<agent>[^:]+:.+?)@(?P<settings>(?:\s*\w+\s*=.*|{_KEYS})?)")
 
 
 @cache
@@ -52,7 +55,7 @@ def split_agent(agent: str) -> tuple[str, ModelSettings]:
     written = _WRITTEN.fullmatch(agent)
     if not written or agent.partition(":")[0] not in (*SERVICES, *COMPUTERS, "hf"):
         return agent, NO_SETTINGS
-    pairs = [each.partition("=") for each in written["settings"].split(",")]
+    pairs = [[part.strip() for part in each.partition("=")] for each in written["settings"].split(",")]
     keys = [key for key, _, _ in pairs]
     if twice := next((key for key in keys if keys.count(key) > 1), ""):
         raise UserError(f"agents: {agent}: {twice} is given twice; keep one")

@@ -153,11 +153,15 @@ def setting(variable: str) -> str:
     return os.environ.get(variable) or _dotenv().get(variable) or ""
 
 
-def missing_packages() -> str:
-    """Return what local models lack here, as `cause; fix`; empty when nothing is missing."""
-    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
+def missing_packages(*more: str) -> str:
+    """Return what local models lack here, as `cause; fix`; empty when nothing is missing.
+
+    more: packages that these models need besides, which `make local` does not install.
+    """
+    missing = [package for package in ("torch", "transformers", *more) if find_spec(package) is None]
     verb = "is" if len(missing) == 1 else "are"
-    fix = f"{verb} not installed; install what local models need: make local"
+    how = f"pip install {' '.join(missing)}" if set(missing) <= set(more) else "make local"
+    fix = f"{verb} not installed; install what local models need: {how}"
     return f"{' and '.join(missing)} {fix}" if missing else ""
 
 

@@ -3,7 +3,8 @@
 from typing import Final
 
 from agents.providers import problem_of
-from agents.providers.model_settings import NO_SETTINGS, split_agent
+from agents.providers.capabilities import check_settings
+from agents.providers.model_settings import ModelSettings, split_agent
 from agents.scoring.score import Scorer, TargetScore, score_choices
 from interventions.errors import UserError
 
@@ -28,23 +29,25 @@ def make_scorer(name: str, *, legacy: bool = False, chat: bool = False) -> Score
     Raises:
         UserError: the model cannot be scored, is not there, or a setting or package is missing.
     """
-    provider, _, model = name.partition(":")
+    plain, settings = split_agent(name)
+    provider, _, model = plain.partition(":")
     if provider not in SCORERS:
         raise UserError(
             f"agents: {name} gives no log-probabilities; name a model of one of {', '.join(SCORERS)}, "
             "such as hf:FOLDER"
         )
-    if split_agent(name)[1] != NO_SETTINGS:
-        raise UserError(f"agents: {name}: log-probabilities depend on no setting; leave them out")
+    if settings != ModelSettings(load_in=settings.load_in):
+        raise UserError(f"agents: {name}: log-probabilities depend on load_in alone; leave the others out")
     if not model:
         raise UserError(f"agents: {provider}: the model is missing; write {provider}:MODEL")
-    if problem := problem_of(provider):
+    check_settings(name)
+    if problem := problem_of(provider, settings):
         raise UserError(f"agents: {provider}: {problem}")
     # Imported when needed: the SDK takes seconds to load.
     if provider == LOCAL:
         from agents.scoring.local import LocalScorer  # noqa: PLC0415
 
-        return LocalScorer(model, legacy=legacy, chat=chat)
+        return LocalScorer(model, legacy=legacy, chat=chat, load_in=settings.load_in)
     if legacy:
         raise UserError(f"agents: {name}: the legacy convention needs a local model; name hf:FOLDER")
     from agents.scoring.server import ServerScorer  # noqa: PLC0415

@@ -27,12 +27,14 @@ class LocalScorer:
         UserError: the model is not on this machine.
     """
 
-    def __init__(self, name: str, *, legacy: bool = False, chat: bool = False) -> None:
+    def __init__(
+        self, name: str, *, legacy: bool = False, chat: bool = False, load_in: str | None = None
+    ) -> None:
         self.name = f"hf:{name}"
         self._short = name
         self._legacy = legacy
         self._chat = chat
-        self._local = local_models.local_model(local_models.find_model(name))
+        self._local = local_models.local_model(local_models.find_model(name), load_in)
 
     async def score(self, prompts: Sequence[str], targets: Sequence[str]) -> Scores:
         """See `Scorer.score`.

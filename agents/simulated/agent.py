@@ -44,7 +44,9 @@ class SimulatedAgent:
         schema: Mapping[str, Any] | None = None,
     ) -> Reply:
         """See `SimulatedRespondent.answer`."""
-        return await self._respondent.answer(messages, temperature=temperature, max_tokens=max_tokens)
+        return await self._respondent.answer(
+            messages, temperature=temperature, max_tokens=max_tokens, schema=schema
+        )
 
     def _shopper_for(self, observation: Observation) -> Shopper:
         """Of pictures by looking; from one tab with cards, or from which to search, as from a listing.

@@ -58,7 +58,9 @@ def profile_of(agent: str) -> ShopperProfile:
     if name in _read:
         return _read[name]
     if "@" in argument:
-        stem = argument.partition("@")[0]
+        stem, _, settings = argument.partition("@")
+        if "=" in settings:
+            raise UserError(f"agents: {agent}: simulated agents take no settings; leave them out")
         raise UserError(f"agents: {agent}: its file was not read; name the file, {SIMULATED}:{stem}.yaml")
     return shipped_profile(argument)
 

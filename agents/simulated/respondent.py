@@ -4,6 +4,7 @@ It knows choices between options, whether it would buy a product for a price, it
 and the questions of the bias battery. It reads nothing but the text.
 """
 
+import json
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,10 @@ class SimulatedRespondent:
             AgentError: none of the messages asks a question that simulated agents know.
         """
         asked = [message["content"] for message in messages if message["role"] == "user"]
-        return Reply(self.reply(asked), ENDED, call=None)
+        said = self.reply(asked)
+        if schema and said != REFUSAL:
+            said = json.dumps({"answer": said, "reason": "My tastes are given."})
+        return Reply(said, ENDED, call=None)
 
     def reply(self, texts: Sequence[str]) -> str:
         """Return the answer to the last question among `texts`; those after it are reminders.

@@ -1,6 +1,5 @@
 """Compare how far an anchor moves the expected answers of models, question by question."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.anchoring.study import analyze_anchoring
-from analysis.reporting.comparing import compare_sides, difference
+from analysis.estimators.comparing import compare_sides
 
 TEXT: Final = (
     "delta_ev is the expected answer with the high anchor less that with the low one, abss the score, each as"
@@ -22,25 +21,21 @@ _SAMPLES: Final = 9_999
 
 def compare_scores(table: pd.DataFrame) -> pd.DataFrame:
     """Compare each two models, or runs of a model; see `compare_sides`. n counts variations."""
-    return compare_sides(table, _prepared, _differences)
+    return compare_sides(table, _values, _apart)
 
 
-def _prepared(rows: pd.DataFrame) -> pd.DataFrame:
+def _values(rows: pd.DataFrame) -> dict[str, "pd.Series[float]"]:
     found = analyze_anchoring(rows).results
-    return found[found["variation"] != "MODEL"].set_index("variation")
+    own = found[found["variation"] != "MODEL"].set_index("variation")
+    return {term: own[term].astype(float) for term in ("delta_ev", "abss")}
 
 
-def _differences(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for term in ("delta_ev", "abss"):
-        both = pd.DataFrame({"one": one[term], "other": other[term]}).astype(float).dropna()
-        values = both["one"].mean(), both["other"].mean()
-        few = f"no test: fewer than {LEAST} variations in common" if len(both) < LEAST else ""
-        row = difference(term, values, np.nan, np.nan, len(both), few)
-        if not few:
-            apart = (both["one"] - both["other"]).to_numpy()
-            row["p_value"] = float(
-                stats.permutation_test(
-                    (apart,), np.mean, permutation_type="samples", n_resamples=_SAMPLES, random_state=0
-                ).pvalue
-            )
-        yield row
+def _apart(one: "pd.Series[float]", other: "pd.Series[float]") -> dict[str, Any]:
+    both = pd.DataFrame({"one": one, "other": other}).dropna()
+    values, means = (both["one"] - both["other"]).to_numpy(), both.mean()
+    row = {"estimate": means["one"] - means["other"], "of_group": means["one"], "of_less": means["other"]}
+    row["n"] = len(both)
+    if len(both) < LEAST:
+        return row | {"note": f"no test: fewer than {LEAST} variations in common"}
+    chances: dict[str, Any] = {"permutation_type": "samples", "n_resamples": _SAMPLES, "random_state": 0}
+    return row | {"p_value": float(stats.permutation_test((values,), np.mean, **chances).pvalue)}

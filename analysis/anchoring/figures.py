@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.anchoring.table import ANCHOR
 from analysis.reporting.plots import (
     BLUE,
     FAINT,
@@ -25,10 +26,10 @@ from analysis.reporting.plots import (
 CONDITIONS = {"low": (BLUE, "v", "-"), "high": (ORANGE, "^", "--")}
 
 
-def soft_ev(frame: pd.DataFrame) -> Figure:
+def soft_ev(frame: pd.DataFrame, varied: str = ANCHOR) -> Figure:
     """Draw SoftEV by anchor with its band, a panel per agent and a line per stimulus.
 
-    frame: that of `soft_ev`.
+    frame: that of `soft_ev`. varied: the field that differs; only an anchor has a place on the axis.
     """
     agents = list(frame["group"].unique())
     stimuli = list(frame["stimulus"].unique())
@@ -42,15 +43,17 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
                 offset = -0.16 if condition == "low" else 0.16
                 y = np.array([stimuli.index(name) for name in rows["stimulus"]]) + offset
                 axes.hlines(y, rows["band_low"], rows["band_high"], color=color, linewidth=1.5, alpha=0.7)
-                style: Any = {"color": color, "markersize": 5, "label": f"{condition} anchor"}
+                style: Any = {"color": color, "markersize": 5, "label": f"{condition} {varied}"}
                 axes.plot(rows["estimate"], y, marker, linestyle="none", **style)
-                axes.plot(rows["anchor"], y, "|", color=color, markersize=6, alpha=0.7)
-            axes.plot([], [], "|", color=FAINT, markersize=6, label="the anchor itself")
+                if varied == ANCHOR:
+                    axes.plot(rows["anchor"], y, "|", color=color, markersize=6, alpha=0.7)
+            if varied == ANCHOR:
+                axes.plot([], [], "|", color=FAINT, markersize=6, label="the anchor itself")
             _lines(axes, stimuli, named=number % columns == 0)
             axes.set_title(
                 shorten(str(agent), 56 // columns), fontsize=letters(10), loc="left", weight="bold"
             )
-        shown = frame[["estimate", "band_low", "band_high", "anchor"]].to_numpy(float)
+        shown = frame[["estimate", "band_low", "band_high", *[ANCHOR] * (varied == ANCHOR)]].to_numpy(float)
         if np.isfinite(shown).any():
             low, high = np.nanmin(shown), np.nanmax(shown)
             margin = 0.04 * (high - low) or 1.0
@@ -63,7 +66,7 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
     return figure
 
 
-def distributions(frame: pd.DataFrame) -> Figure:
+def distributions(frame: pd.DataFrame, varied: str = ANCHOR) -> Figure:
     """Draw the probability of each target under the low and the high anchor, a panel per stimulus.
 
     frame: rows of one agent of `distributions`.
@@ -76,7 +79,7 @@ def distributions(frame: pd.DataFrame) -> Figure:
             own = frame[frame["stimulus"] == stimulus]
             for condition, (color, _, line) in CONDITIONS.items():
                 rows = own[own["condition"] == condition]
-                style: Any = {"color": color, "linestyle": line, "label": f"{condition} anchor"}
+                style: Any = {"color": color, "linestyle": line, "label": f"{condition} {varied}"}
                 axes.plot(rows["value"], 100 * rows["probability"], linewidth=1.3, alpha=0.9, **style)
             tidy_axes(axes)
             axes.set_ylim(bottom=0)
@@ -104,12 +107,12 @@ def attributions(frame: pd.DataFrame) -> Figure:
     return heatmap(values, label, colormap="PuOr_r", limits=(-1.2 * top, 1.2 * top))
 
 
-def scores(frame: pd.DataFrame) -> Figure:
+def scores(frame: pd.DataFrame, varied: str = ANCHOR) -> Figure:
     """Draw ABSS by agent and stimulus. frame: that of `scores`."""
     values = frame.pivot(index="group", columns="stimulus", values="estimate")
     values = values.reindex(index=frame["group"].unique(), columns=frame["stimulus"].unique())
     top = float(np.nanmax(values.abs().to_numpy(), initial=0.01))
-    label = "ABSS; above 0: pulled towards the anchor"
+    label = f"ABSS; above 0: pulled towards the {varied}"
     return heatmap(values, label, colormap="PuOr_r", limits=(-1.2 * top, 1.2 * top))
 
 

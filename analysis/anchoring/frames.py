@@ -17,6 +17,7 @@ from analysis.anchoring.paired import (
     stars,
 )
 from analysis.anchoring.results import stimulus_calls
+from analysis.anchoring.table import ANCHOR
 from analysis.estimators.t_tests import one_sample_t, summarize
 from analysis.tables.families import adjusted_within
 from analysis.tables.frame import join_notes, result_frame
@@ -195,7 +196,7 @@ def shifts(measured: Sequence[PairMeasures]) -> pd.DataFrame:
     rows = (
         shift.t.row()
         | {
-            "term": "anchor",
+            "term": each.pair.varied,
             "group": each.pair.agent,
             "stimulus": each.pair.stimulus,
             "method": method,
@@ -220,8 +221,12 @@ def calls(measured: Sequence[PairMeasures]) -> pd.DataFrame:
             "agent": each.pair.agent,
             "stimulus": each.pair.stimulus,
             "anchors": " / ".join(
-                "none" if np.isnan(prompt.anchor) else f"{prompt.anchor:g}"
-                for prompt in each.pair.prompts.values()
+                condition
+                if each.pair.varied != ANCHOR
+                else "none"
+                if np.isnan(prompt.anchor)
+                else f"{prompt.anchor:g}"
+                for condition, prompt in each.pair.prompts.items()
             ),
             "delta_ev": each.delta_ev,
             "soft_ev_low": each.expectations["low"].estimate,

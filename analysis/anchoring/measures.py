@@ -10,7 +10,7 @@ from analysis.anchoring.attribution import banzhaf, sampled_shapley, shapley
 from analysis.anchoring.coalitions import EXACT_FIELDS, coalitions, orders
 from analysis.anchoring.expectation import Expectation, expectation, log_probabilities, soft_ev
 from analysis.anchoring.paired import PairedTests, differences, paired_t, paired_tests
-from analysis.anchoring.pairs import ANCHOR, AnchorScores, Pair
+from analysis.anchoring.pairs import AnchorScores, Pair
 from analysis.estimators.t_tests import TTest
 from analysis.tables.frame import Floats
 
@@ -82,9 +82,9 @@ def measure(pair: Pair, *, seed: int, method: Method, permutations: int) -> Pair
     low, high = log_probabilities(both)
     normalised = paired_tests(low, high, seed)
     attributions, reason = attribute(pair, permutations, seed)
-    shifts = {name: _shift(pair, found) for name, found in attributions.items() if ANCHOR in pair.fields}
-    if attributions and ANCHOR not in pair.fields:
-        reason = f"no field is called {ANCHOR!r}"
+    shifts = {name: _shift(pair, found) for name, found in attributions.items() if pair.varied in pair.fields}
+    if attributions and pair.varied not in pair.fields:
+        reason = f"no field is called {pair.varied!r}"
     used = method if method in shifts or not shifts else next(iter(shifts))
     nothing = Shift(np.nan, np.nan, TTest(note=reason), 0, len(pair.values))
     shift = shifts.get(used, nothing)
@@ -150,7 +150,7 @@ def _sampled(prompt: AnchorScores, pair: Pair, drawn: list[tuple[str, ...]]) -> 
 
 
 def _shift(pair: Pair, found: dict[str, Attribution]) -> Shift:
-    row = pair.fields.index(ANCHOR)
+    row = pair.fields.index(pair.varied)
     low, high = (found[condition].phi[row] for condition in ("low", "high"))
     both = ~np.isnan(low + high)
     n = int(both.sum())

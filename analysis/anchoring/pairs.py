@@ -9,13 +9,10 @@ import pandas as pd
 
 from analysis.anchoring.abss import CONTROL, STUDY
 from analysis.anchoring.simulation import PHI
-from analysis.anchoring.table import CONDITIONS
+from analysis.anchoring.table import ANCHOR, CONDITIONS
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
 from analysis.tables.table_file import RowPlaces
-
-ANCHOR: Final = "anchor"
-"""The field whose attributions are compared between the anchors."""
 
 _ORDER: Final = {name: place for place, name in enumerate((CONTROL, *STUDY))}
 
@@ -43,6 +40,8 @@ class Pair:
     values: Floats
     low: AnchorScores
     high: AnchorScores
+    varied: str = ANCHOR
+    """The field that differs, whose attributions are compared."""
 
     @property
     def prompts(self) -> dict[str, AnchorScores]:
@@ -51,7 +50,12 @@ class Pair:
 
     @property
     def distance(self) -> float:
-        """By how much the high anchor is above the low one; NaN where it is not, or one is none."""
+        """By how much the high anchor is above the low one; NaN where it is not, or one is none.
+
+        It is 100 where no anchor varies: then moves are in the unit of the answers.
+        """
+        if self.varied != ANCHOR:
+            return 100.0
         found = self.high.anchor - self.low.anchor
         return found if found > 0 else np.nan
 
@@ -65,14 +69,14 @@ def pairs(table: pd.DataFrame) -> tuple[list[Pair], dict[str, list[str]]]:
 
     Raises AnalysisError where all stimuli are incomplete.
     """
-    anchored = any(ANCHOR in _split(text) for text in table["fields"].unique())
+    varying = {name for text in table["fields"].unique() for name in _split(text)} & {*table["varied"]}
     found = []
     incomplete: dict[str, list[str]] = {}
     for agent, own in table.groupby("agent", sort=False):
         names = own["stimulus"].unique()
         for stimulus in sorted(names, key=lambda name: _ORDER.get(name, len(_ORDER))):
             rows = own[own["stimulus"] == stimulus]
-            if _is_complete(rows, anchored):
+            if _is_complete(rows, varying):
                 found.append(_pair(rows))
             else:
                 incomplete.setdefault(str(agent), []).append(stimulus)
@@ -85,10 +89,10 @@ def pairs(table: pd.DataFrame) -> tuple[list[Pair], dict[str, list[str]]]:
     return found, incomplete
 
 
-def _is_complete(rows: pd.DataFrame, anchored: bool) -> bool:
+def _is_complete(rows: pd.DataFrame, varying: set[str]) -> bool:
     """Whether each anchor that has prompts has the full one."""
     named = {str(text): {*_split(text)} for text in rows["fields"].unique()}
-    fields = set().union(*named.values(), [ANCHOR] * anchored)
+    fields = set().union(*named.values(), varying & {*rows["varied"]})
     return all(
         any(named[text] == fields for text in own["fields"].unique()) for _, own in rows.groupby("condition")
     )
@@ -107,7 +111,9 @@ def _pair(rows: pd.DataFrame) -> Pair:
         full = coalitions.setdefault(frozenset(fields), np.full(len(targets), np.nan))
         anchor = float(own["anchor"].iloc[0]) if len(own) else np.nan
         prompts.append(AnchorScores(anchor, full, coalitions, _given(own, fields, targets.index)))
-    return Pair(str(agent), str(stimulus), fields, targets.to_numpy(float), *prompts)
+    low, high = prompts
+    varied = str(rows["varied"].iloc[0])
+    return Pair(str(agent), str(stimulus), fields, targets.to_numpy(float), low, high, varied)
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from analysis.anchoring import figures
 from analysis.anchoring.frames import EVERY
 from analysis.anchoring.measures import METHODS
 from analysis.anchoring.study import AnchoringAnalysis
+from analysis.anchoring.table import ANCHOR
 from analysis.reporting.answer import Wording, clauses, number_text, sentence
 from analysis.reporting.sections import Draw, NamedFigure, Report, Section, with_rows, written_sections
 from analysis.tables.frame import counted
@@ -23,6 +25,7 @@ WORDING = Wording(
     "{name} by {estimate} ({interval})",
     1,
 )
+_UNITS = " % of the anchors' distance"
 
 WORDS = Path(__file__).with_name("report.yaml")
 
@@ -45,14 +48,17 @@ def _answer(found: AnchoringAnalysis, model: dict[Hashable, Any]) -> Iterator[st
     if len(known):
         ends = " to ".join(dict.fromkeys(number_text(end) for end in (known.min(), known.max())))
         yield (
-            f"the expected answer is higher with the high anchor in {int((known > 0).sum())} of"
+            f"the expected answer is higher with the high {found.varied} in {int((known > 0).sum())} of"
             f" {counted(len(known), 'variation')}, lower in {int((known < 0).sum())}"
             f" (changes of {ends}; described, not tested)"
         )
     if len(known) < len(moved):
         yield f"not estimated in {len(moved) - len(known)} (no target has a score)"
     tests = found.tests[(found.tests["group"] == agent) & (found.tests["stimulus"] == EVERY)]
-    yield from clauses(tests, WORDING, counted(int(tests["n"].sum()), "variation"))
+    named = {"paired t": f"the high {found.varied}"}
+    plain = replace(WORDING, names=named, first=WORDING.first.replace(_UNITS, ""))
+    wording = WORDING if found.varied == ANCHOR else plain
+    yield from clauses(tests, wording, counted(int(tests["n"].sum()), "variation"))
     if math.isnan(model["estimate"]):
         yield f"ABSS: not estimated ({model['note']})"
     else:
@@ -63,13 +69,14 @@ def _answer(found: AnchoringAnalysis, model: dict[Hashable, Any]) -> Iterator[st
 def _sections(found: AnchoringAnalysis) -> tuple[Section, ...]:
     """One section per question."""
     drawn: dict[str, Draw | list[NamedFigure]] = {
-        "soft_ev": partial(figures.soft_ev, found.soft_ev),
-        "distributions": list(_distributions(found.distributions)),
+        "soft_ev": partial(figures.soft_ev, found.soft_ev, found.varied),
+        "distributions": list(_distributions(found.distributions, found.varied)),
         "attributions": list(_attributions(found.attributions)),
         "abss_ranking": partial(figures.ranking, found.models),
-        "abss": partial(figures.scores, found.scores),
+        "abss": partial(figures.scores, found.scores, found.varied),
     }
-    return tuple(written_sections(WORDS, with_rows(vars(found)), drawn, notes=" ".join(found.notes)))
+    words = {"notes": " ".join(found.notes), "varied": found.varied}
+    return tuple(written_sections(WORDS, with_rows(vars(found)), drawn, **words))
 
 
 def _attributions(frame: pd.DataFrame) -> Iterator[NamedFigure]:
@@ -82,8 +89,8 @@ def _attributions(frame: pd.DataFrame) -> Iterator[NamedFigure]:
                 yield NamedFigure(f"attribution_{method}_{number}", caption, draw)
 
 
-def _distributions(frame: pd.DataFrame) -> Iterator[NamedFigure]:
+def _distributions(frame: pd.DataFrame, varied: str) -> Iterator[NamedFigure]:
     for number, agent in enumerate(frame["agent"].unique(), start=1):
-        caption = f"Probability of each answer, among those scored, under both anchors: {agent}."
-        draw = partial(figures.distributions, frame[frame["agent"] == agent])
+        caption = f"Probability of each answer, among those scored, under both {varied}s: {agent}."
+        draw = partial(figures.distributions, frame[frame["agent"] == agent], varied)
         yield NamedFigure(f"distributions_{number}", caption, draw)

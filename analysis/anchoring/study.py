@@ -11,7 +11,7 @@ from analysis.anchoring.measures import Method, PairMeasures, measure
 from analysis.anchoring.paired import sign
 from analysis.anchoring.pairs import pairs
 from analysis.anchoring.results import results
-from analysis.anchoring.table import check_scores, missing_scores
+from analysis.anchoring.table import ANCHOR, check_scores, missing_scores
 from analysis.reporting.to_json import to_json
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import counted
@@ -32,10 +32,12 @@ class AnchoringAnalysis:
     models: pd.DataFrame
     results: pd.DataFrame
     notes: tuple[str, ...]
+    varied: str = ANCHOR
+    """The field that differs between low and high; `anchor` where several do."""
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        return to_json(vars(self))
+        return to_json({name: value for name, value in vars(self).items() if name != "varied"})
 
 
 def analyze_anchoring(
@@ -54,6 +56,7 @@ def analyze_anchoring(
     if method not in ("shapley", "banzhaf"):
         raise AnalysisError(f"method: {method!r} is unknown; use shapley or banzhaf")
     checked = check_scores(table)
+    varied = set(checked["varied"])
     complete, incomplete = pairs(checked)
     measured = [measure(each, seed=seed, method=method, permutations=permutations) for each in complete]
     expected = expected_variations(list(checked["stimulus"].unique()))
@@ -73,6 +76,7 @@ def analyze_anchoring(
         models=frames.models(models),
         results=results(measured, models),
         notes=_notes(checked, table, measured, incomplete, method),
+        varied=varied.pop() if len(varied) == 1 else ANCHOR,
     )
 
 

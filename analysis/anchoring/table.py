@@ -17,6 +17,8 @@ SCORE_COLUMNS: Final = tuple(columns_of("scores").values())
 
 UNEXPLAINED, INFINITE = "no reason given", "infinite"
 CONDITIONS: Final = ("low", "high")
+ANCHOR: Final = "anchor"
+"""The field that differs between the conditions, where a table names no other."""
 TOLERANCE: Final = 0.01
 """How much more than 1 probabilities may add up to: models compute in few digits."""
 _QUESTION = ["agent", "stimulus"]
@@ -52,6 +54,7 @@ def check_scores(table: pd.DataFrame) -> pd.DataFrame:
     absent = [column.name for column in SCORE_COLUMNS if not column.required and column.name not in table]
     attributions = [Column(str(name), "number", "") for name in table if str(name).startswith(PHI)]
     table = check_columns(table.assign(**dict.fromkeys(absent)), (*SCORE_COLUMNS, *attributions), places)
+    table["varied"] = table["varied"].replace("", ANCHOR)
     infinite = np.isinf(table["logprob"])
     table["logprob"] = table["logprob"].mask(infinite)
     table["note"] = table["note"].mask(infinite & (table["note"] == ""), INFINITE)

@@ -20,6 +20,7 @@ from analysis.estimators.effect_size import (
     mean_then_cap,
 )
 from analysis.estimators.repeats import agents_without_variation, one_answer_each, with_note
+from analysis.estimators.t_tests import summed
 from analysis.tables.families import adjusted
 from analysis.tables.frame import Floats, counted, join_notes, result_frame
 
@@ -252,9 +253,8 @@ def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, s
     sizes = used[["n_control", "n_treatment"]]
     if (sizes < LEAST_ANSWERS).to_numpy().any():
         return np.nan, np.nan, FEW_ANSWERS
-    variance = used["std_error"] ** 2
-    df = float(variance.sum() ** 2 / (variance**2 / (sizes.sum(axis=1) - 2)).sum())
-    half_width = float(stats.t.ppf(0.975, df) * np.sqrt(variance.sum()) / len(used))
+    error, df = summed(used["std_error"] ** 2, sizes.sum(axis=1) - 2)
+    half_width = float(stats.t.ppf(0.975, df) * error / len(used))
     mean, detected = float(used["estimate"].mean()), float(used["bias_detected"].mean())
     if absolute:
         return max(0.0, abs(mean) - half_width), detected + half_width, ""

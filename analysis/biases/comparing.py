@@ -1,50 +1,34 @@
 """Compare how strongly agents are biased, in the same experiments."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
-import numpy as np
 import pandas as pd
 
-from analysis.biases.batteries import FEW_ANSWERS, LEAST_ANSWERS, experiments
+from analysis.biases.batteries import experiments
 from analysis.biases.study import check_answers
-from analysis.reporting.comparing import compare_sides, difference
+from analysis.estimators.comparing import compare_sides, means_apart
 
 TEXT: Final = (
     "The mean d of each bias over the scenarios and temperatures that both have, with the sum of their"
     " variances. Answers to a question are draws, so the differences are about these questions."
 )
-_PLACE: Final = ["term", "scenario", "temperature"]
+_ABSENT: Final = "no experiment in common"
+_LOST: Final = "no interval: an effect has no error"
 
 
 def compare_biases(table: pd.DataFrame) -> pd.DataFrame:
     """Compare each two agents, or runs of an agent, by bias; see `compare_sides`. n counts answers."""
-    return compare_sides(table, _prepared, _differences)
+    return compare_sides(table, _cells, partial(means_apart, absent=_ABSENT, alike=_LOST))
 
 
-def _prepared(rows: pd.DataFrame) -> pd.DataFrame:
+def _cells(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The effects of each bias, by scenario and temperature."""
     effects = experiments(check_answers(rows), valid=2)
-    return effects.assign(temperature=effects["temperature"].fillna(-1)).set_index(_PLACE)
-
-
-def _differences(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    places = one.index.intersection(other.index)
-    for bias in dict.fromkeys([*one.index.get_level_values("term"), *other.index.get_level_values("term")]):
-        own = [place for place in places if place[0] == bias]
-        if not own:
-            yield difference(bias, (np.nan, np.nan), np.nan, np.nan, 0, "no experiment in common")
-            continue
-        sides = [each.loc[own] for each in (one, other)]
-        both = pd.concat(sides)
-        values = sides[0]["estimate"].mean(skipna=False), sides[1]["estimate"].mean(skipna=False)
-        variance, counts = both["std_error"] ** 2, both[["n_control", "n_treatment"]]
-        n, error, df, note = int(both["n"].sum()), np.nan, np.nan, ""
-        if variance.isna().any() or both["conf_low"].isna().any():
-            reasons = filter(None, both["note"])
-            note = "; ".join(dict.fromkeys(reasons)) or "no interval: an effect has no error"
-        elif (counts < LEAST_ANSWERS).to_numpy().any():
-            note = FEW_ANSWERS
-        else:
-            error = float(np.sqrt(variance.sum()) / len(own))
-            df = float(variance.sum() ** 2 / (variance**2 / (counts.sum(axis=1) - 2)).sum())
-        yield difference(bias, values, error, df, n, note)
+    cells = effects.assign(
+        value=effects["estimate"],
+        variance=(effects["std_error"] ** 2).where(effects["conf_low"].notna()),
+        df=effects["n_control"] + effects["n_treatment"] - 2,
+        place=effects["scenario"] + " " + effects["temperature"].astype(str),
+    )
+    return {str(bias): own.set_index("place") for bias, own in cells.groupby("term", sort=False)}

@@ -1,24 +1,33 @@
 """Contrast any two nudges, texts, families, profiles, modalities, conditions or categories: A against B."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.choice.effects.effects import LIMIT, TERMS, agents
-from analysis.choice.effects.frames import by_trial, level_frame, stacked
+from analysis.choice.effects.effects import LIMIT, TERMS, agents, contrast_frame, contrasts_of, count_trials
+from analysis.choice.effects.frames import by_trial, head_to_head, level_frame, stacked, without_head_to_head
 from analysis.choice.effects.groups import NO_PROFILE, contrasts_by_level, less_base
-from analysis.choice.exact.exact import COUNTS, SAME, exact_row, order_and_nudge, repeats_note, trials_of
-from analysis.choice.exact.strata import ROUND, Strata
+from analysis.choice.exact.exact import (
+    COUNTS,
+    SAME,
+    exact_row,
+    flips,
+    order_and_nudge,
+    repeats_note,
+    trials_of,
+)
+from analysis.choice.exact.strata import ROUND
 from analysis.estimators.clusters import nudge_texts
-from analysis.estimators.randomisation import flipped
-from analysis.tables.choice_table import trial_ids
+from analysis.tables.choice_table import TRIAL_ID, trial_ids
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import join_notes
+from analysis.tables.levels import LevelPair, level_pair
 
 CONTRAST: Final = ("part", "level", "less", "exact_low", "exact_high", "p_exact", *COUNTS)
+HEAD_TO_HEAD: Final = "head_to_head"
+"""The part of contrasts between the two nudges of a trial."""
 NOTHING_SHARED: Final = "no exact test: no stratum was shown with both"
 _OF_NUDGES: Final = ("nudge", "nudge_text", "family")
 _PARTS: Final = (*_OF_NUDGES, "profile", "modality", "condition", "category")
@@ -27,18 +36,10 @@ _WITHIN: Final = {
     "viewed_first": [*(name for name in SAME if name not in ROUND), "carrier", "words", "kind"],
 }
 """What is the same in a stratum of each term."""
+_EXACT: Final = {"conf_low": "exact_low", "conf_high": "exact_high", "p_value": "p_exact"}
 
 
-class _Pair(NamedTuple):
-    """The factor, its two levels, and the level of each row ("" for rows of neither)."""
-
-    part: str
-    level: str
-    less: str
-    of: "pd.Series[str]"
-
-
-def contrasts(table: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
+def contrasts(table: pd.DataFrame, asked: Sequence[str] = ()) -> pd.DataFrame:
     """Estimate by how many percentage points more a feature moves the choice at one level than at another.
 
     table: checked. asked: `A:B`, each the id or text of a nudge, a family, profile, modality, condition or
@@ -48,15 +49,31 @@ def contrasts(table: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
     like these. The exact test is about these sets and texts: were both alike, what was answered in a stratum
     under A could have been answered under B. Its estimate is the mean over strata that both have.
 
+    In trials in which one option carries A and the other B there is a row of its own (`part` is
+    `head_to_head`): by how many points the option with A is chosen more often than that with B, all else
+    alike. It is the effect of A in the main model of these trials, as if B were no nudge; the exact test
+    exchanges the two. Other rows leave these trials out. None asked: such rows of all pairs of nudges.
+
     The frame has the columns of every estimator, `part`, `level` (A), `less` (B), `exact_low`, `exact_high`,
     `p_exact`, and how many strata were for A, for B, and there. All rows are one family of adjusted p values.
 
-    Raises AnalysisError for a contrast that does not name two levels of one factor.
+    Raises AnalysisError for a contrast that does not name two levels of one factor, or has no trials.
     """
     frames = []
-    for pair in [_pair(table, text) for text in asked]:
-        own = table[pair.of != ""]
-        terms = ("nudged",) if pair.part in _OF_NUDGES else TERMS
+    both, others = head_to_head(table), without_head_to_head(table)
+    factors = {part: _levels(table, part) for part in _PARTS}
+    for pair in [level_pair(factors, text) for text in asked or _pairs(table[both])]:
+        of_nudges = pair.part in _OF_NUDGES
+        met, rest = (_met(table[both], pair), table[~both]) if of_nudges else ([], others)
+        own = rest[pair.of[rest.index] != ""]
+        apart = {pair.level, pair.less} <= set(pair.of[own.index])
+        if not (met or apart):
+            lacks = "head to head in no trial, and the other trials lack one of the two; name others"
+            raise AnalysisError(f"--contrast {pair.level}:{pair.less}: {lacks}")
+        frames += met
+        if not (asked and apart):
+            continue
+        terms = ("nudged",) if of_nudges else TERMS
         for agent, rows, used in agents(own):
             level = pair.of[used.index]
             found = contrasts_by_level(used, level, [pair.less, pair.level])
@@ -75,25 +92,35 @@ def contrasts(table: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
     return stacked(frames, *CONTRAST)
 
 
-def _pair(table: pd.DataFrame, text: str) -> _Pair:
-    """The two levels that a text names. Raises AnalysisError."""
-    factors = {part: _levels(table, part) for part in _PARTS}
-    cuts = [(text[:at].strip(), text[at + 1 :].strip()) for at, sign in enumerate(text) if sign == ":"]
-    if not cuts:
-        raise AnalysisError(f"--contrast {text}: write two names with a colon between: --contrast 'A:B'")
-    for part, of in factors.items():
-        known = set(of)
-        for one, other in cuts:
-            if one != other and {one, other} <= known and "" not in (one, other):
-                return _Pair(part, one, other, of.where(of.isin([one, other]), ""))
-    every = sorted({str(level) for of in factors.values() for level in set(of)} - {""})
-    one, other = cuts[0]
-    strange = next((name for name in (one, other) if name not in every), "")
-    if not strange:
-        raise AnalysisError(f"--contrast {text}: not two levels of one factor; name two texts or conditions")
-    near = get_close_matches(strange, every, 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"the table has {', '.join(every[:8])}"
-    raise AnalysisError(f"--contrast {text}: no trial has a nudge, text or condition {strange!r}; {hint}")
+def _pairs(table: pd.DataFrame) -> list[str]:
+    """`A:B` for all pairs of nudges in trials in which two stand head to head."""
+    ends = table.groupby(TRIAL_ID)["nudge"].agg(["min", "max"]).drop_duplicates()
+    return sorted(ends["min"] + ":" + ends["max"])
+
+
+def _met(table: pd.DataFrame, pair: LevelPair) -> list[pd.DataFrame]:
+    """A frame for each agent with trials in which the two stand head to head, as if A alone were a nudge."""
+    trial, side = table[TRIAL_ID], pair.of[table.index]
+    met = side.ne("").groupby(trial).transform("all") & side.groupby(trial).transform("nunique").eq(2)
+    texts = nudge_texts(table).groupby(trial)
+    own = table.assign(
+        nudged=(side == pair.level).astype("Int64"),
+        placebo=pd.Series(0, table.index, dtype="Int64"),
+        direction=1.0,
+        nudge=HEAD_TO_HEAD,
+        nudge_text=texts.transform("min") + ":" + texts.transform("max"),
+    )[met]
+    frames = []
+    for agent, rows, used in agents(own):
+        found = {"nudged": contrasts_of(used, used["chosen"].to_numpy(float))["nudged"]}
+        frame = contrast_frame(found, agent, count_trials(used), count_trials(rows))
+        row: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+        if len(used):
+            trials = trials_of(used)
+            row = exact_row(order_and_nudge(trials)["nudged"], repeats_note(trials))
+        exact = {_EXACT.get(name, name): row.get(name, np.nan) for name in (*_EXACT, *COUNTS)}
+        frames.append(frame.assign(part=HEAD_TO_HEAD, level=pair.level, less=pair.less, **exact))
+    return frames
 
 
 def _levels(table: pd.DataFrame, part: str) -> "pd.Series[str]":
@@ -102,10 +129,10 @@ def _levels(table: pd.DataFrame, part: str) -> "pd.Series[str]":
         return table[part].replace("", NO_PROFILE) if part == "profile" else table[part]
     words = nudge_texts(table) if part == "nudge_text" else table[part]
     carried = words.where(table["nudged"].eq(1), "")
-    return carried.groupby(trial_ids(table)).transform("max")
+    return carried.where(head_to_head(table), carried.groupby(trial_ids(table)).transform("max"))
 
 
-def _exact(used: pd.DataFrame, pair: _Pair, term: str) -> dict[str, Any]:
+def _exact(used: pd.DataFrame, pair: LevelPair, term: str) -> dict[str, Any]:
     """The exact test in the strata that both levels have; only its reason where it has none."""
     nothing = dict.fromkeys(("exact_low", "exact_high", "p_exact"), np.nan) | dict.fromkeys(COUNTS, 0)
     if term not in _WITHIN or pair.part in ("condition", "category"):
@@ -123,11 +150,7 @@ def _exact(used: pd.DataFrame, pair: _Pair, term: str) -> dict[str, Any]:
         keys = [strata.of[name].to_numpy() for name in _WITHIN[term] if name != apart]
         sides.append(pd.Series(strata.values).groupby(keys, dropna=False).mean())
     both = pd.DataFrame({"one": sides[0], "other": sides[1]}).dropna()
-    values = (both["one"] - both["other"]).to_numpy(float)
-    if not len(values):
+    if both.empty:
         return nothing | {"note": NOTHING_SHARED}
-    largest = np.full(len(values), 2.0)
-    of = pd.DataFrame({"trials": np.full(len(values), 4)})
-    row = exact_row(Strata(values, tuple(map(flipped, values.tolist())), -largest, largest, of), note)
-    names = {"conf_low": "exact_low", "conf_high": "exact_high", "p_value": "p_exact"}
-    return {names.get(name, name): row[name] for name in (*names, *COUNTS, "note")}
+    row = exact_row(flips(both["one"] - both["other"], 4), note)
+    return {_EXACT.get(name, name): row[name] for name in (*_EXACT, *COUNTS, "note")}

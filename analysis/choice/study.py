@@ -12,8 +12,10 @@ from analysis.choice.contrasts import contrasts as contrasts_of
 from analysis.choice.effects import groups, logit, nudges
 from analysis.choice.effects.bounds import worst_case_bounds
 from analysis.choice.effects.counts import with_counts
+from analysis.choice.effects.differences import difference_effects
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
-from analysis.choice.effects.frames import with_questions
+from analysis.choice.effects.frames import head_to_head, with_questions, without_head_to_head
+from analysis.choice.effects.joint import joint_effects
 from analysis.choice.effects.participants import has_people, participation, people_effects, teams
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
@@ -34,7 +36,7 @@ from analysis.tables.readings import readings
 ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
-    *("ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
+    *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
     *("participation", "people_effects", "teams"),
 )
 """The frames that JSON leaves out where there are none."""
@@ -46,10 +48,11 @@ class ChoiceAnalysis:
 
     A frame is empty where the table does not hold what it is about. `treatment`, `factors` and `agreement`
     are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
-    where no rule could have stopped the run; `modalities` and `modality_differences` where pages were shown
-    in one way; `ranking` and `told_apart` with one agent, and where a rule could have stopped the run;
-    `contrasts` where none were asked for; `mean_effects` and `texts_pooled` with one agent; the last three
-    where a rule could have stopped the run.
+    where no rule could have stopped the run; `product_types` without products of two types; `modalities` and
+    `modality_differences` where pages were shown in one way; `ranking` and `told_apart` with one agent, and
+    where a rule could have stopped the run; `contrasts` where none were asked for, and no two nudges stand
+    head to head; `mean_effects` and
+    `texts_pooled` with one agent; the last three where a rule could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -63,12 +66,15 @@ class ChoiceAnalysis:
     tradeoffs: pd.DataFrame
     nudge_texts: pd.DataFrame
     categories: pd.DataFrame
+    texts_and_categories: pd.DataFrame
     profiles: pd.DataFrame
     profile_differences: pd.DataFrame
     set_sizes: pd.DataFrame
     positions: pd.DataFrame
     slopes: pd.DataFrame
     curves: pd.DataFrame
+    difference_effects: pd.DataFrame
+    difference_curves: pd.DataFrame
     logit: pd.DataFrame
     logit_agreement: pd.DataFrame
     steps: pd.DataFrame
@@ -86,6 +92,7 @@ class ChoiceAnalysis:
     told_apart: pd.DataFrame | None = None
     contrasts: pd.DataFrame | None = None
     utilities: pd.DataFrame | None = None
+    product_types: pd.DataFrame | None = None
     mean_effects: pd.DataFrame | None = None
     texts_pooled: pd.DataFrame | None = None
     participation: pd.DataFrame | None = None
@@ -118,8 +125,9 @@ def analyze_choice(
     sequence: the trials in the order of the design (see `analysis.choice.stopping.sequences`), where a rule
     could stop the run: then p values and intervals for a fixed number of trials are left out. margin: in
     percentage points, for the equivalence tests of the exact effects (see `exact_tests`). contrasts: `A:B`
-    each, see `analysis.choice.contrasts`. people: whether people were asked about these products, so that
-    their effects are drawn beside. declared: the rules of a study with people, see `participation`.
+    each, see `analysis.choice.contrasts`; none: all pairs of nudges that stand head to head. people: whether
+    people were asked about these products, so that their effects are drawn beside. declared: the rules of a
+    study with people, see `participation`.
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
@@ -127,12 +135,13 @@ def analyze_choice(
     # The products are of tall, narrow matrices: more threads wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
         table = check_table(table)
-        asked = contrasts_of(table, contrasts) if contrasts else None
-        found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=asked)
+        asked = contrasts_of(table, contrasts)
+        told = asked if contrasts or len(asked) else None
+        found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=told)
         if has_people(table):
-            rules = declared or {}
-            own = participation(table, rules), possible(people_effects(table, rules))
-            found = replace(found, participation=own[0], people_effects=own[1])
+            rules, own = declared or {}, without_head_to_head(table)
+            effects = possible(people_effects(own, rules))
+            found = replace(found, participation=participation(table, rules), people_effects=effects)
             if "proposed" in table and table["proposed"].notna().any():
                 found = replace(found, teams=teams(table))
         return found if sequence is None else _stopped(found, sequence)
@@ -158,21 +167,24 @@ def _analyze(
     factors: pd.DataFrame | None,
     margin: float | None,
 ) -> ChoiceAnalysis:
+    whole, table = table, without_head_to_head(table)
     exact = exact_tests(table, margin)
     effects = _with_exact(with_counts(possible(main_effects(table)), table), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)
     modalities, modality_differences = groups.modality_effects(table)
     slopes, curves = sensitivity(table)
+    apart, apart_curves = difference_effects(table)
     both = logit.logit_effects(table, effects)
+    types = groups.product_type_effects(table)
     ranking, told_apart = rankings(table)
     several = table["agent"].nunique() > 1
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
-        attrition=count_outcomes(table),
-        readings=readings(table.drop_duplicates(TRIAL_ID)),
-        equal_attrition=compare_outcomes(table),
-        attrition_by_factor=compare_by_factor(table),
+        attrition=count_outcomes(whole),
+        readings=readings(whole.drop_duplicates(TRIAL_ID)),
+        equal_attrition=compare_outcomes(whole),
+        attrition_by_factor=compare_by_factor(whole),
         bounds=worst_case_bounds(table),
         treatment=None if receipts is None else treatment_check(receipts),
         effects=effects,
@@ -180,30 +192,34 @@ def _analyze(
         tradeoffs=tradeoffs(table),
         nudge_texts=by_text,
         categories=by_category,
+        texts_and_categories=possible(joint_effects(table)),
         profiles=possible(profiles),
         profile_differences=possible(profile_differences, 2 * LIMIT),
         set_sizes=possible(groups.set_size_effects(table)),
         positions=groups.position_shares(table),
         slopes=possible(slopes, why="the differences are smaller than the unit of this slope"),
         curves=curves,
+        difference_effects=possible(apart, why="the differences are smaller than the unit of this term"),
+        difference_curves=apart_curves,
         logit=both,
         logit_agreement=logit.agreement(both),
-        steps=steps.step_summary(table),
-        step_counts=steps.step_counts(table),
+        steps=steps.step_summary(whole),
+        step_counts=steps.step_counts(whole),
         factors=None
         if factors is None
         else deciding_factors(
-            factors, with_questions(table).drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])
+            factors, with_questions(whole).drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])
         ),
         agreement=None if factors is None else judges_agree(factors),
         heterogeneity=common,
         shrunken=shrunken,
-        notes=_notes(table),
+        notes=_notes(whole),
         modalities=possible(modalities) if len(modalities) else None,
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
         ranking=ranking if len(ranking) else None,
         told_apart=told_apart if len(told_apart) else None,
         utilities=utilities(table),
+        product_types=possible(types) if len(types) else None,
         mean_effects=mean_effects(effects) if several else None,
         texts_pooled=texts_over_agents(exact) if several else None,
     )
@@ -249,6 +265,8 @@ def _notes(table: pd.DataFrame) -> tuple[str, ...]:
         if name in table and table[name].isna().any():
             count = len(table.loc[table[name].isna(), TRIAL_ID].drop_duplicates())
             notes.append(f"No option is taken for {feature} in the trials that lack a {name} ({count:,}).")
+    if both := table.loc[head_to_head(table), TRIAL_ID].nunique():
+        notes.append(f"Two nudges stand head to head in {both:,} trials, which only the contrasts are about.")
     if table["direction"].eq(-1).any():
         notes.append("A nudge meant to push away counts as a nudge of the other options of its set.")
     if row_weights(table) is not None:

@@ -1,23 +1,26 @@
 """Compare agents with each other; where there are too few, tables are empty and give the reason."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from analysis.conjoint.cards import ShownOptions
-from analysis.conjoint.fits import Fits, Spec, headline, headline_moves
+from analysis.conjoint.fits import Fits, headline_moves
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
-from analysis.conjoint.tables import agents_of, by_set_adjusted, model_frame
+from analysis.conjoint.tables import agents_of, by_set_adjusted, headlines
 from analysis.estimators.clogit import BY_SET, INTERCEPT
-from analysis.estimators.ranking import Moved, rank_agents
+from analysis.estimators.leave_out import moved_terms
+from analysis.estimators.moved import Moved
+from analysis.estimators.ranking import rank_agents
 from analysis.tables.sizes import model_sizes
 
 PERMUTATIONS = 2000
 PRICE_SENSITIVITY = "price_sensitivity"
 
 
-def personality(fits: Fits) -> pd.DataFrame:
+def personality(every: pd.DataFrame, fits: Fits) -> pd.DataFrame:
     """Return the map of agents: `price_sensitivity` against `review_score`.
 
     price_sensitivity is the log-price coefficient with its sign turned. Both come from the log-price model
@@ -25,15 +28,9 @@ def personality(fits: Fits) -> pd.DataFrame:
     columns of leaving out choice sets.
     """
     rows: list[Row] = []
-    for agent in agents_of(fits):
-        spec = headline(fits, agent, "log")
-        if spec is None:
-            continue
-        frame = model_frame(spec, fits[spec]).set_index("term")
-        for term, source, sign in (
-            ("price_sensitivity", "log_price", -1),
-            ("review_score", "review_score", 1),
-        ):
+    for spec, printed in headlines(every, fits, "log").items():
+        agent, frame = spec.agent, printed.set_index("term")
+        for term, source, sign in ((PRICE_SENSITIVITY, "log_price", -1), ("review_score", "review_score", 1)):
             if source not in frame.index:
                 rows.append(tidy_row(term, agent, fits[spec].n_sets, note=f"no {source} in this table"))
                 continue
@@ -48,13 +45,11 @@ def personality(fits: Fits) -> pd.DataFrame:
 def moved_weights(fits: Fits, cards: ShownOptions) -> Iterator[Moved]:
     """Yield the price sensitivity and each part-worth of `quality`, and how they move without each set."""
     for agent in agents_of(fits):
-        if (found := headline_moves(fits, cards, agent)) is None:
-            continue
-        fit, moved = found
-        for term, estimate in zip(fit.terms, fit.estimate.tolist(), strict=True):
-            if not np.isnan(estimate) and term != INTERCEPT:
-                name, sign = (PRICE_SENSITIVITY, -1) if term == "log_price" else (term, 1)
-                yield Moved(name, agent, sign * estimate, sign * moved[term], len(moved) - 1.0)
+        for term, each in moved_terms(*headline_moves(fits, cards, agent), agent).items():
+            if term == "log_price":
+                yield replace(each, term=PRICE_SENSITIVITY, estimate=-each.estimate, moves=-each.moves)
+            elif term != INTERCEPT:
+                yield each
 
 
 def price_ranking(fits: Fits, cards: ShownOptions) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -63,26 +58,18 @@ def price_ranking(fits: Fits, cards: ShownOptions) -> tuple[pd.DataFrame, pd.Dat
     return rank_agents(own)
 
 
-def set_size(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
+def set_size(every: pd.DataFrame, cards: ShownOptions) -> pd.DataFrame:
     """Return the log-price coefficient by set size, and its rank correlation over agents.
 
-    The coefficients are those of conditional logits, with the errors that `coefficients` prints of them.
+    every: the frame of `coefficients`. The coefficients are those of conditional logits.
     """
-    columns: dict[str, pd.Series[float]] = {}
-    rows: list[Row] = []
-    for block in cards.blocks:
-        values = {}
-        for agent in agents_of(fits):
-            spec = Spec(agent, "clogit", block, "log")
-            fit = fits.get(spec)
-            if fit is not None:
-                frame = model_frame(spec, fit)
-                rows += frame[frame["term"] == "log_price"].to_dict("records")
-                values[agent] = fit.of("log_price")[0]
-        columns[block] = pd.Series(values, dtype=float)
+    own = every.query("model == 'clogit' and price_form == 'log' and term == 'log_price'")
+    parts = {block: own[own["block"] == block] for block in cards.blocks}
+    columns = {block: part.set_index("group")["estimate"] for block, part in parts.items()}
+    rows: list[Row] = [row for part in parts.values() for row in part.to_dict("records")]
     if len(cards.blocks) < 2:
         reason = "sets of one size only"
-        rows.append(tidy_row("rank_correlation", ALL_AGENTS, len(agents_of(fits)), note=reason))
+        rows.append(tidy_row("rank_correlation", ALL_AGENTS, every["group"].nunique(), note=reason))
     for block in cards.blocks[1:]:
         found = rank_correlation("rank_correlation", columns[cards.blocks[0]], columns[block])
         rows.append(found | {"block": f"{cards.blocks[0]} and {block}"})

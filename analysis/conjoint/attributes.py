@@ -109,11 +109,14 @@ def opt_outs(rows: pd.DataFrame, trial: str) -> "pd.Series[bool]":
     names = [name for name in known if name != f"{PREFIX}name"] or known
     if not names:
         return pd.Series(False, rows.index)
-    texts = pd.DataFrame({name: as_text(rows[name]).str.strip() for name in names})
-    empty, zero = texts == "", texts.apply(pd.to_numeric, errors="coerce") == 0
+    empty, zero = pd.DataFrame(index=rows.index), pd.DataFrame(index=rows.index)
+    for name in names:
+        codes, texts = distinct(rows[name])
+        empty[name] = (texts == "").to_numpy()[codes]
+        zero[name] = (pd.to_numeric(texts, errors="coerce") == 0).to_numpy()[codes]
     bare = empty.drop(columns="price", errors="ignore").all(axis=1)
-    if "price" in texts:
-        bare &= empty["price"] | (zero["price"] & (texts.shape[1] > 1))
+    if "price" in empty:
+        bare &= empty["price"] | (zero["price"] & (len(names) > 1))
     nothing = (empty | zero).all(axis=1)
     each = nothing.groupby(rows["option"])
     bare |= each.transform("all") & (each.transform("size") > 1)
@@ -131,9 +134,10 @@ def distinct(values: pd.Series) -> tuple[Ints, pd.Series]:
 
     They are few where cards are shown many times, so each is read once.
     """
-    texts = as_text(values).str.strip()
-    codes, known = pd.factorize(texts)
-    return codes, pd.Series(known, dtype="str")
+    mixed = values.dtype == "object"  # where 1 and True are equal, but no equal texts
+    each, known = pd.factorize(as_text(values) if mixed else values, use_na_sentinel=False)
+    codes, texts = pd.factorize(as_text(pd.Series(known)).str.strip())
+    return codes[each], pd.Series(texts, dtype="str")
 
 
 class _Refusal(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -35,16 +36,8 @@ OUT = "none"
 """The term of an opt-out: its constant."""
 
 SHOWN = (
-    "agent",
-    TRIAL_ID,
-    "set",
-    "repeat",
-    "ordering",
-    "option",
-    "position",
-    "chosen",
-    "condition",
-    "reading",
+    *("agent", TRIAL_ID, "set", "repeat", "ordering", "option", "position", "chosen"),
+    *("condition", "reading"),
 )
 """The columns of a checked table that the analysis reads besides attributes."""
 
@@ -88,9 +81,32 @@ class ShownOptions:
 
         How often an option was shown makes no difference.
         """
-        rows = self.rows if block == POOLED else self.rows[self.rows["block"] == block]
-        once = rows.drop_duplicates(["block", "set", "repeat", "option", "price"])
+        once = self._once if block == POOLED else self._once[self._once["block"] == block]
         return once["price"].dropna().to_numpy()
+
+    @cached_property
+    def by_agent(self) -> dict[str, pd.DataFrame]:
+        """The rows of each agent."""
+        return {str(agent): own for agent, own in self.rows.groupby("agent", sort=True)}
+
+    @cached_property
+    def placed(self) -> pd.DataFrame:
+        """The options that can be told apart by position: of sets of two or more, without opt-outs.
+
+        `place` is from 1 and `options` the number, both without opt-outs; `letter` likewise, from 0.
+        """
+        rows = self.rows[self.rows[OUT] != 1]
+        trials = rows.groupby(TRIAL_ID)
+        rows = rows.assign(
+            options=trials["option"].transform("size"),
+            place=trials["position"].rank().astype(int),
+            letter=trials["letter"].rank().astype(int) - 1,
+        )
+        return rows[rows["options"] > 1]
+
+    @cached_property
+    def _once(self) -> pd.DataFrame:
+        return self.rows[["block", "set", "repeat", "option", "price"]].drop_duplicates()
 
 
 def encode(
@@ -172,7 +188,7 @@ def answered(chosen: pd.DataFrame) -> int:
 
 def _currency(rows: pd.DataFrame, places: RowPlaces, given: str) -> str:
     """The one currency of a table; empty where it is not known."""
-    known = sorted(set(rows["currency"]) - {""})
+    known = sorted(set(rows["currency"].unique()) - {""})
     if len({*known, *filter(None, [given])}) > 1:
         what = (
             f"--currency {given}: {places} says {known[0]}"

@@ -75,6 +75,7 @@ def price_figure(deciles: pd.DataFrame, unit: str = UNITS) -> Figure:
             rows = deciles[deciles["group"] == agent]
             axes.set_title(shorten(str(agent), 20), fontsize=letters(8))
             _curves(axes, rows)
+        _price_axis(grid[0], deciles["median_price"])
         figure.supxlabel(f"Median price of the decile ({unit}, logarithmic)", fontsize=letters(10))
         figure.supylabel("Utility against\nthe cheapest decile", fontsize=letters(10))
         lines_of = [(color, style, name) for color, style, name in CURVES.values()]
@@ -253,15 +254,19 @@ def _curves(axes: Axes, rows: pd.DataFrame) -> None:
             # Both curves are straight in their own scale, so two of their points tell the rest.
             slope = (rows[name] / (at - at.iloc[0])).iloc[-1]
             axes.plot(x, slope * ((np.log(x) if name == "log_curve" else x) - at.iloc[0]), style, color=color)
-    axes.set_xscale("log")
-    axes.set_xlim(first / 1.2, last * 1.2)
-    ticks = [
-        tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if first / 1.2 <= tick <= last * 1.2
-    ]
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axes.minorticks_off()
     axes.tick_params(labelsize=letters(8))
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _price_axis(axes: Axes, prices: "pd.Series[float]") -> None:
+    """Set up the price axis, which all panels share: so it is set once."""
+    low, high = prices[prices > 0].min() / 1.2, prices.max() * 1.2
+    if low > 0:
+        axes.set_xscale("log")
+        axes.set_xlim(low, high)
+        ticks = [tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if low <= tick <= high]
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.minorticks_off()
 
 
 def _pairs(frame: pd.DataFrame, column: str, first: str, second: str) -> pd.DataFrame:

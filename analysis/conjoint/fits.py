@@ -64,7 +64,7 @@ def _models_of(
         dict.fromkeys([TRIAL_ID, "set", "block", "chosen", "chain", OUT, *PRICES, *cards.controls])
     )
     forms, last = (FORMS, FORMS[-1]) if cards.priced else ((UNPRICED,), UNPRICED)
-    own = cards.rows.loc[cards.rows["agent"] == agent, columns]
+    own = cards.by_agent[agent][columns]
     for block, prices in edges.items():
         rows = own if block == POOLED else own[own["block"] == block]
         if rows.empty:
@@ -148,14 +148,14 @@ def _against_empty(terms: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(both, columns=[INTERCEPT, *terms.columns])
 
 
-def headline_moves(fits: Fits, cards: ShownOptions, agent: str) -> tuple[CLogit, pd.DataFrame] | None:
+def headline_moves(fits: Fits, cards: ShownOptions, agent: str) -> tuple[CLogit, pd.DataFrame]:
     """Return the log-price model that represents an agent, and how it moves without each choice set.
 
-    See `moves`. None for an agent without a model.
+    See `moves`.
     """
-    if (spec := headline(fits, agent, "log")) is None:
-        return None
-    rows = cards.rows[cards.rows["agent"] == agent]
+    spec = headline(fits, agent, "log")
+    assert spec  # noqa: S101 (each agent of the fits has one)
+    rows = cards.by_agent[agent]
     rows = rows if spec.block == POOLED else rows[rows["block"] == spec.block]
     terms = regressors(rows, cards.controls, spec.price, np.zeros(2))
     x = _against_empty(terms) if spec.model == "logit" else terms

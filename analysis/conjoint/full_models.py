@@ -1,11 +1,10 @@
 """Fit the models that money values rest on: the price in three forms, and all that may go with it held."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.cards import OUT, PRICES, ShownOptions
@@ -13,6 +12,8 @@ from analysis.conjoint.fits import UNPRICED, brand_families, regressors
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import moves, with_errors
+from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.t_tests import student
 from analysis.tables.choice_table import TRIAL_ID
 
 PriceForm = Literal["log", "linear", "curved"]
@@ -68,7 +69,8 @@ def full_models(
     is enough if the other adds nothing to it (Davidson and MacKinnon 1981): in the curve, the logarithm alone
     has no `price_curve`, the linear form as much of it as of `price`. cov: `clustered` errors are those of
     leaving out each choice set. Chains are left out where they separate the choices or leave the price
-    without an error, which a note says. Without prices the one model has no price (`log`).
+    without an error, which a note says. Errors: see `errors_of_options`. Without prices the one model has no
+    price (`log`).
     """
     chains = brand_families(cards)
     with threadpool_limits(limits=1, user_api="blas"):
@@ -79,7 +81,7 @@ def _of_agent(
     agent: str, cards: ShownOptions, chains: tuple[str, ...], cov: Covariance, at_price: float | None
 ) -> FullModels | None:
     needed = [TRIAL_ID, "set", "option", "area", "size", "block", "position", "chosen", "chain", *PRICES, OUT]
-    own = cards.rows.loc[cards.rows["agent"] == agent, list(dict.fromkeys([*needed, *cards.controls]))]
+    own = cards.by_agent.get(agent, cards.rows[:0])[list(dict.fromkeys([*needed, *cards.controls]))]
     block = next((block for block in cards.blocks if (own["block"] == block).any()), None)
     rows = own[own["block"] == block]
     known = (rows["price"] > 0) | (rows[OUT] == 1) | (not cards.priced)
@@ -144,7 +146,7 @@ def _fitted(
         fits[form] = fit_clogit(x, chosen, trial, cov="robust" if cov == "robust" else "classical")
         moved[form] = moves(fits[form], x, chosen, trial, sets)
         if cov == "clustered":
-            fits[form] = with_errors(fits[form], moved[form])
+            fits[form] = errors_of_options(with_errors(fits[form], moved[form]), x, rows)
     p: dict[PriceForm, float] = dict.fromkeys(PRICE_FORMS, np.nan)
     if curved := fits.get("curved"):
         p["log"] = _p_zero(curved, {CURVE: 1.0})
@@ -152,11 +154,41 @@ def _fitted(
     return FullModels(agent, block, rows, columns, fits, moved["log"], at_price, p, note)
 
 
+def moves_by_option(fit: CLogit, x: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how far each coefficient moves without each option and its trials: see `moves`.
+
+    x: the regressors of rows, of whose trials all have as many options.
+    """
+    size = int(rows["size"].iloc[0])
+    chosen, trial = rows["chosen"].to_numpy(float, na_value=np.nan), rows[TRIAL_ID]
+    options = rows["option"].to_numpy().reshape(-1, size)
+    each = np.repeat(options.T[:, :, None], size, axis=2).ravel()
+    copy = np.repeat(np.arange(size), len(x))
+    again = pd.concat([x] * size, ignore_index=True)
+    groups = np.tile(pd.factorize(trial)[0], size) + copy * len(x)
+    return moves(fit, again, np.tile(chosen, size), groups, each, copies=size)
+
+
+def errors_of_options(fit: CLogit, x: pd.DataFrame, rows: pd.DataFrame) -> CLogit:
+    """Return the fit with larger errors where sets share options, each of which an agent may like for itself.
+
+    The variance of sets that share an option (dyadic; Aronow, Samii and Assenova 2015, Political Analysis 23)
+    is the sum over options of squared moves, less what sets count twice. It is taken where it is the larger.
+    """
+    size, options = int(rows["size"].iloc[0]), rows["option"].nunique()
+    if not LEAST_CLUSTERS[1] <= options < size * rows["set"].nunique():
+        return fit
+    squares = (moves_by_option(fit, x, rows) ** 2).sum(skipna=False).to_numpy()
+    own = np.diag(fit.cov)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = ((options - 1) / options * squares - (size - 1) * own) / own
+    wider = np.sqrt(np.where(ratio > 1, ratio, 1.0))
+    return replace(fit, cov=fit.cov * np.outer(wider, wider), df=min(fit.df, options - 1.0))
+
+
 def _p_zero(fit: CLogit, weights: dict[str, Any]) -> float:
     """The p value of a combination of coefficients being 0; NaN where one has no error."""
     at = [fit.terms.index(term) for term in weights]
     weight = np.array(list(weights.values()))
     error = float(np.sqrt(weight @ fit.cov[np.ix_(at, at)] @ weight))
-    if not error > 0:
-        return np.nan
-    return float(2 * stats.t.sf(abs(weight @ fit.estimate[at]) / error, fit.df))
+    return float(student(weight @ fit.estimate[at], error if error > 0 else np.nan, fit.df)["p_value"])

@@ -26,8 +26,8 @@ def larger_sets(every: list[FullModels], cards: ShownOptions) -> pd.DataFrame:
     """
     rows: list[Row] = []
     for models in every:
-        of_agent = (cards.rows["agent"] == models.agent) & (cards.rows["block"] != models.block)
-        for _, own in cards.rows[of_agent].groupby("size", sort=True):
+        every_set = cards.by_agent[models.agent]
+        for _, own in every_set[every_set["block"] != models.block].groupby("size", sort=True):
             rows += _predicted(models, own, cards.controls)
     return tidy_frame(rows, *EXTRA)
 

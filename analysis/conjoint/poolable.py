@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.fits import UNPRICED, Fits, of_sets, regressors
-from analysis.conjoint.frames import ALL_AGENTS, tidy_frame, tidy_row
+from analysis.conjoint.frames import ALL_AGENTS, Row, tidy_frame, tidy_row
 from analysis.conjoint.full_models import FIRST
 from analysis.conjoint.tables import pooling
 from analysis.estimators.clogit import CLogit, fit_clogit
@@ -43,20 +43,22 @@ def robust_pooling(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     with threadpool_limits(limits=1, user_api="blas"):
         by_size = pooling(fits)
         parts = {agent: _sizes(fits, cards, agent) for agent in by_size["group"]}
-        tests = [_tested(own, "sets of one size only") for own in parts.values()]
-        tested = by_size.assign(part="set size").join(pd.DataFrame(tests, columns=[*ROBUST[1:], "why"]))
-        pairs = zip(tested["note"], tested.pop("why"), strict=True)
-        tested["note"] = [note if why in note else join_notes(note, why) for note, why in pairs]
-        # The published p value rejects too often: it has the robust one beside it, or is not printed.
-        tested["p_value"] = tested["p_value"].where(tested["p_robust"].notna())
-        rows = list(_more(fits, cards, parts))
-    if not rows:
-        return tested
-    more = tidy_frame(rows, "df", *ROBUST)
-    return pd.DataFrame([*tested.to_dict("records"), *more.to_dict("records")], columns=more.columns)
+        rows = [_beside(row, parts[row["group"]]) for row in by_size.to_dict("records")]
+        return tidy_frame([*rows, *_more(fits, cards, parts)], "df", *ROBUST)
 
 
-def _more(fits: Fits, cards: ShownOptions, parts: dict[str, list[_Part]]) -> Iterator[dict[Any, Any]]:
+def _beside(row: Row, parts: list[_Part]) -> Row:
+    """The published row with its robust test."""
+    test = _tested(parts, "sets of one size only")
+    note = row["note"] if test["why"] in row["note"] else join_notes(row["note"], test["why"])
+    # The published p value rejects too often: it has the robust one beside it, or is not printed.
+    p_value = np.nan if np.isnan(test["p_robust"]) else row["p_value"]
+    return (
+        row | {"part": "set size", "note": note, "p_value": p_value} | {key: test[key] for key in ROBUST[1:]}
+    )
+
+
+def _more(fits: Fits, cards: ShownOptions, parts: dict[str, list[_Part]]) -> Iterator[Row]:
     """The rows of orders and agents; none where there is one only."""
     for agent in parts:
         orders = _orders(cards, agent)
@@ -70,7 +72,7 @@ def _more(fits: Fits, cards: ShownOptions, parts: dict[str, list[_Part]]) -> Ite
         yield _row(ALL_AGENTS, "agents", every)
 
 
-def _row(group: str, name: str, parts: list[_Part]) -> dict[Any, Any]:
+def _row(group: str, name: str, parts: list[_Part]) -> Row:
     test = _tested(parts, "")
     found = {key: test[key] for key in ROBUST[1:]}
     n, missing = (sum(getattr(part.fit, name) for part in parts) for name in ("n_sets", "n_missing"))
@@ -94,7 +96,7 @@ def _tested(parts: list[_Part], alone: str) -> dict[str, Any]:
 
 def _sizes(fits: Fits, cards: ShownOptions, agent: str) -> list[_Part]:
     """The models of the sets of each size."""
-    own = cards.rows[cards.rows["agent"] == agent]
+    own = cards.by_agent[agent]
     found = []
     by_block = {spec.block: fit for spec, fit in of_sets(fits, agent).items()}
     for block in cards.blocks:
@@ -105,7 +107,8 @@ def _sizes(fits: Fits, cards: ShownOptions, agent: str) -> list[_Part]:
 
 def _orders(cards: ShownOptions, agent: str) -> list[_Part]:
     """The models of the smallest sets in each order, with a preference for the option shown first."""
-    rows = cards.rows[(cards.rows["agent"] == agent) & (cards.rows["block"] == cards.blocks[0])]
+    rows = cards.by_agent[agent]
+    rows = rows[rows["block"] == cards.blocks[0]]
     orders = sorted(rows["ordering"].unique())
     if len(orders) < 2:
         return []

@@ -8,7 +8,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.frames import Row, tidy_frame
-from analysis.conjoint.full_models import FullModels
+from analysis.conjoint.full_models import FullModels, errors_of_options, moves_by_option
 from analysis.estimators.clogit import fit_clogit
 from analysis.estimators.leave_out import moves, with_errors
 from analysis.tables.choice_table import TRIAL_ID
@@ -30,14 +30,8 @@ def without_one(every: list[FullModels]) -> pd.DataFrame:
     """
     rows: list[Row] = []
     for models in every:
-        fit, x, size = models.fits["log"], models.columns["log"], int(models.rows["size"].iloc[0])
-        chosen, trial = models.rows["chosen"].to_numpy(float, na_value=np.nan), models.rows[TRIAL_ID]
-        options = models.rows["option"].to_numpy().reshape(-1, size)
-        each = np.repeat(options.T[:, :, None], size, axis=2).ravel()
-        copy = np.repeat(np.arange(size), len(x))
-        again = pd.concat([x] * size, ignore_index=True)
-        groups = np.tile(pd.factorize(trial)[0], size) + copy * len(x)
-        moved = moves(fit, again, np.tile(chosen, size), groups, each, copies=size)
+        fit = models.fits["log"]
+        moved = moves_by_option(fit, models.columns["log"], models.rows)
         frame = fit.frame(models.agent)
         frame["lowest"] = frame["estimate"] + moved.min(skipna=False).to_numpy()
         frame["highest"] = frame["estimate"] + moved.max(skipna=False).to_numpy()
@@ -56,7 +50,7 @@ def robustness(every: list[FullModels]) -> pd.DataFrame:
     `base`: the model itself; `tier`: stars as levels in the place of a number; `area`: each neighborhood;
     `options`: each option itself (fixed effects), so that only what is drawn anew for it counts. An option,
     or an area, that is always or never chosen says nothing beside its own constant, and is left out with its
-    trials. Errors are those of leaving out each choice set; `options` has none, because so many constants
+    trials. Errors are those of `money`; `options` has none, because so many constants
     make its weights too large. All rows are one family of `p_adjusted`.
     """
     rows: list[Row] = []
@@ -72,6 +66,7 @@ def robustness(every: list[FullModels]) -> pd.DataFrame:
                     frame["note"] = [join_notes(note, INCIDENTAL) for note in frame["note"]]
                 else:
                     fit = with_errors(fit, moves(fit, x, chosen, trial, own["set"].to_numpy()))
+                    fit = errors_of_options(fit, x, own)
                     frame = fit.frame(models.agent)
                 frame["check"] = check
                 rows += frame[frame["term"].isin(models.columns["log"].columns)].to_dict("records")

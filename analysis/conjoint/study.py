@@ -129,8 +129,8 @@ def analyze_conjoint(
     cov = cov or ("clustered" if cards.repeated or cards.scored else "classical")
     fits = fit_models(cards, engaged, cov=cov)
     coefficients = tables.coefficients(fits)
-    personality = across.personality(fits)
-    brands = tables.brands(fits)
+    personality = across.personality(coefficients, fits)
+    brands = tables.brands(coefficients, fits)
     full = full_models(cards, engaged, cov, at_price)
     ranking, told_apart = across.price_ranking(fits, cards)
     read = readings(whole.rows.drop_duplicates(TRIAL_ID))
@@ -145,12 +145,12 @@ def analyze_conjoint(
         attributes=cards.attributes,
         attrition_by_factor=_attrition(whole.rows, ("condition", *FACTORS) if named else FACTORS),
         price_response=tables.price_response(coefficients),
-        price_deciles=tables.price_deciles(fits, cards),
+        price_deciles=tables.price_deciles(coefficients, fits, cards),
         functional_form=tables.functional_form(fits),
-        quality=tables.quality(fits, cards.controls),
+        quality=tables.quality(coefficients, fits, cards.controls),
         willingness_to_pay=tables.willingness_to_pay(fits, cards),
         personality=personality,
-        set_size=across.set_size(fits, cards),
+        set_size=across.set_size(coefficients, cards),
         pooling=robust_pooling(fits, cards),
         model_size=across.model_size(personality, sizes),
         brands=brands,

@@ -20,7 +20,7 @@ from analysis.conjoint.cards import (
 from analysis.conjoint.fits import LEAST_SETS, UNPRICED, Fits, Form, Spec, few_sets, headline, of_sets
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
-from analysis.estimators.leave_out import HANGS
+from analysis.estimators.moved import HANGS
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.families import adjusted, benjamini_hochberg
@@ -48,8 +48,28 @@ def coefficients(fits: Fits) -> pd.DataFrame:
     brand: whether the chain families are in the model, too. The four name the model. A model of fewer than
     `LEAST_SETS` choice sets has estimates and the columns `ALIKE` only.
     """
-    frames = [model_frame(spec, fit).assign(brand=spec.brand) for spec, fit in fits.items()]
-    return by_set_adjusted(_joined(frames, *MODEL, "brand", *BY_SET))
+    if not fits:
+        return by_set_adjusted(pd.DataFrame(columns=[*FRAME_COLUMNS, *MODEL, "brand", *BY_SET]))
+    frame = pd.concat([_printed(fit.frame(spec.agent), fit) for spec, fit in fits.items()], ignore_index=True)
+    frame = frame.join(pd.concat([fit.by_set() for fit in fits.values()], ignore_index=True))
+    # Where answers may be alike, the usual errors are too small without those of leaving out sets.
+    sizes = [len(fit.terms) for fit in fits.values()]
+    alike = np.repeat([fit.left_out is not None for fit in fits.values()], sizes)
+    lone = alike & frame["p_by_set"].isna() & frame["p_value"].notna()
+    frame.loc[lone, [name for name in NUMBERS if name != "estimate"]] = np.nan
+    frame.loc[lone, "note"] = [join_notes(note, HANGS) for note in frame.loc[lone, "note"]]
+    for name, values in zip((*MODEL, "brand"), zip(*(spec[1:] for spec in fits), strict=True), strict=True):
+        frame[name] = np.repeat(values, sizes)
+    return by_set_adjusted(frame)
+
+
+def headlines(
+    every: pd.DataFrame, fits: Fits, price: Form, *, brand: bool = False
+) -> dict[Spec, pd.DataFrame]:
+    """Return the rows in the frame of `coefficients` of the model that represents each agent."""
+    printed = dict(iter(every.groupby(["group", *MODEL, "brand"], sort=False)))
+    specs = [headline(fits, agent, price, brand=brand) for agent in agents_of(fits)]
+    return {spec: printed[spec].drop(columns="brand") for spec in specs if spec}
 
 
 def fit_statistics(fits: Fits) -> pd.DataFrame:
@@ -89,23 +109,22 @@ def price_response(every: pd.DataFrame) -> pd.DataFrame:
     return by_set_adjusted(own)
 
 
-def price_deciles(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
+def price_deciles(every: pd.DataFrame, fits: Fits, cards: ShownOptions) -> pd.DataFrame:
     """Return the decile coefficients of each agent's representative model, beside its price curves.
 
+    every: the frame of `coefficients`.
     Extra columns: `median_price` of the decile; `log_curve` and `linear_curve`, the utility at that price
     less the one at the first decile's median, as the two other models say. D1 is the base, 0 by construction.
     """
     frames = []
-    for agent in agents_of(fits):
-        spec = headline(fits, agent, "deciles")
-        if spec is None or spec.price == UNPRICED:
+    for spec, printed in headlines(every, fits, "deciles").items():
+        if spec.price == UNPRICED:
             continue
         prices = cards.prices(spec.block)
         edges = decile_edges(prices)
         medians = pd.Series(prices).groupby(decile(prices, edges)).median().reindex(range(1, len(edges)))
-        frame = model_frame(spec, fits[spec])
-        frame = frame[frame["term"].str.fullmatch(r"D\d+")]
-        base = tidy_row("D1", agent, fits[spec].n_sets, fits[spec].n_missing, estimate=0.0, note="base")
+        frame = printed[printed["term"].str.fullmatch(r"D\d+")]
+        base = tidy_row("D1", spec.agent, fits[spec].n_sets, fits[spec].n_missing, estimate=0.0, note="base")
         frame = pd.concat([tidy_frame([base]).assign(**_model(spec)), frame], ignore_index=True)
         frame["median_price"] = medians.to_numpy()
         linear, log = fits[spec._replace(price="linear")], fits[spec._replace(price="log")]
@@ -148,13 +167,13 @@ def _linear_less_log(fits: Fits, spec: Spec) -> float:
     return linear.aic - log.aic if linear.n_sets == log.n_sets else np.nan
 
 
-def quality(fits: Fits, controls: tuple[str, ...]) -> pd.DataFrame:
+def quality(every: pd.DataFrame, fits: Fits, controls: tuple[str, ...]) -> pd.DataFrame:
     """Return the coefficients of the controls in the log-price model that represents each agent.
 
     Where the linear form fits better, as in `functional_form`, they take over what the log price misses: they
     have no error then, and the table `money` says what an attribute is worth.
     """
-    frame = _terms(fits, "log", lambda term: term in controls)
+    frame = _terms(every, fits, "log", lambda term: term in controls)
     for agent in agents_of(fits):
         spec = headline(fits, agent, "linear")
         if spec is not None and spec.price == "linear" and _better(_linear_less_log(fits, spec)) == "linear":
@@ -164,12 +183,12 @@ def quality(fits: Fits, controls: tuple[str, ...]) -> pd.DataFrame:
     return by_set_adjusted(frame)
 
 
-def brands(fits: Fits) -> pd.DataFrame:
+def brands(every: pd.DataFrame, fits: Fits) -> pd.DataFrame:
     """Return the chain families' coefficients against the base.
 
     All controls and price deciles are held constant.
     """
-    return _terms(fits, "deciles", lambda term: term.startswith("chain_"), brand=True)
+    return _terms(every, fits, "deciles", lambda term: term.startswith("chain_"), brand=True)
 
 
 def willingness_to_pay(fits: Fits, cards: ShownOptions) -> pd.DataFrame:
@@ -270,13 +289,15 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
     """
     rows = []
     block = cards.blocks[0]
-    for agent, own in cards.rows[cards.rows["block"] == block].groupby("agent", sort=True):
+    for agent, shown in cards.by_agent.items():
+        if (own := shown[shown["block"] == block]).empty:
+            continue
         done = own[own.groupby(TRIAL_ID)["chosen"].transform("count") > 0]
         booked = taken(done)
         weight, n = booked["weight"], answered(booked)
         missing = own[TRIAL_ID].nunique() - n
         if booked.empty:
-            rows.append(tidy_row("mean_price", str(agent), 0, missing, note="no trial has a choice"))
+            rows.append(tidy_row("mean_price", agent, 0, missing, note="no trial has a choice"))
             continue
         for term, name in (("mean_price", "price"), ("mean_stars", "stars")):
             known = booked[booked[name].notna()]
@@ -284,26 +305,26 @@ def booked(cards: ShownOptions) -> pd.DataFrame:
             half_width = stats.t.ppf(0.975, sets - 1) * error if sets >= LEAST_BOOKED else np.nan
             few = f"no interval: fewer than {LEAST_BOOKED} choice sets" if sets < LEAST_BOOKED else ""
             rows.append(
-                tidy_row(term, str(agent), n, missing, estimate=mean, std_error=error,
+                tidy_row(term, agent, n, missing, estimate=mean, std_error=error,
                          conf_low=mean - half_width, conf_high=mean + half_width,
                          note=few if len(known) else f"no {name} in this table", offered=done[name].mean())
             )  # fmt: skip
         note = "no standard error" if cards.priced else "no price in this table"
         rows.append(
-            tidy_row("median_price", str(agent), n, missing, estimate=_median(booked["price"], weight),
+            tidy_row("median_price", agent, n, missing, estimate=_median(booked["price"], weight),
                      note=note, offered=done["price"].median())
         )  # fmt: skip
         if done[OUT].any():
             share, error = mean_by_set(booked[OUT], booked)
             rows.append(
-                tidy_row(f"share_{OUT}", str(agent), n, missing, estimate=100 * share,
+                tidy_row(f"share_{OUT}", agent, n, missing, estimate=100 * share,
                          std_error=100 * error, offered=100 * done[OUT].mean())
             )  # fmt: skip
         offered = done["chain"].value_counts(normalize=True)
         for chain in offered.index[offered.index != ""]:
             share, error = mean_by_set((booked["chain"] == chain).astype(float), booked)
             rows.append(
-                tidy_row(f"share_{chain}", str(agent), n, missing, estimate=100 * share,
+                tidy_row(f"share_{chain}", agent, n, missing, estimate=100 * share,
                          std_error=100 * error, offered=100 * float(offered[chain]))
             )  # fmt: skip
     return tidy_frame(rows, "offered")
@@ -336,10 +357,11 @@ def agents_of(fits: Fits) -> list[str]:
     return list(dict.fromkeys(spec.agent for spec in fits))
 
 
-def _terms(fits: Fits, price: Form, wanted: Callable[[str], bool], *, brand: bool = False) -> pd.DataFrame:
+def _terms(
+    every: pd.DataFrame, fits: Fits, price: Form, wanted: Callable[[str], bool], *, brand: bool = False
+) -> pd.DataFrame:
     """The wanted terms of the model that speaks for each agent."""
-    specs = [spec for agent in agents_of(fits) if (spec := headline(fits, agent, price, brand=brand))]
-    frame = _joined([model_frame(spec, fits[spec]) for spec in specs], *MODEL, *BY_SET)
+    frame = _joined(list(headlines(every, fits, price, brand=brand).values()), *MODEL, *BY_SET)
     return by_set_adjusted(frame[frame["term"].map(wanted).astype(bool)].reset_index(drop=True))
 
 
@@ -351,17 +373,6 @@ def _better(difference: float) -> str:
 
 def _model(spec: Spec) -> dict[str, str]:
     return {"model": spec.model, "block": spec.block, "price_form": spec.price}
-
-
-def model_frame(spec: Spec, fit: CLogit) -> pd.DataFrame:
-    """Return the terms of a model as every table prints them: columns of estimators, `BY_SET` and `MODEL`."""
-    frame = _printed(fit.frame(spec.agent), fit).join(fit.by_set())
-    if fit.left_out is not None:
-        # Where answers may be alike, the usual errors are too small without those of leaving out sets.
-        lone = frame["p_by_set"].isna() & frame["p_value"].notna()
-        frame.loc[lone, [name for name in NUMBERS if name != "estimate"]] = np.nan
-        frame.loc[lone, "note"] = [join_notes(note, HANGS) for note in frame.loc[lone, "note"]]
-    return frame.assign(**_model(spec))
 
 
 def _printed(frame: pd.DataFrame, fit: CLogit) -> pd.DataFrame:

@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.frames import ALL_AGENTS, Row, tidy_frame, tidy_row
@@ -14,6 +13,7 @@ from analysis.estimators.choice_sets import has_chances
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.deciders import Choices, read_choices
 from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.t_tests import student
 from analysis.estimators.taste_mixtures import (
     Classes,
     MixedLogit,
@@ -141,18 +141,13 @@ def _row(data: _Data, fit: Mixture, term: str, at: int, df: float, note: str) ->
     """A row of a coefficient; without degrees of freedom it has no error."""
     estimate = float(fit.estimate[at])
     error = float(fit.std_error[at]) if df > 0 else np.nan
-    width = float(stats.t.ppf(0.975, df)) * error
     return tidy_row(
         term,
         data.group,
         fit.n,
         fit.n_missing,
         estimate=estimate,
-        std_error=error,
-        statistic=estimate / error,
-        p_value=float(2 * stats.t.sf(abs(estimate / error), df)),
-        conf_low=estimate - width,
-        conf_high=estimate + width,
+        **student(estimate, error, df),
         note=fit.note or note,
         unit=data.unit,
     )

@@ -33,21 +33,6 @@ LAST = "last"
 """The position of the last option in sets of any size, beside the numbers of others."""
 
 
-def placed(cards: ShownOptions) -> pd.DataFrame:
-    """Return the options that can be told apart by position: of sets of two or more, without opt-outs.
-
-    `place` is from 1 and `options` the number, both without opt-outs; `letter` likewise, from 0.
-    """
-    rows = cards.rows[cards.rows[OUT] != 1]
-    trials = rows.groupby(TRIAL_ID)
-    rows = rows.assign(
-        options=trials["option"].transform("size"),
-        place=trials["position"].rank().astype(int),
-        letter=trials["letter"].rank().astype(int) - 1,
-    )
-    return rows[rows["options"] > 1]
-
-
 def positions(cards: ShownOptions) -> pd.DataFrame:
     """Return the share of choices at each position, in sets of all sizes together and of each size.
 
@@ -56,7 +41,7 @@ def positions(cards: ShownOptions) -> pd.DataFrame:
     draws (see `share_interval`). Extra columns: `options`, `chance`, the share of a chooser at random.
     """
     rows: list[Row] = []
-    for agent, own in placed(cards).groupby("agent", sort=True):
+    for agent, own in cards.placed.groupby("agent", sort=True):
         sizes = sorted(own["options"].unique())
         for size in ["", *(sizes if len(sizes) > 1 else [])]:
             rows += _at_places(own if size == "" else own[own["options"] == size], str(agent), size)
@@ -70,7 +55,7 @@ def positions_by_order(cards: ShownOptions) -> pd.DataFrame:
     where it stands. Columns as of `positions`, and `ordering`.
     """
     rows: list[Row] = []
-    for (agent, size, order), own in placed(cards).groupby(["agent", "options", "ordering"], sort=True):
+    for (agent, size, order), own in cards.placed.groupby(["agent", "options", "ordering"], sort=True):
         rows += [row | {"ordering": order} for row in _at_places(own, str(agent), size)]
     return tidy_frame(rows, "options", "ordering", "chance")
 
@@ -78,28 +63,26 @@ def positions_by_order(cards: ShownOptions) -> pd.DataFrame:
 def _at_places(shown: pd.DataFrame, agent: str, size: object) -> Iterator[Row]:
     """The shares of one agent; size: of the sets, empty for all sizes together, which have a last place."""
     made = taken(shown)
-    n, weight = answered(made), made["weight"]
-    for place in [*range(1, int(made["options"].max() if len(made) else 0) + 1), LAST]:
-        if made.empty or (place == LAST and size != ""):
-            continue
-        at = made["place"] == (made["options"] if place == LAST else place)
-        won = (at * weight).groupby(made["set"]).sum()
-        share = share_interval(won, weight.groupby(made["set"]).sum())
+    if made.empty:
+        return
+    weight, options, places = (made[name].to_numpy() for name in ("weight", "options", "place"))
+    unit = pd.factorize(made["set"])[0]
+    asked = np.bincount(unit, weight)
+    for place in [*range(1, options.max() + 1), *([LAST] if size == "" else [])]:
+        at = places == (options if place == LAST else place)
+        share = share_interval(np.bincount(unit, at * weight), asked)
+        # A chooser at random takes each option alike.
+        chance = (options >= (1 if place == LAST else place)) / options
         yield tidy_row(
             LAST if place == LAST else f"position_{place}",
             agent,
-            n,
+            answered(made),
             estimate=float((at * weight).sum() / weight.sum()),
             conf_low=share.low,
             conf_high=share.high,
             options=str(size),
-            chance=float((_by_chance(made, place) * weight).sum() / weight.sum()),
+            chance=float((chance * weight).sum() / weight.sum()),
         )
-
-
-def _by_chance(made: pd.DataFrame, place: int | str) -> "pd.Series[float]":
-    """The chance with which a chooser at random takes the option at a place."""
-    return (made["options"] >= (1 if place == LAST else place)) / made["options"]
 
 
 def triage(cards: ShownOptions) -> pd.DataFrame:
@@ -117,23 +100,23 @@ def triage(cards: ShownOptions) -> pd.DataFrame:
     pairs as above), undecided where one reaches over it, engaged where none does, or "" without a choice.
     """
     rows = []
-    every, places = placed(cards), positions(cards)
+    every, places = cards.placed, positions(cards)
     published = bool((every["options"] == PAIR).any())
     larger = bool((every["options"] > PAIR).any())
-    for agent, own in cards.rows.groupby("agent", sort=True):
+    by_agent = dict(iter(every.groupby("agent")))
+    for agent, own in cards.by_agent.items():
         chosen = taken(own)
         missing = own[TRIAL_ID].nunique() - answered(chosen)
-        shown = every[every["agent"] == agent]
+        shown = by_agent.get(agent, every[:0])
         between = shown[shown["letter"] < ORDERS] if published else shown
         front = between["place"] == between.groupby(TRIAL_ID)["place"].transform("min")
         counted = taken(between).assign(front=front)
         weight = counted["weight"]
         first, n = float((counted["front"] * weight).sum()), answered(counted)
         if n == 0:
-            verdict, note = (
-                ("undecided", NO_PLACES) if len(chosen) and shown.empty else ("", _nothing(chosen))
-            )
-            rows.append(tidy_row("first_shown", str(agent), 0, missing, note=note, verdict=verdict))
+            none = len(chosen) and shown.empty
+            verdict, note = ("undecided", NO_PLACES) if none else ("", _nothing(chosen))
+            rows.append(tidy_row("first_shown", agent, 0, missing, note=note, verdict=verdict))
             continue
         rate = first / float(weight.sum())
         chance = 0.5 if published else float((weight / counted["options"]).sum() / weight.sum())
@@ -147,7 +130,7 @@ def triage(cards: ShownOptions) -> pd.DataFrame:
         rows.append(
             tidy_row(
                 "first_shown",
-                str(agent),
+                agent,
                 n,
                 missing,
                 estimate=rate,

@@ -1,24 +1,23 @@
 """Compare variants of the prompt with the card as it is: what a change of words does to the choices."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.fits import UNPRICED, regressors
-from analysis.conjoint.frames import Row, rank_correlation, tidy_frame, tidy_row
+from analysis.conjoint.frames import Row, rank_correlation, tidy_frame
 from analysis.conjoint.full_models import FIRST, full_models
 from analysis.conjoint.money import MONEY, money
-from analysis.conjoint.triage import placed
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit
-from analysis.estimators.leave_out import moves
-from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.leave_out import moved_terms, moves
+from analysis.estimators.moved import Moved
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.errors import AnalysisError
 from analysis.tables.families import adjusted
@@ -27,17 +26,14 @@ from analysis.tables.frame import Floats, Ints
 BASE: Final = "base"
 """The condition of trials with the card as it is."""
 DECISIVENESS, FIRST_SHOWN, ATTRIBUTES = "pseudo_r2", "first_shown", "attributes"
-SEPARATED: Final = "no error: the choices are separated, or the estimate hangs on one choice set"
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """Measures of one agent in one variant, and how far each moves without each choice set (sets x terms)."""
+class _Measured(NamedTuple):
+    """Measures of one agent in one variant, by term; how many choices they rest on, and how many miss."""
 
-    values: dict[str, float] = field(default_factory=dict)
-    moved: pd.DataFrame = field(default_factory=pd.DataFrame)
-    n: int = 0
-    missing: int = 0
+    moved: dict[str, Moved]
+    n: int
+    missing: int
 
 
 def variants_of(cards: ShownOptions) -> list[str]:
@@ -80,7 +76,7 @@ def variants(cards: ShownOptions, fitted: list[str]) -> tuple[pd.DataFrame, pd.D
                 shared = answered.get(BASE, set()) & answered.get(name, set())
                 both = own[own["set"].isin(shared)] if shared else own
                 variant, base = (
-                    _measured(both[both["condition"] == each], cards, fit=agent in fitted)
+                    _measured(agent, both[both["condition"] == each], cards, fit=agent in fitted)
                     for each in (name, BASE)
                 )
                 rows += _rows(agent, name, variant, base)
@@ -115,34 +111,35 @@ def variant_money(
     return adjusted(pd.concat(known, ignore_index=True)) if known else tidy_frame([], *MONEY, "variant")
 
 
-def _measured(rows: pd.DataFrame, cards: ShownOptions, *, fit: bool) -> _Measured:
+def _measured(agent: str, rows: pd.DataFrame, cards: ShownOptions, *, fit: bool) -> _Measured:
     """Measure one agent in one variant."""
-    made = rows[rows["chosen"].notna()]
+    made, asked = rows[rows["chosen"].notna()], rows[TRIAL_ID].nunique()
     if made.empty:
-        return _Measured(missing=rows[TRIAL_ID].nunique())
-    first = placed(replace(cards, rows=made)).assign(
+        return _Measured({}, 0, asked)
+    first = replace(cards, rows=made).placed.assign(
         front=lambda shown: shown["chosen"] * (shown["place"] == 1)
     )
     sums = first.groupby("set")[["front", "chosen"]].sum()
-    rate, (front, chosen) = sums["front"].sum() / sums["chosen"].sum(), sums.sum()
-    without = (front - sums["front"]) / (chosen - sums["chosen"]) - rate
-    values, moved = {FIRST_SHOWN: float(rate)}, pd.DataFrame({FIRST_SHOWN: without})
-    n = made[TRIAL_ID].nunique()
-    if fit:
-        x = regressors(made, cards.controls, "log" if cards.priced else UNPRICED, np.zeros(2))
-        x[FIRST] = (made["position"] == 0).astype(float)
-        flags, trial, sets = made["chosen"].to_numpy(float), made[TRIAL_ID].to_numpy(), made["set"].to_numpy()
-        found = fit_clogit(x, flags, trial)
-        terms = [term for term in ("log_price", *cards.controls) if term in found.terms]
-        values = {term: found.of(term)[0] for term in terms} | {DECISIVENESS: found.pseudo_r2} | values
-        by_set = moves(found, x, flags, trial, sets)[terms]
-        by_set[DECISIVENESS] = _r2_moves(found, x, flags, trial, sets)
-        moved, n = moved.join(by_set, how="outer"), found.n_sets
-    return _Measured(values, moved, n, rows[TRIAL_ID].nunique() - n)
+    front, chosen = sums.sum()
+    without = (front - sums["front"]) / (chosen - sums["chosen"]) - front / chosen
+    rate = Moved(FIRST_SHOWN, agent, float(front / chosen), without, len(sums) - 1.0)
+    if not fit:
+        n = made[TRIAL_ID].nunique()
+        return _Measured({FIRST_SHOWN: rate}, n, asked - n)
+    x = regressors(made, cards.controls, "log" if cards.priced else UNPRICED, np.zeros(2))
+    x[FIRST] = (made["position"] == 0).astype(float)
+    flags, trial, sets = made["chosen"].to_numpy(float), made[TRIAL_ID].to_numpy(), made["set"].to_numpy()
+    found = fit_clogit(x, flags, trial)
+    by_set = moves(found, x, flags, trial, sets)
+    terms = moved_terms(found, by_set, agent)
+    told = {term: terms[term] for term in ("log_price", *cards.controls) if term in terms}
+    r2_moves = _r2_moves(found, by_set, x, flags, trial, sets)
+    decided = Moved(DECISIVENESS, agent, found.pseudo_r2, r2_moves, len(by_set) - 1.0)
+    return _Measured(told | {DECISIVENESS: decided, FIRST_SHOWN: rate}, found.n_sets, asked - found.n_sets)
 
 
 def _r2_moves(
-    fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Ints, sets: npt.NDArray[Any]
+    fit: CLogit, moved: pd.DataFrame, x: pd.DataFrame, chosen: Floats, trial: Ints, sets: npt.NDArray[Any]
 ) -> "pd.Series[float]":
     """How far the R squared moves without each choice set, to the second order."""
     utility = pd.Series(x.to_numpy(float) @ fit.estimate)
@@ -152,38 +149,16 @@ def _r2_moves(
     parts = pd.DataFrame({"own": chosen * np.log(share), "null": null}).groupby(sets).sum()
     scores = x.mul(np.asarray(chosen - share), axis=0).groupby(sets).sum()
     # Without a set the likelihood has its maximum elsewhere: the move there gains half the score times it.
-    gained = -(scores * moves(fit, x, chosen, trial, sets)).sum(axis=1, skipna=False) / 2
+    gained = -(scores * moved).sum(axis=1, skipna=False) / 2
     whole = parts.sum()
     ratio: pd.Series[float] = (whole["own"] - parts["own"] + gained) / (whole["null"] - parts["null"])
     return float(whole["own"] / whole["null"]) - ratio
 
 
-def _rows(agent: str, name: str, variant: _Measured, base: _Measured) -> list[Row]:
+def _rows(agent: str, name: str, variant: _Measured, base: _Measured) -> Iterator[Row]:
     """The rows of one agent and variant."""
-    apart = variant.moved.sub(base.moved, fill_value=0.0)
-    count = len(apart)
-    # A term of one alone, or that hangs on one set, has moves that are not known in full.
-    error = np.sqrt((count - 1) / max(count, 1) * (apart**2).sum(skipna=False))
-    quantile = stats.t.ppf(0.975, count - 1) if count >= LEAST_CLUSTERS[1] else np.nan
-    rows = []
-    for term in dict.fromkeys([*variant.values, *base.values]):
-        value, of_base = (each.values.get(term, np.nan) for each in (variant, base))
-        change, spread = value - of_base, float(error.get(term, np.nan))
-        told: dict[str, Any] = {"variant": name, "value": value, "value_base": of_base, "estimate": change}
-        if np.isnan(change):
-            told["note"] = "no finite estimate in one of the two, or no choices"
-        elif count < LEAST_CLUSTERS[1]:
-            told["note"] = f"no error: fewer than {LEAST_CLUSTERS[1]} choice sets"
-        elif not spread > 0:
-            told["note"] = SEPARATED if np.isnan(spread) else "no error: the two never differ"
-        else:
-            told |= {
-                "std_error": spread,
-                "statistic": change / spread,
-                "z": change / spread,
-                "p_value": float(2 * stats.t.sf(abs(change) / spread, count - 1)),
-                "conf_low": change - quantile * spread,
-                "conf_high": change + quantile * spread,
-            }
-        rows.append(tidy_row(term, agent, variant.n, variant.missing, **told))
-    return rows
+    for term in dict.fromkeys([*variant.moved, *base.moved]):
+        nothing = Moved(term, agent, np.nan, pd.Series(dtype=float), np.nan)
+        one, other = (each.moved.get(term, nothing) for each in (variant, base))
+        row: Row = {"variant": name, **one.less(other).row(), "n": variant.n, "n_missing": variant.missing}
+        yield row | {"value": one.estimate, "value_base": other.estimate, "z": row["statistic"]}

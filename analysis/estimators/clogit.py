@@ -21,6 +21,7 @@ from analysis.estimators.identification import (
     separating_direction,
 )
 from analysis.estimators.lpm import LEAST_CLUSTERS, PLURALS
+from analysis.estimators.t_tests import student
 from analysis.tables.errors import AnalysisError
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, Floats
@@ -101,21 +102,14 @@ class CLogit:
 
         `p_adjusted` is Benjamini and Hochberg's (1995) over the terms; n counts sets.
         """
-        error = self.std_error
-        statistic = self.estimate / error
-        p_value = 2 * stats.t.sf(abs(statistic), self.df)
-        width = stats.t.ppf(0.975, self.df) * error
+        told = student(self.estimate, self.std_error, self.df)
         return pd.DataFrame(
             {
                 "term": self.terms,
                 "group": group,
                 "estimate": self.estimate,
-                "std_error": error,
-                "statistic": statistic,
-                "p_value": p_value,
-                "p_adjusted": benjamini_hochberg(p_value),
-                "conf_low": self.estimate - width,
-                "conf_high": self.estimate + width,
+                **told,
+                "p_adjusted": benjamini_hochberg(told["p_value"]),
                 "n": self.n_sets,
                 "n_missing": self.n_missing,
                 "note": self.term_notes,
@@ -132,10 +126,9 @@ class CLogit:
             return pd.DataFrame(np.nan, range(len(self.terms)), list(BY_SET))
         error = np.sqrt(np.diag(self.left_out))
         error = np.where(error > ROUNDING, error, np.nan)
-        p_value = 2 * stats.t.sf(abs(self.estimate / error), self.left_out_df)
-        width = stats.t.ppf(0.975, self.left_out_df) * error
-        columns = (p_value, self.estimate - width, self.estimate + width)
-        return pd.DataFrame(dict(zip(BY_SET, columns, strict=True)))
+        told = student(self.estimate, error, self.left_out_df)
+        names = zip(BY_SET, ("p_value", "conf_low", "conf_high"), strict=True)
+        return pd.DataFrame({name: told[own] for name, own in names})
 
 
 class _ChiSquare(NamedTuple):

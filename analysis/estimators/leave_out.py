@@ -5,7 +5,6 @@ The moves give errors that hold with few clusters, and tests over fits that shar
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.estimators.clogit import CLogit
-from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.moved import FEW_SETS, HANGS, LEAST, Moved
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
 
@@ -40,19 +39,18 @@ def moves(
     which the comparisons that a column decides have dropped out. copies: how often each set is given, where
     it is in several clusters.
     """
-    told = [k for k, value in enumerate(fit.estimate) if not np.isnan(value)]
-    values = x.to_numpy(float)[:, told]
-    flags = np.asarray(chosen, float)
+    told = np.flatnonzero(~np.isnan(fit.estimate))
+    values, flags = x.to_numpy(float), np.asarray(chosen, float)
     set_code, set_names = pd.factorize(np.asarray(groups))
-    complete = np.isfinite(x.to_numpy(float)).all(axis=1) & ~np.isnan(flags)
+    complete = np.isfinite(values).all(axis=1) & ~np.isnan(flags)
     usable = np.bincount(set_code, ~complete, len(set_names)) == 0
     usable &= np.isclose(np.bincount(set_code, np.nan_to_num(flags), len(set_names)), 1)
     kept = usable[set_code]
-    values, flags, set_code = values[kept], flags[kept], pd.factorize(set_code[kept])[0]
+    values, flags, set_code = values[kept][:, told], flags[kept], pd.factorize(set_code[kept])[0]
     code, names = pd.factorize(np.asarray(clusters)[kept], sort=True)
-    empty = pd.DataFrame(np.nan, pd.Index(names), list(fit.terms))
-    if fit.notes or not told or len(names) < 2:
-        return empty
+    found = np.full((len(names), len(fit.terms)), np.nan)
+    if fit.notes or not len(told) or len(names) < 2:
+        return pd.DataFrame(found, names, fit.terms)
     order = np.argsort(code, kind="stable")
     values, flags, set_code, code = values[order], flags[order], set_code[order], code[order]
     utility = values @ fit.estimate[told]
@@ -63,16 +61,17 @@ def moves(
     mean = np.column_stack([np.bincount(set_code, share * column)[set_code] for column in values.T])
     apart = (values - mean) * np.sqrt(share)[:, None]
     scores = np.column_stack([np.bincount(code, (flags - share) * column) for column in values.T])
-    starts = np.searchsorted(code, np.arange(len(names) + 1))
-    own = np.array([apart[a:b].T @ apart[a:b] for a, b in pairwise(starts)])
+    size, own = np.bincount(code), np.empty((len(names), len(told), len(told)))
+    for each in np.unique(size):  # clusters of one size in one product
+        parts = apart[size[code] == each].reshape(-1, each, len(told))
+        own[size == each] = parts.transpose(0, 2, 1) @ parts
     whole = own.sum(axis=0) / copies
     scale = np.sqrt(np.diag(whole))
     if not scale.min() > 0:  # by rounding, choices are as good as certain
-        return empty
+        return pd.DataFrame(found, names, fit.terms)
     rest = (whole - own) / np.outer(scale, scale)
-    found = -_solved(rest, scores / scale) / scale
-    empty[[fit.terms[k] for k in told]] = found
-    return empty
+    found[:, told] = -_solved(rest, scores / scale) / scale
+    return pd.DataFrame(found, names, fit.terms)
 
 
 def _solved(matrices: Floats, vectors: Floats) -> Floats:
@@ -90,19 +89,15 @@ def _solved(matrices: Floats, vectors: Floats) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
-HANGS = "no interval: the estimate hangs on one choice set, or the choices are separated"
-
-
 def with_errors(fit: CLogit, moved: pd.DataFrame, hangs: str = HANGS) -> CLogit:
     """Return the fit with the errors of its moves (CV3), and t with one less degree than there are clusters.
 
     The covariance is (G - 1) / G times the sum of the moves' products. With fewer than twelve clusters there
     are no errors. hangs: what is said of a term whose move is unknown.
     """
-    count, least = len(moved), LEAST_CLUSTERS[1]
-    if count < least:
-        reason = f"no interval: fewer than {least} choice sets"
-        notes = tuple(note or reason for note in fit.term_notes)
+    count = len(moved)
+    if count < LEAST:
+        notes = tuple(note or FEW_SETS for note in fit.term_notes)
         return replace(fit, cov=np.full_like(fit.cov, np.nan), df=np.inf, term_notes=notes)
     values = moved.to_numpy(float)
     cov = (count - 1) / count * values.T @ values
@@ -115,6 +110,15 @@ def beside(fit: CLogit, moved: pd.DataFrame) -> CLogit:
     """Return the fit with the errors of its moves beside its own; see `with_errors`."""
     found = with_errors(fit, moved)
     return replace(fit, left_out=found.cov, left_out_df=found.df)
+
+
+def moved_terms(fit: CLogit, moved: pd.DataFrame, group: str = "") -> dict[str, Moved]:
+    """Return the estimates of a fit with their moves, by term."""
+    told = zip(fit.terms, fit.estimate.tolist(), fit.term_notes, strict=True)
+    return {
+        term: Moved(term, group, value, moved[term], len(moved) - 1.0, note if np.isnan(value) else "")
+        for term, value, note in told
+    }
 
 
 class _FTest(NamedTuple):
@@ -147,7 +151,7 @@ def equal_coefficients(fits: Sequence[CLogit], moved: Sequence[pd.DataFrame]) ->
     q = terms * (parts - 1)
     if not terms:
         return _FTest(np.nan, 0, 0, np.nan, "no coefficient has an error in every part")
-    if count - q < LEAST_CLUSTERS[1]:
+    if count - q < LEAST:
         reason = f"{count} choice sets are too few to compare {q} coefficients"
         return _FTest(np.nan, q, 0, np.nan, reason)
     against = np.kron(np.column_stack([-np.ones((parts - 1, 1)), np.eye(parts - 1)]), np.eye(terms))

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.estimators.t_tests import summarize
+from analysis.estimators.t_tests import student, summarize
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
 
@@ -157,14 +157,7 @@ class LinearFit:
                 row["note"] = NO_RESIDUAL if self.df_residual <= 0 else "no residual variance: no test"
             else:
                 error = np.sqrt(self.variance * self.covariance[column, column])
-                half_width = stats.t.ppf(0.975, self.df_residual) * error
-                row |= {
-                    "std_error": error,
-                    "statistic": estimate / error,
-                    "p_value": 2 * stats.t.sf(abs(estimate / error), self.df_residual),
-                    "conf_low": estimate - half_width,
-                    "conf_high": estimate + half_width,
-                }
+                row |= student(estimate, error, self.df_residual)
             rows.append(row | {"side": "two-sided"})
         return rows
 

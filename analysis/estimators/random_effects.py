@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import optimize, stats
 from scipy.special import ndtr
 
+from analysis.estimators.t_tests import student
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
 
@@ -83,7 +84,6 @@ def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> _
     mean = float(weight @ y / weight.sum())
     spread = float(weight @ (y - mean) ** 2 / (k - 1))
     se = float(np.sqrt(max(spread, 1.0) / weight.sum()))
-    width = float(stats.t.ppf(0.975, k - 1)) * se
     q = _cochran(y, v, 0.0)
     low, high, *many = _profiled(y, v, np.array([0.975, 0.025, *(np.arange(STEPS) + 0.5) / STEPS]))
     each = 1 / (v + np.array(many)[:, None])
@@ -101,12 +101,8 @@ def fit_random_effects(estimates: npt.ArrayLike, std_errors: npt.ArrayLike) -> _
     return _RandomEffects(
         groups=k,
         mean=float(np.clip(scale * mean, least, most)),
-        std_error=scale * se,
         df=k - 1,
-        statistic=mean / se,
-        p_value=float(2 * stats.t.sf(abs(mean / se), k - 1)),
-        conf_low=scale * (mean - width),
-        conf_high=scale * (mean + width),
+        **student(scale * mean, scale * se, k - 1),
         sd=scale * float(np.sqrt(t)),
         sd_low=scale * float(np.sqrt(low)),
         sd_high=scale * float(np.sqrt(high)),

@@ -245,7 +245,7 @@ def _restricted_variance(points: Floats, counts: Floats, mean: float) -> float:
     weights: list[tuple[float, float]] = list(zip((its * away).tolist(), away.tolist(), strict=True))
 
     def moment(multiplier: float) -> float:
-        return sum(weight / (n + multiplier * far) for weight, far in weights)
+        return sum([weight / (n + multiplier * far) for weight, far in weights])
 
     # Between these multipliers all chances are positive. At one of them there may be room at an end.
     for end, bound in ((-1, -n / distance[-1]), (0, -n / distance[0])):

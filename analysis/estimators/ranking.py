@@ -5,14 +5,14 @@ Agents that were shown the same choice sets share their luck: a set is left out,
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.moved import LEAST, Moved
 from analysis.tables.families import benjamini_hochberg
+from analysis.tables.frame import Floats
 
 DRAWS: Final = 500
 ALPHA: Final = 0.05
@@ -20,35 +20,9 @@ RANKING: Final = (
     *("term", "group", "estimate", "rank", "rank_low", "rank_high", "probability_first"),
     *("n", "note"),
 )
-_LEAST: Final = LEAST_CLUSTERS[1]
-_FEW: Final = f"no rank: fewer than {_LEAST} choice sets"
+_FEW: Final = f"no rank: fewer than {LEAST} choice sets"
 _NO_RATIO: Final = "no ratio: the lowest estimate is not above 0"
 _NO_INTERVAL: Final = "no interval of the ratio: the lowest estimate is not told apart from 0"
-
-
-class Moved(NamedTuple):
-    """An estimate, and how far it moves without each cluster (indexed by the clusters' labels).
-
-    df: the degrees of freedom of its error.
-    """
-
-    term: str
-    group: str
-    estimate: float
-    moves: "pd.Series[float]"
-    df: float
-
-
-def apart(one: Moved, other: Moved) -> tuple[float, float, float]:
-    """Return the difference of two estimates, its standard error and its degrees of freedom.
-
-    The error is that of leaving out each cluster of both at once (CV3; MacKinnon, Nielsen and Webb 2023).
-    NaN where a cluster's move is unknown, or neither moves, or there are fewer than twelve clusters.
-    """
-    moves = one.moves.sub(other.moves, fill_value=0.0)
-    count = len(moves)
-    error = float(np.sqrt((count - 1) / count * (moves**2).sum(skipna=False))) if count >= _LEAST else np.nan
-    return one.estimate - other.estimate, error if error > 1e-12 else np.nan, min(one.df, other.df)
 
 
 def rank_agents(
@@ -56,9 +30,11 @@ def rank_agents(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the ranks of agents by term, and how well each term tells agents apart.
 
-    Ranks: `RANKING`, from the largest estimate down; intervals and the probability of rank 1 by `draws`
-    bootstrap samples of the clusters, of which an estimate moves by the sum of its moves (the bootstrap of
-    the jackknife's pseudo-values). Told apart: term, pairs with an error, how many of them differ at 5 %
+    Ranks: `RANKING`, from the largest estimate down, equal ones alike. An interval of a rank leaves out the
+    agents that `apart` tells above or below at 5 %, after Bonferroni over the others (Mogstad, Romano, Shaikh
+    and Wilhelm 2024, Review of Economic Studies 91). The probability of rank 1 is by `draws` bootstrap
+    samples of the clusters, of which an estimate moves by the sum of its moves (the bootstrap of the
+    jackknife's pseudo-values). Told apart: term, pairs with an error, how many of them differ at 5 %
     after Benjamini and Hochberg (1995) and after Bonferroni (`apart`, `apart_bonferroni`, with their shares
     in percent), the agents with the highest and the lowest estimate, their ratio and its interval by the same
     draws, and a note. n: clusters. Both are empty for terms of one agent.
@@ -66,26 +42,32 @@ def rank_agents(
     ranks: list[dict[str, Any]] = []
     told: list[dict[str, Any]] = []
     for term in dict.fromkeys(each.term for each in every):
-        own = sorted((each for each in every if each.term == term), key=lambda each: -each.estimate)
+        found = (each for each in every if each.term == term and not np.isnan(each.estimate))
+        own = sorted(found, key=lambda each: -each.estimate)
         if len(own) < 2:
             continue
-        known = [each for each in own if len(each.moves) >= _LEAST and each.moves.notna().all()]
+        known = [each for each in own if len(each.moves) >= LEAST and each.moves.notna().all()]
         values = _drawn(known, draws, seed)
-        places = stats.rankdata(-values, axis=1, method="min")
-        first = (places == 1) / (places == 1).sum(axis=1, keepdims=True) if known else values
+        best = values == values.max(axis=1, keepdims=True) if known else values
+        first = best / best.sum(axis=1, keepdims=True)
+        tests = {(at, by): _test(known[at], known[by]) for at, by in combinations(range(len(known)), 2)}
         for each in own:
             row = {"term": term, "group": each.group, "estimate": each.estimate, "n": len(each.moves)}
             if (at := next((n for n, other in enumerate(known) if other is each), None)) is not None:
-                low, high = np.quantile(places[:, at], [0.025, 0.975])
-                row |= {"rank": at + 1, "rank_low": low, "rank_high": high}
-                row |= {"probability_first": first[:, at].mean()}
+                above = sum(other.estimate > each.estimate for other in known)
+                sure = {p for p, value in tests.items() if at in p and value * (len(known) - 1) < ALPHA}
+                # the pairs are in the order of the estimates: the first of two is the higher one
+                row |= {"rank": above + 1, "probability_first": first[:, at].mean()}
+                row |= {"rank_low": 1 + sum(lower == at for _, lower in sure)}
+                row |= {"rank_high": len(known) - sum(higher == at for higher, _ in sure)}
             ranks.append(row | {"note": "" if "rank" in row else _FEW})
         if len(known) > 1:
-            told.append({"term": term, **_pairs(known), **_ratio(known, values)})
+            p_values = np.array(list(tests.values()))
+            told.append({"term": term, **_pairs(p_values), **_ratio(known, values)})
     return pd.DataFrame(ranks, columns=list(RANKING)), pd.DataFrame(told)
 
 
-def _drawn(known: Sequence[Moved], draws: int, seed: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def _drawn(known: Sequence[Moved], draws: int, seed: int) -> Floats:
     """Estimates in bootstrap samples of the clusters: draws x agents."""
     moves = pd.DataFrame({at: each.moves for at, each in enumerate(known)}).fillna(0.0).sort_index()
     count = len(moves)
@@ -95,9 +77,12 @@ def _drawn(known: Sequence[Moved], draws: int, seed: int) -> "np.ndarray[Any, np
     return np.asarray([each.estimate for each in known] - (drawn - 1) @ moves.to_numpy())
 
 
-def _pairs(known: Sequence[Moved]) -> dict[str, Any]:
-    tested = [apart(one, other) for one, other in combinations(known, 2)]
-    p_values = np.array([2 * stats.t.sf(abs(value / error), df) for value, error, df in tested])
+def _test(one: Moved, other: Moved) -> float:
+    """The p value that two estimates differ; NaN without an error."""
+    return float(one.less(other).row()["p_value"])
+
+
+def _pairs(p_values: Floats) -> dict[str, Any]:
     p_values = p_values[~np.isnan(p_values)]
     pairs = len(p_values)
     adjusted, bonferroni = (int((p < ALPHA).sum()) for p in (benjamini_hochberg(p_values), pairs * p_values))
@@ -111,7 +96,7 @@ def _pairs(known: Sequence[Moved]) -> dict[str, Any]:
     }
 
 
-def _ratio(known: Sequence[Moved], values: "np.ndarray[Any, np.dtype[np.float64]]") -> dict[str, Any]:
+def _ratio(known: Sequence[Moved], values: Floats) -> dict[str, Any]:
     """The highest estimate over the lowest."""
     most, least = known[0], known[-1]
     found: dict[str, Any] = {"most": most.group, "least": least.group, "ratio": np.nan}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -47,6 +48,24 @@ class TTest:
     def row(self) -> dict[str, Any]:
         """Return the test's columns in a frame of results."""
         return {**vars(self), "side": "two-sided"}
+
+
+def student(estimate: Any, std_error: Any, df: Any) -> dict[str, Any]:
+    """Return std_error, statistic, p_value, conf_low and conf_high of Student's t, of numbers or arrays."""
+    statistic, half_width = estimate / std_error, stats.t.ppf(0.975, df) * std_error
+    return {
+        "std_error": std_error,
+        "statistic": statistic,
+        "p_value": 2 * stats.t.sf(abs(statistic), df),
+        "conf_low": estimate - half_width,
+        "conf_high": estimate + half_width,
+    }
+
+
+def summed(variances: "pd.Series[float]", df: "pd.Series[float]") -> tuple[float, float]:
+    """Return the error of a sum of independent estimates, and its degrees of freedom (Satterthwaite 1946)."""
+    total = variances.sum(skipna=False)
+    return float(np.sqrt(total)), float(total**2 / (variances**2 / df).sum()) if total else np.nan
 
 
 def summarize(values: npt.ArrayLike) -> Summary:
@@ -102,18 +121,8 @@ def _test(difference: float, std_error: float, df: float, sd: float) -> TTest:
         if difference == 0:
             return TTest(0.0, 0.0, df=df, p_value=1.0, note=NO_DIFFERENCE)
         return TTest(difference, 0.0, np.copysign(np.inf, difference), df, 0.0, note=DEGENERATE)
-    t = difference / std_error
-    half_width = stats.t.ppf(0.975, df) * std_error
-    return TTest(
-        difference,
-        float(std_error),
-        float(t),
-        float(df),
-        float(2 * stats.t.sf(abs(t), df)),
-        float(difference / sd),
-        float(difference - half_width),
-        float(difference + half_width),
-    )
+    told: dict[str, Any] = {name: float(each) for name, each in student(difference, std_error, df).items()}
+    return TTest(difference, df=float(df), effect_size=float(difference / sd), **told)
 
 
 def wilson_interval(successes: int, n: int) -> tuple[float, float]:

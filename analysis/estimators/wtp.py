@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.estimators.clogit import INTERCEPT, CLogit
+from analysis.estimators.t_tests import student
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
 
@@ -38,33 +39,24 @@ def wtp(
     price = fit.terms.index(price_term)
     terms = [k for k, term in enumerate(fit.terms) if k != price and term != INTERCEPT]
     frame = fit.frame(group).iloc[terms].reset_index(drop=True)
-    frame[list(NUMBERS)] = np.nan
-    frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
+    columns = [*NUMBERS, "krinsky_robb_low", "krinsky_robb_high"]
+    values = np.full((len(terms), len(columns)), np.nan)
     slope, _ = fit.of(price_term)
-    quantile = float(stats.t.ppf(0.975, fit.df))
     if reason := no_price(fit, price_term):
-        frame["note"] = reason
+        frame[columns], frame["note"] = values, reason
         return frame
     drawn = _draw(fit, draws, seed)
     for row, k in enumerate(terms):
         if np.isnan(fit.std_error[k]):
             continue
         value = -at * fit.estimate[k] / slope
-        gradient = np.array([-at / slope, -value / slope])
-        spread = float(np.sqrt(gradient @ fit.cov[np.ix_([k, price], [k, price])] @ gradient))
+        spread = at * ratio_error(fit, fit.terms[k], price_term)
         low, high = np.quantile(-at * drawn[:, k] / drawn[:, price], [0.025, 0.975])
-        frame.loc[row, [*NUMBERS, "krinsky_robb_low", "krinsky_robb_high"]] = [
-            value,
-            spread,
-            value / spread,
-            2 * stats.t.sf(abs(value / spread), fit.df),
-            np.nan,
-            value - quantile * spread,
-            value + quantile * spread,
-            low,
-            high,
-        ]
-    return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
+        told = {"estimate": value, **student(value, spread, fit.df)}
+        told |= {"krinsky_robb_low": low, "krinsky_robb_high": high}
+        values[row] = [told.get(name, np.nan) for name in columns]
+    frame[columns] = values
+    return frame[[*FRAME_COLUMNS, *columns[-2:]]]
 
 
 def fieller(fit: CLogit, term: str, price_term: str, level: float = 0.95) -> tuple[float, float, float]:

@@ -21,6 +21,7 @@ from analysis.reporting.plots import (
     ORANGE_LIGHT,
     estimates,
     finish,
+    forest,
     heatmap,
     in_style,
     legend,
@@ -126,6 +127,11 @@ def correlations(frame: pd.DataFrame) -> Figure:
     for text in figure.legends[0].get_texts():
         text.set_text(text.get_text().replace("estimate without interval", "mean over products (or agents)"))
     return figure
+
+
+def contrasts(frame: pd.DataFrame, money: str = "") -> Figure:
+    """Draw how much higher answers are at one level than at another, a panel for each agent."""
+    return forest(frame, lambda row: f"{row['level']} − {row['less']}", f"Difference of answers{money}")
 
 
 def power(frame: pd.DataFrame) -> Figure:

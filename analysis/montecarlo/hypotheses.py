@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.estimators.blocked import BlockedTest, blocks_of, term_contrasts
 from analysis.estimators.linear_models import (
@@ -20,7 +19,7 @@ from analysis.estimators.linear_models import (
     full_factorial,
     group_cells,
 )
-from analysis.estimators.t_tests import Summary, one_sample_t, summarize, two_sample_t
+from analysis.estimators.t_tests import Summary, one_sample_t, student, summarize, two_sample_t
 from analysis.tables.errors import AnalysisError
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import join_notes, result_frame
@@ -298,16 +297,8 @@ def _simple_slopes(fit: LinearFit, cells: pd.DataFrame, factors: list[str]) -> I
         if not error > 0:
             yield told | {"estimate": estimate, "note": "no residual variance: no test"}
             continue
-        width = float(stats.t.ppf(0.975, fit.df_residual)) * error
-        yield told | {
-            "estimate": estimate,
-            "std_error": error,
-            "statistic": estimate / error,
-            "p_value": float(2 * stats.t.sf(abs(estimate / error), fit.df_residual)),
-            "conf_low": estimate - width,
-            "conf_high": estimate + width,
-            "df": fit.df_residual,
-        }
+        test = student(estimate, error, fit.df_residual)
+        yield told | {"estimate": estimate, **test, "df": fit.df_residual}
 
 
 def version_key(label: str) -> tuple[tuple[int, float, str], ...]:

@@ -7,9 +7,18 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.montecarlo import figures
+from analysis.montecarlo.contrasts import contrast_clause
 from analysis.montecarlo.hypotheses import ALL_AGENTS, ALL_ITEMS
 from analysis.montecarlo.study import NOT_PROBLEMS, MonteCarloAnalysis
-from analysis.reporting.answer import Wording, by_agent, clauses, number_text, sample_text, uneven
+from analysis.reporting.answer import (
+    Wording,
+    by_agent,
+    clauses,
+    contrast_sentences,
+    number_text,
+    sample_text,
+    uneven,
+)
 from analysis.reporting.human_values import ARIELY, HUMAN_CORRELATION
 from analysis.reporting.sections import Report, Section, with_rows, written_sections
 from analysis.tables.frame import counted
@@ -39,9 +48,13 @@ LIST_PRICE = Wording(
 def report(found: MonteCarloAnalysis) -> Report:
     """Make the report: what is paid and how anchors move it, then the hypotheses and the responses needed."""
     agents = found.coefficients[found.coefficients["group"] != ALL_AGENTS]
+    asked = found.contrasts
     return Report(
         sections=_sections(found),
-        answer=by_agent(agents, partial(_answer, found)),
+        answer=(
+            *(() if asked is None else contrast_sentences(asked, partial(contrast_clause, found.currency))),
+            *by_agent(agents, partial(_answer, found)),
+        ),
         checked=found.notes[0],
         problems=tuple(_problems(found)),
     )
@@ -89,6 +102,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
     money = f" ({found.currency})" if found.currency else ""
     dated = partial(figures.generations, found.mapd, found.generations, money)
     drawn = {
+        "contrasts": None if found.contrasts is None else partial(figures.contrasts, found.contrasts, money),
         "wtp": partial(figures.wtp, found.prompts, money),
         "variation": partial(figures.coefficient_of_variation, found.variation),
         "csvr": partial(figures.csvr, found.csvr),

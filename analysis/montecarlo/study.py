@@ -1,6 +1,6 @@
 """Run the whole Monte-Carlo analysis of willingness to pay."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,7 @@ from analysis.estimators.repeats import (
     one_answer_each,
     with_note,
 )
+from analysis.montecarlo.contrasts import contrasts as contrasts_of
 from analysis.montecarlo.hypotheses import (
     agent_comparisons,
     anovas,
@@ -50,7 +51,7 @@ FAR: Final = 5.0
 class MonteCarloAnalysis:
     """The frames of an analysis, each documented by the function that makes it.
 
-    The frames of generations are empty where no generations are given.
+    The frames of generations are empty where none are given. `contrasts` is None where none was asked for.
     """
 
     missing: pd.DataFrame
@@ -72,12 +73,14 @@ class MonteCarloAnalysis:
     power: pd.DataFrame
     generations: dict[str, str]
     notes: tuple[str, ...]
+    contrasts: pd.DataFrame | None = None
     currency: str = ""
     """Of the answers, for their labels; empty where it is not known."""
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        return to_json({name: each for name, each in vars(self).items() if name != "currency"})
+        left_out = {"currency", *(["contrasts"] if self.contrasts is None else [])}
+        return to_json({name: each for name, each in vars(self).items() if name not in left_out})
 
 
 def analyze_montecarlo(
@@ -86,11 +89,13 @@ def analyze_montecarlo(
     sizes: Mapping[str, float] | None = None,
     generations: Mapping[str, str] | None = None,
     condition: str = "control",
+    contrasts: Sequence[str] = (),
 ) -> MonteCarloAnalysis:
     """Analyse a response table of willingness to pay.
 
     sizes: billions of parameters by agent, where its label does not tell. generations: a version by agent,
     such as 3.1; without it there is no generation model. condition: that of H1, or "all".
+    contrasts: `A:B` each, see `analysis.montecarlo.contrasts`.
 
     Raises AnalysisError for a table that `check_responses` refuses, a response below 0, or a condition that
     the table does not have.
@@ -127,6 +132,7 @@ def analyze_montecarlo(
         power=power_frame(max(combinations, 2), int(given.min()) if len(given) == combinations else 0),
         generations=named,
         notes=(*_notes(checked, named), *alike_notes(alike)),
+        contrasts=with_note(contrasts_of(counting, contrasts), alike) if contrasts else None,
         currency=" and ".join(sorted(set(checked["currency"]) - {""})),
     )
 

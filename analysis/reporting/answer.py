@@ -7,6 +7,7 @@ are told apart: not told apart from 0, estimated without an interval, and not es
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -84,6 +85,12 @@ def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
 def sentence(agent: str, parts: Iterable[str]) -> str:
     """Join clauses to a sentence: `agent: one; two.`"""
     return f"{agent}: {'; '.join(part for part in parts if part)}."
+
+
+def contrast_sentences(frame: pd.DataFrame, say: Callable[[Any], str]) -> Iterator[str]:
+    """Yield a sentence for each agent and contrast (group, level, less), of the clause of each row."""
+    for (agent, level, less), rows in frame.groupby(["group", "level", "less"], sort=False):
+        yield sentence(str(agent), [f"{level} against {less}", *map(say, rows.to_dict("records"))])
 
 
 def uneven(by_factor: pd.DataFrame, what: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,9 @@ LEAST_AGENTS: Final = 4
 RESAMPLES: Final = 9_999
 """The orders that are tried; of seven agents or fewer these are all."""
 EXTRA: Final = ("covariate", "slope", "slope_low", "slope_high")
+EVERY_ORDER, FEWER = 7, 2_000
+"""The most agents whose orders are all tried for a slope's interval, and how many orders of more agents."""
+_FEW_SLOPES: Final = "no interval of the slope: too few agents, or different values"
 ABREAST, NAMED = 3, 12
 """The panels of a figure beside each other, and the agents that a panel has room to name."""
 _DATE: Final = r"\d{4}-\d{2}(-\d{2})?"
@@ -32,7 +36,7 @@ def read_models(path: str | Path) -> pd.DataFrame:
     """Read a table of models: the column `agent`, and for each covariate a column of numbers or dates.
 
     Returns float covariates (models x covariates), indexed by agent. A date, YYYY-MM or YYYY-MM-DD, is the
-    year with its part. Empty is not known. Columns of words are left out.
+    year with its part. Empty is not known. Columns of words are left out, and `attrs["words"]` names them.
 
     Raises AnalysisError for a file that `read_frame` refuses, without agents or covariates, for an agent that
     has two rows, and for a cell that is neither number nor date beside others that are.
@@ -41,7 +45,8 @@ def read_models(path: str | Path) -> pd.DataFrame:
     places = RowPlaces(table)
     if AGENT not in table or table.empty:
         raise AnalysisError(f"{places}: no column {AGENT!r} with rows; name the agents as in the study")
-    repeated = table[AGENT].fillna("").duplicated() | (table[AGENT].fillna("") == "")
+    table[AGENT] = table[AGENT].fillna("").str.strip()
+    repeated = table[AGENT].duplicated() | (table[AGENT] == "")
     if repeated.any():
         row = int(np.flatnonzero(repeated)[0])
         raise AnalysisError(
@@ -55,6 +60,7 @@ def read_models(path: str | Path) -> pd.DataFrame:
         )
     found = pd.DataFrame(known, dtype=float).set_axis(table[AGENT].to_list())
     found.attrs["source"] = str(places)
+    found.attrs["words"] = [name for name in read if name not in known]
     return found
 
 
@@ -96,6 +102,8 @@ def by_model(
         " differ in one fact differ in others: this is no effect of the fact."
     )
     more = f"\n\nNot in the table of models, and so left out: {unknown}." if unknown else ""
+    if words := ", ".join(models.attrs.get("words", ())):
+        more += f"\n\nColumns without a number or date, and so left out: {words}."
     table = correlations(values, models)
     drawn = [
         NamedFigure(
@@ -132,7 +140,7 @@ def correlations(values: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     values: term, group (the agent) and estimate. `estimate` is Spearman's, `p_value` that of exchanging
     agents (all orders, or 9,999 drawn ones), adjusted over the table. Extra columns: `covariate`; `slope`
     with its 95 % interval `slope_low`, `slope_high` (Theil 1950, Sen 1968), of the measure per unit of
-    covariate.
+    covariate. It is that of the same orders, and empty where the slopes of too few pairs are known.
     """
     rows = []
     for (term,), own in values.groupby(["term"], sort=False):
@@ -165,15 +173,34 @@ def _correlated(both: Floats) -> dict[str, Any]:
         n_resamples=RESAMPLES,
         rng=np.random.default_rng(0),
     )
-    slope = stats.theilslopes(both[:, 0], both[:, 1])
+    slopes, ends = _slopes(*both.T)
     return {
         "estimate": float(test.statistic),
         "p_value": float(test.pvalue),
-        "slope": float(slope.slope),
-        "slope_low": float(slope.low_slope),
-        "slope_high": float(slope.high_slope),
-        "note": join_notes("permutation test; no standard error"),
+        "slope": float(np.median(slopes)),
+        "slope_low": ends[0],
+        "slope_high": ends[1],
+        "note": join_notes("permutation test; no standard error", _FEW_SLOPES if np.isnan(ends[0]) else ""),
     }
+
+
+def _slopes(measure: Floats, covariate: Floats) -> tuple[Floats, tuple[float, float]]:
+    """The slopes of all pairs in order, and the ends of the 95 % interval of their median.
+
+    Of agents without a slope, the number of rising pairs has the distribution over exchanged agents.
+    """
+    count = len(covariate)
+    less, more = np.nonzero(covariate[:, None] < covariate)
+    slopes = np.sort((measure[more] - measure[less]) / (covariate[more] - covariate[less]))
+    rng, small = np.random.default_rng(0), count <= EVERY_ORDER
+    orders = (
+        np.array(list(permutations(range(count))))
+        if small
+        else rng.permuted(np.tile(np.arange(count), (FEWER, 1)), axis=1)
+    )
+    rising = np.sort((orders[:, less] < orders[:, more]).sum(axis=1))
+    least = int(rising[int(0.025 * len(rising))])
+    return slopes, (float(slopes[least - 1]), float(slopes[-least])) if least else (np.nan, np.nan)
 
 
 def _figure(values: pd.DataFrame, covariate: "pd.Series[float]") -> Figure:
@@ -190,10 +217,12 @@ def _figure(values: pd.DataFrame, covariate: "pd.Series[float]") -> Figure:
             panel.vlines(own["x"], own["conf_low"], own["conf_high"], color=BLUE, alpha=0.4)
             panel.plot(own["x"], own["estimate"], "o", color=BLUE, markersize=4)
             for agent, row in own.iterrows() if len(own) <= NAMED else ():
+                right = row["x"] > own["x"].min() + 0.5 * np.ptp(own["x"])  # written towards the middle
                 panel.annotate(
-                    shorten(str(agent), 16),
+                    shorten(str(agent).partition(":")[2] or str(agent), 16),
                     (row["x"], row["estimate"]),
-                    xytext=(3, 3),
+                    xytext=(-3 if right else 3, 3),
+                    ha="right" if right else "left",
                     textcoords="offset points",
                     fontsize=letters(6),
                     color=FAINT,

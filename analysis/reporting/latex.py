@@ -55,12 +55,13 @@ def tabular(
     name: str = "",
     below: Sequence[str] = (),
     over: Sequence[tuple[str, int]] = (),
+    before: Sequence[Sequence[str]] = (),
 ) -> list[str]:
     """Return the lines of a table.
 
     It floats if it has a caption, and is a `longtable` if it has more than `LONG` rows. A head stands in two
     lines, long texts are broken into lines, and what is still wider than the page is set smaller. over: what
-    stands over so many columns.
+    stands over so many columns. before: a command before the text of each cell.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)] or [0] * len(head)
     broken = [not number and width > WIDE_CELL for number, width in zip(numeric, widths, strict=True)]
@@ -76,12 +77,13 @@ def tabular(
     )
     spans = [_row(rf"\multicolumn{{{size}}}{{c}}{{{tex(text)}}}" for text, size in over)] if over else []
     top = [r"\hline", *spans, _row(map(_stacked, head, numeric)), r"\hline"]
+    commands = before or [[""] * len(head)] * len(rows)
     lines = [
         _row(
-            rf"\raggedright {tex(cell)}" if text else tex(cell)
-            for cell, text in zip(row, broken, strict=True)
+            command + (rf"\raggedright {tex(cell)}" if text else tex(cell))
+            for cell, text, command in zip(row, broken, own, strict=True)
         )
-        for row in rows
+        for row, own in zip(rows, commands, strict=True)
     ]
     label = rf"\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', name)}}}"
     notes = [rf"{{\par\smallskip\footnotesize {tex(text)}\par}}" for text in below]

@@ -4,7 +4,8 @@ Made without pyplot, so without global state. Colours are Okabe and Ito's (2008)
 """
 
 import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ SCORE_INTERVAL = "score interval, of these sets and texts only"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 WIDTH = 7.2
+PANELS_ABREAST = 3
 STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -51,9 +53,8 @@ def to_svg(figure: Figure) -> str:
 
 def _lay_out(figure: Figure) -> None:
     """Find the layout, once: each file would draw the figure a second time for it."""
-    if engine := figure.get_layout_engine():
+    if figure.get_layout_engine():
         fit_titles(figure)
-        engine.execute(figure)
         figure.set_layout_engine(None)
 
 
@@ -199,17 +200,18 @@ def shorten(text: str, length: int = 32) -> str:
 
 
 def fit_titles(figure: Figure) -> None:
-    """Shorten the titles of panels that are wider than their panel, before the figure has its layout."""
+    """Find the layout, and shorten titles of panels whose lines are wider than their panel."""
     texts = [(axes, each) for axes in figure.axes for each in axes.get_children() if isinstance(each, Text)]
-    titles = [(axes, each) for axes, each in texts if each.get_text() and each not in axes.texts]
-    for _, title in titles:
-        title.set_in_layout(False)  # a wide one would make its panel narrow
-    if titles and (engine := figure.get_layout_engine()):
+    titles = {each: each.get_text() for axes, each in texts if each.get_text() and each not in axes.texts}
+    for title, text in titles.items():
+        title.set_text(re.sub(".+", "x", text))  # as high; a wide one would make its panel narrow
+    if engine := figure.get_layout_engine():
         engine.execute(figure)
-    for axes, title in titles:
-        share = axes.bbox.width / title.get_window_extent().width
-        title.set_text(shorten(title.get_text(), max(5, int(share * len(title.get_text())))))
-        title.set_in_layout(True)
+    for title, text in titles.items():
+        title.set_text(text)
+        share = title.axes.bbox.width / title.get_window_extent().width  # type: ignore[union-attr]
+        most = max(5, int(share * max(map(len, text.split("\n")))))
+        title.set_text("\n".join(shorten(line, most) for line in text.split("\n")))
 
 
 def heatmap(
@@ -293,6 +295,29 @@ def estimates(
     return figure
 
 
+def forest(
+    rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True, alike: bool = True
+) -> Figure:
+    """Draw estimates with 95 % intervals, one line per label and one panel per agent.
+
+    rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so. A
+    hollow mark has no interval. alike: whether the panels share a scale.
+    """
+    labels = list(dict.fromkeys(label(row) for _, row in rows.iterrows()))
+    at = {text: y for y, text in enumerate(labels)}
+    groups = [(str(agent), own) for agent, own in rows.groupby("group", sort=False)]
+    with in_style():
+        figure, axes = titled_panels([agent for agent, _ in groups], 0.5 + 0.24 * len(labels), alike=alike)
+        for axis, (_, own) in zip(axes, groups, strict=True):
+            if zero:
+                axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
+            intervals(axis, [at[label(row)] for _, row in own.iterrows()], own)
+            finish(axis, [(y, shorten(text, 44)) for text, y in at.items()] if axis is axes[0] else [])
+        figure.supxlabel(xlabel, fontsize=letters(10))
+        legend(figure, *axes)  # of the hollow marks, where there are any
+    return figure
+
+
 def panels(
     count: int, columns: int, height: float, width: float = WIDTH, **share: Any
 ) -> tuple[Figure, list[Axes]]:
@@ -311,6 +336,19 @@ def panels(
     for lowest in grid[max(0, count - columns) : count]:
         lowest.tick_params(labelbottom=True)  # also where the one below it was removed
     return figure, grid[:count]
+
+
+def titled_panels(titles: list[str], height: float, *, alike: bool = True) -> tuple[Figure, list[Axes]]:
+    """Return a panel for each title; `height` of each in inches. Use within `in_style`.
+
+    alike: whether the panels share a scale.
+    """
+    titles = [title.replace(" less ", "\nless ") for title in titles]  # of two agents
+    across = min(len(titles), PANELS_ABREAST - any("\n" in title for title in titles))
+    figure, grid = panels(len(titles), across, height, sharex=alike, sharey=True)
+    for axis, title in zip(grid, titles, strict=False):
+        axis.set_title(title, fontsize=letters(10), weight="bold", loc="left")
+    return figure, grid
 
 
 def tidy_axes(axes: Axes) -> None:

@@ -45,7 +45,10 @@ LABELS: Mapping[str, str] = _WORDS["labels"]
 """The labels of terms in reports and figures; see `label` for others."""
 HEADINGS: Mapping[str, str] = _WORDS["headings"]
 """Columns as people read them; others are shown as they are called, with spaces."""
-P_VALUES = ("p_value", "p_adjusted", "p_exact", "p_equivalent", "p_blocked", "p_blocked_adjusted")
+P_VALUES = (
+    *("p_value", "p_adjusted", "p_exact", "p_equivalent"),
+    *("p_blocked", "p_blocked_adjusted", "p_answers"),
+)
 """The columns that are shown as p values."""
 
 

@@ -1,10 +1,9 @@
-"""souk analyze, souk report and souk export: from stored runs, or any tidy tables, to effects."""
+"""souk analyze: from stored runs, or any tidy tables, to effects."""
 
 import re
-from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -15,31 +14,16 @@ from experiments.commands.common import (
     Db,
     Everything,
     Excluded,
+    Kind,
     Margin,
-    OneRun,
     Out,
     RunOrFiles,
-    Site,
-    estimating,
-    open_records,
-    open_run,
+    named_studies,
     pair,
-    run_or_files,
-    show,
-    tables_among,
-    write,
 )
+from experiments.commands.results import analysed, folder_of, show
 from interventions.errors import UserError
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from experiments.studies.side_by_side import NamedStudy
-
-Kind = Annotated[
-    str | None,
-    typer.Option("--as", metavar="KIND", help="How tables are analysed; a run has its own kind of study."),
-]
 _CARDS = "Choices between cards (conjoint)"
 _ANSWERS = "Answers (montecarlo, biases)"
 PUBLISHED: Final = {"population": True, "legacy_zero": True, "method": "banzhaf"}
@@ -227,12 +211,8 @@ def analyze(
       souk analyze anchoring_gpt2_results_standard.csv --as anchoring --published
     """
     from analysis.reporting.by_model import read_models
-    from experiments.plans.registered import registered_results, unregistered
-    from experiments.records.record import kind_of
     from experiments.studies.combined import combined_table
-    from experiments.studies.kinds import analyze_run, read_tables, study_of
-    from experiments.studies.printing import run_facts
-    from experiments.studies.side_by_side import side_by_side
+    from experiments.studies.stored_studies import shared_kind
 
     asked = {
         "--margin": ("margin", margin),
@@ -252,110 +232,19 @@ def analyze(
         "--seed": ("seed", seed),
     }
     given = {option: (name, value) for option, (name, value) in asked.items() if value is not None}
-    only, without = tuple(agent or ()), tuple(exclude or ())
-    if len(named or ()) > 1 or tex:
-        if models:
-            raise UserError(f"--models {models}: facts of models stand beside one study; name one")
-        with estimating():
-            kind, studies, facts = _several(named or [], kind, db)
-            options = _options(kind, given, published=published)
-            several = side_by_side(kind, studies, only, without, **options)
-        if tex:
-            typer.echo(combined_table(several.report), nl=False)
-            return
-        show(several, kind, facts, out, everything=everything, as_json=as_json, made=several.report)
-        return
+    studies = named_studies(named, db)
+    kind = shared_kind(studies, kind)
+    if models and (tex or len(studies) > 1):
+        raise UserError(f"--models {models}: facts of models stand beside one study; name one")
+    options = _options(kind, given, published=published)
     told = read_models(models) if models else None
-    run, files = run_or_files(named)
-    if files:
-        kind = _kind_of_tables(kind, files)
-        options = _options(kind, given, published=published) | _features(kind, told)
-        with estimating():
-            analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
-        facts = {"tables": ", ".join(map(str, files))}
-        show(analysis, kind, facts, out, everything=everything, as_json=as_json, models=told)
+    made = analysed(studies, kind, agent or (), exclude or (), options, told, beside=tex)
+    if tex:
+        typer.echo(combined_table(made.report), nl=False)
         return
-    _refuse_kind_of_run(kind)
-    records, found, is_temporary = open_run(run, db)
-    options = _options(kind_of(found), given, published=published)
-    with estimating():
-        features = _features(kind_of(found), told)
-        analysis = analyze_run(records, found, only, without, **options, **features)
-        known = registered_results(records, found, analysis, only=only, without=without, options=options)
-    facts = run_facts(found)
-    if only or without:
-        # Of a part of the trials: the report in the run's folder is about all of them and stays.
-        facts |= _chosen(only, without)
-    elif not is_temporary:
-        out = out or records.folder(found["run"])
-    show(
-        analysis,
-        kind_of(found),
-        facts,
-        out,
-        everything=everything,
-        as_json=as_json,
-        known=known,
-        note=unregistered(records, found),
-        models=told,
-    )
-
-
-def _several(
-    words: Sequence[str], kind: str | None, db: str
-) -> tuple[str, list["NamedStudy"], dict[str, str]]:
-    """The kind, the studies and the facts of several runs and tables. Raises UserError for two kinds."""
-    from experiments.records.record import kind_of
-    from experiments.studies.kinds import of_design, read_tables, study_of
-    from experiments.studies.side_by_side import NamedStudy
-
-    files, runs = tables_among(words)
-    latest: list[str | None] = [] if files else [None]
-    opened = [(name, *open_run(name, db)[:2]) for name in runs or latest]
-    kinds = {str(name): kind_of(found) for name, _, found in opened}
-    if opened:
-        _refuse_kind_of_run(kind)
-    else:
-        kinds[str(files[0])] = _kind_of_tables(kind, files)
-    if len(set(kinds.values())) > 1:
-        said = ", ".join(f"{name} is of the kind {each}" for name, each in kinds.items())
-        raise UserError(f"{said}: studies of one kind stand side by side; name those only")
-    kind = next(iter(kinds.values()))
-    names = [found["name"] for *_, found in opened] + [path.stem for path in files]
-    studies = [
-        NamedStudy(
-            found["name"] if names.count(found["name"]) == 1 else found["run"],
-            study_of(kind).stored(records, found["run"], ()),
-            of_design(found),
-        )
-        for _, records, found in opened
-    ]
-    studies += [
-        NamedStudy(path.stem if names.count(path.stem) == 1 else str(path), (read_tables(kind, [path]),))
-        for path in files
-    ]
-    facts = {"run": ", ".join(found["run"] for *_, found in opened), "tables": ", ".join(map(str, files))}
-    return kind, studies, {name: text for name, text in facts.items() if text}
-
-
-def _kind_of_tables(kind: str | None, files: Sequence[Path]) -> str:
-    """Return the kind of study of tables, as `--as` says. Raises UserError."""
-    from experiments.studies.kinds import STUDIES
-    from interventions.yaml.yaml_source import did_you_mean
-
-    if not kind:
-        raise UserError(
-            f"{files[0]}: a table does not say its kind of study; add --as with one of {', '.join(STUDIES)}"
-        )
-    if kind not in STUDIES:
-        raise UserError(f"--as {kind}: {did_you_mean(kind, STUDIES, noun='kinds')}")
-    return kind
-
-
-def _refuse_kind_of_run(kind: str | None) -> None:
-    """Raise UserError where `--as` is given for a stored run."""
-    if kind:
-        raise UserError(f"--as {kind}: a run has its own kind of study; leave it out")
+    # The report in the run's folder is about all of its trials, and stays when a part is analysed.
+    folder = out or (None if agent or exclude else folder_of(studies))
+    show(made, folder, everything=everything, as_json=as_json)
 
 
 def _options(kind: str, given: dict[str, tuple[str, Any]], *, published: bool) -> dict[str, Any]:
@@ -372,20 +261,6 @@ def _options(kind: str, given: dict[str, tuple[str, Any]], *, published: bool) -
     return as_published | dict(given.values())
 
 
-def _features(kind: str, models: "DataFrame | None") -> dict[str, Any]:
-    """The table of models as an option of an analysis that has one."""
-    from experiments.studies.kinds import study_of
-
-    known = "models" in signature(study_of(kind).analyze).parameters
-    return {"models": models} if models is not None and known else {}
-
-
-def _chosen(only: Sequence[str], without: Sequence[str]) -> dict[str, str]:
-    """What a report says of its agents, where these are not all of the run."""
-    words = [*only, *(f"without {name}" for name in without)]
-    return {"agents": ", ".join(words)} if words else {}
-
-
 def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
     return dict(pair(option, text) for text in texts) if texts else None
 
@@ -398,147 +273,3 @@ def _sizes(texts: list[str] | None) -> dict[str, float] | None:
                 f"--size {name}={number}: {number} is no size; write billions, such as openai:small=8"
             )
     return {name: float(number) for name, number in sizes.items()} or None
-
-
-def report(
-    named: RunOrFiles = None,
-    db: Db = DEFAULT_DB,
-    out: Out = None,
-    site: Site = None,
-    kind: Kind = None,
-    agent: Agents = None,
-    exclude: Excluded = None,
-) -> None:
-    """Write the HTML report and the figures of a run, or of any tidy tables.
-
-    Examples:
-
-      souk report nudges --out report/
-
-      souk report nudges --exclude simulated:random --out report/
-
-      souk report answers.csv --as montecarlo --out report/
-
-      souk report nudges nudges-mr --out report/
-
-      souk report nudges --out report/ --site site/
-    """
-    from experiments.plans.registered import registered_results, report_of, unregistered
-    from experiments.records.reading.trial_search import Selection, facet_cells
-    from experiments.records.record import kind_of
-    from experiments.studies.kinds import analyze_run, read_tables, study_of
-    from experiments.studies.printing import run_facts
-    from experiments.studies.side_by_side import side_by_side
-    from experiments.viewer.screens.answer_screen import named_trials
-    from experiments.viewer.site_address import SiteAddress
-
-    only, without = tuple(agent or ()), tuple(exclude or ())
-    if len(named or ()) > 1:
-        if site:
-            raise UserError(f"--site {site}: pages are of one run; name one")
-        kind, studies, told = _several(named or [], kind, db)
-        made = side_by_side(kind, studies, only, without).report
-        typer.echo(write(made, study_of(kind).title, told, out or Path("report")))
-        return
-    run, files = run_or_files(named)
-    if site and files:
-        raise UserError(f"--site {site}: tables have no pages of trials; name a run")
-    if files:
-        kind = _kind_of_tables(kind, files)
-        study = study_of(kind)
-        made = study.report(study.analyze(read_tables(kind, files, only, without)))
-        path = write(made, study.title, {"tables": ", ".join(map(str, files))}, out or Path("report"))
-    else:
-        _refuse_kind_of_run(kind)
-        if (only or without) and not out:
-            name = "--agent" if only else "--exclude"
-            raise UserError(f"{name}: the report in the run's folder is about all agents; add --out DIR")
-        records = open_records(db)
-        found = records.latest_run(run)
-        analysed = analyze_run(records, found, only, without)
-        known = registered_results(records, found, analysed, only=only, without=without)
-        made = report_of(kind_of(found), analysed, known, unregistered(records, found))
-        folder = out or records.folder(found["run"])
-        trials, names = None, {}
-        if site:
-            pages, whole = SiteAddress(site, folder), Selection(found["run"])
-            named_ones = named_trials(whole.run, facet_cells(records, whole))
-            names = {name: page for name, its in named_ones.items() if (page := pages.of_list(its))}
-            trials = pages.first_page()
-        facts = run_facts(found) | _chosen(only, without)
-        path = write(made, study_of(kind_of(found)).title, facts, folder, trials, names)
-    typer.echo(path)
-
-
-def export(
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", metavar="FILE", help="A .parquet or .csv file; of a trace .jsonl, .zip or .har."
-        ),
-    ],
-    named: OneRun = None,
-    trace: Annotated[
-        Literal["otlp", "playwright", "har"] | None,
-        typer.Option(help="Write what happened when: spans, a trace of Playwright, or the pages seen."),
-    ] = None,
-    trial: Annotated[str | None, typer.Option(metavar="ID", help="Only the trace of this trial.")] = None,
-    codebook: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write what each column is to this .csv, or to .md with a data sheet.",
-        ),
-    ] = None,
-    db: Db = DEFAULT_DB,
-    site: Site = None,
-) -> None:
-    """Write the tidy table: a row per option shown in a trial, question that was asked, or scored target.
-
-    Examples:
-
-      souk export nudges --out nudges.parquet
-
-      souk export nudges --out nudges.csv --site site/
-
-      souk export nudges --out nudges.csv --codebook nudges.md
-
-      souk export nudges --trace otlp --out nudges.jsonl
-
-      souk export nudges --trace playwright --trial 3aa2a3c4fa2926ab3fdf54f66d1eb883 --out trial.zip
-    """
-    from experiments.commands.traces import write_trace
-
-    if trace:
-        if site or codebook:
-            raise UserError(f"--trace {trace}: a trace has no columns; leave out --site and --codebook")
-        records = open_records(db)
-        typer.echo(write_trace(records, records.latest_run(named), trace, trial, out))
-        return
-    if trial:
-        raise UserError(f"--trial {trial}: a table is of all trials; write --trace too, or leave it out")
-    _export_table(out, named, db, site, codebook)
-
-
-def _export_table(out: Path, run: str | None, db: str, site: str | None, codebook: Path | None) -> None:
-    from experiments.plans.codebook import check_suffix, write_codebook
-    from experiments.records.reading.notes import with_notes
-    from experiments.records.reading.tidy_tables import write_table
-    from experiments.records.record import kind_of
-    from experiments.studies.kinds import study_of
-    from experiments.viewer.site_address import SiteAddress
-
-    if codebook:
-        check_suffix(codebook)
-    pages = SiteAddress(site, out.parent) if site else None
-    records = open_records(db)
-    found = records.latest_run(run)
-    with records.reading():  # one state of a run that goes on
-        table = study_of(kind_of(found)).table(records, found["run"])
-        table = with_notes(records, found["run"], table)
-    if pages:
-        table["trial_url"] = pages.of_trials(table["trial"])
-    write_table(table, out)
-    if codebook:
-        write_codebook(records, found, table, codebook)
-    typer.echo(f"{out}: {len(table):,} rows, {table['trial'].nunique():,} trials of run {found['run']}")

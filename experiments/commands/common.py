@@ -1,34 +1,24 @@
-"""Options that several commands share, and how an analysis is shown and written."""
+"""Options that several commands share, and how what they name is opened."""
 
 import atexit
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from experiments.commands.completion import experiment_names, run_names
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from analysis.reporting.registered import Registration
-    from analysis.reporting.sections import Report
     from experiments.records.integrity.check import Finding
     from experiments.records.store import Records
-    from experiments.studies.kinds import StudyAnalysis
+    from experiments.studies.stored_studies import StoredRun, StoredStudy
 
 DEFAULT_DB = "sqlite:///runs/souk.db"
-REPORT = "report.html"
-CONTENTS = ".report-files"
-"""The file in a report's folder with the names of the report's files, one a line."""
 
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="Database of runs, e.g. sqlite:///t.db.")]
 OneRun = Annotated[
@@ -57,6 +47,10 @@ RunOrFiles = Annotated[
         autocompletion=run_names,
     ),
 ]
+Kind = Annotated[
+    str | None,
+    typer.Option("--as", metavar="KIND", help="How tables are analysed; a run has its own kind of study."),
+]
 Agents = Annotated[
     list[str] | None,
     typer.Option("--agent", "-a", metavar="NAME", help="Only the trials of this agent; repeatable."),
@@ -77,6 +71,13 @@ Settings = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Set a key of the experiment's file, such as limits.steps=5; repeatable.",
+    ),
+]
+Wave = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATE",
+        help="The same study at another date, such as 2026-12: a run of its own, NAME-DATE.",
     ),
 ]
 WHERE = "Where the proxy stands"
@@ -145,26 +146,53 @@ def open_records(db: str) -> "Records":
     return Records(db, create=False)
 
 
-def open_run(name: str | None, db: str) -> "tuple[Records, dict[str, Any], bool]":
-    """Open the database, and return it with the row of a run, and whether it was made of an archive.
+def open_run(name: str | None, db: str) -> "StoredRun":
+    """Open the database, and return it with the row of a run.
 
     name: an id or a name; None: the latest run; else the path of a .zip of `souk bundle`, which is made a
     database for the time of the command. Raises UserError.
     """
-    if not (name and is_bundle(name)):
+    from experiments.studies.stored_studies import StoredRun
+
+    if not (name and _is_bundle(name)):
         records = open_records(db)
-        return records, records.latest_run(name), False
+        found = records.latest_run(name)
+        return StoredRun(records, found, records.folder(found["run"]), found["name"])
     from experiments.bundles.verify import opened_bundle
 
     opened = ExitStack()
     atexit.register(opened.close)
     with estimating():
-        made = opened.enter_context(opened_bundle(Path(name), partial(typer.echo, err=True)))
-    return made, made.latest_run(), True
+        records = opened.enter_context(opened_bundle(Path(name), partial(typer.echo, err=True)))
+    found = records.latest_run()
+    return StoredRun(records, found, None, found["name"])
 
 
-def is_bundle(name: str) -> bool:
-    """Return whether a word names an archive of a run."""
+def named_studies(words: Sequence[str] | None, db: str) -> "list[StoredStudy]":
+    """Open the studies that words name, each once: tables, runs and archives of runs; else the latest run.
+
+    A name that several have is told by the id of the run, and then by the path. Raises UserError.
+    """
+    from experiments.studies.stored_studies import StoredTable
+
+    found: list[StoredStudy] = []
+    names = []
+    for word in dict.fromkeys(words or ()):
+        path = Path(word)
+        if (path.suffix or len(path.parts) > 1 or path.exists()) and not _is_bundle(word):
+            found.append(StoredTable(path, path.stem))
+            names.append([path.stem, str(path)])
+        else:
+            found.append(run := open_run(word, db))
+            names.append([run.name, run.found["run"], *([word] if _is_bundle(word) else [])])
+    known = Counter(name for own in names for name in {*own})
+    return [
+        each._replace(name=next((name for name in own if known[name] == 1), own[-1]))
+        for each, own in zip(found, names, strict=True)
+    ] or [open_run(None, db)]
+
+
+def _is_bundle(name: str) -> bool:
     return name.endswith(".zip")
 
 
@@ -187,56 +215,6 @@ def checked_database(db: str) -> "list[Finding]":
         return check_database(db, progress)
 
 
-def run_or_files(named: list[str] | None) -> tuple[str | None, list[Path]]:
-    """Return what arguments name: a stored run (None: the latest), or tables.
-
-    A word that is no path names a run, and so does the path of an archive.
-
-    Raises:
-        UserError: two runs are named, or one together with tables.
-    """
-    files, runs = tables_among(named or ())
-    if len(runs) + bool(files) > 1:
-        raise UserError(f"{' '.join(map(str, [*files, *runs]))}: name one run, or tables, and not both")
-    return (runs[0] if runs else None), files
-
-
-def tables_among(words: Iterable[str]) -> tuple[list[Path], list[str]]:
-    """Return the words that are paths of tables, and those that name runs, each once."""
-    paths = [Path(word) for word in dict.fromkeys(words)]
-    files = [
-        path
-        for path in paths
-        if (path.suffix or len(path.parts) > 1 or path.exists()) and not is_bundle(path.name)
-    ]
-    return files, [str(path) for path in paths if path not in files]
-
-
-def analyze_stored(
-    records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, everything: bool = False
-) -> None:
-    """Analyse a stored run by its kind of study, and show the analysis."""
-    from experiments.plans.registered import registered_results, unregistered
-    from experiments.records.record import kind_of
-    from experiments.studies.kinds import analyze_run
-    from experiments.studies.printing import run_facts
-
-    with estimating():
-        analysis = analyze_run(records, found)
-        known = registered_results(records, found, analysis)
-    folder = out or records.folder(found["run"])
-    show(
-        analysis,
-        kind_of(found),
-        run_facts(found),
-        folder,
-        as_json=as_json,
-        everything=everything,
-        known=known,
-        note=unregistered(records, found),
-    )
-
-
 @contextmanager
 def estimating() -> Iterator[None]:
     """Show on a terminal, within the block, that an analysis is being computed."""
@@ -244,116 +222,3 @@ def estimating() -> Iterator[None]:
 
     with waiting("estimating, and drawing the figures ..."):
         yield
-
-
-def show(
-    analysis: "StudyAnalysis",
-    kind: str,
-    facts: dict[str, Any],
-    out: Path | None,
-    *,
-    as_json: bool,
-    everything: bool = False,
-    known: "tuple[Registration, DataFrame] | None" = None,
-    note: str = "",
-    models: "DataFrame | None" = None,
-    made: "Report | None" = None,
-) -> None:
-    """Print the answer of an analysis, or everything, and write its report, tables and figures.
-
-    known, note: the registered results, or why there are none, for `report_of`. models: a table of facts of
-    the agents' models, which gives the report a section. made: the report, where the analysis is of several
-    studies.
-
-    Raises:
-        UserError: the report could not be written; the answer is printed all the same.
-    """
-    from analysis.reporting.by_model import by_model
-    from analysis.reporting.to_json import to_json
-    from experiments.plans.registered import registered_data, report_of
-    from experiments.studies.kinds import study_of
-
-    failed: UserError | None = None
-    with estimating():
-        report = made or report_of(kind, analysis, known, note)
-        if models is not None:
-            more = by_model(vars(analysis), study_of(kind).by_agent, models)
-            report = replace(report, sections=(*report.sections, more))
-        try:
-            path = write(report, study_of(kind).title, facts, out) if out else None
-        except UserError as error:
-            failed, path, out = error, None, None
-    if as_json:
-        told = {"answer": report.answer, "facts": facts, "report": str(path) if path else None}
-        told |= {"registered": registered_data(known)} if known else {}
-        told |= json.loads(to_json({"by_model": more.tables[0].frame})) if models is not None else {}
-        typer.echo(json.dumps({**json.loads(analysis.to_json()), **told}, indent=2))
-    else:
-        _print(report, analysis.notes, out, path, everything=everything)
-    if failed:
-        raise failed
-
-
-def _print(
-    report: "Report", notes: Sequence[str], out: Path | None, path: Path | None, *, everything: bool
-) -> None:
-    from experiments.console.terminal import stdout_console
-    from experiments.studies.printing import print_everything, print_report
-
-    console = stdout_console()
-    if everything:
-        print_everything(console, report, out)
-        for line in notes:
-            console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
-    else:
-        print_report(console, report, out)
-    others = sum(not each.detail for section in report.sections for each in section.tables) - 1
-    more = "" if everything else f"{others} more tables with --all; "
-    where = f"report: {escape(str(path))}" if path else "a report with --out DIR"
-    console.print(f"{more}{where}", highlight=False, soft_wrap=True)
-
-
-def write(
-    report: "Report",
-    title: str,
-    facts: dict[str, Any],
-    folder: Path,
-    trials: str | None = None,
-    names: Mapping[str, str] | None = None,
-) -> Path:
-    """Write the report, and each table and figure as a file, in the place of those written before.
-
-    trials, names: the addresses of pages of the trials, and of those that a cell of a table names.
-
-    They are made in another folder first, so that a failure leaves the folder as it was.
-    """
-    from analysis.reporting.html import write_files, write_report
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".new-report-", dir=folder) as aside:
-            whole = f"{title}: {facts.get('run', 'tables')}"
-            write_report(Path(aside, REPORT), whole, facts, report, trials, names)
-            write_files(aside, report.sections)
-            _replace(folder, Path(aside))
-    except OSError as error:
-        raise UserError(
-            f"--out {folder}: the report cannot be written ({error.strerror}); make room, or choose another "
-            "folder"
-        ) from None
-    return folder / REPORT
-
-
-def _replace(folder: Path, aside: Path) -> None:
-    """Move the files to their folder, and remove those of an earlier report that this one does not have."""
-    names = {path.name for path in aside.iterdir()}
-    contents = folder / CONTENTS
-    before = contents.read_text(encoding="utf-8", errors="replace").splitlines() if contents.exists() else []
-    # All of both are ours until the move is over: what is cut short is put right by the next report.
-    contents.write_text("\n".join(sorted({*names, *before})) + "\n", encoding="utf-8")
-    for name in sorted(names):
-        (aside / name).replace(folder / name)
-    for name in before:  # a stranger may have written the list
-        if name not in names and Path(name).name == name and (folder / name).is_file():
-            (folder / name).unlink()
-    contents.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")

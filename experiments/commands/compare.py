@@ -1,23 +1,23 @@
 """souk compare: how far a feature moves one agent, or one version of a model, more than another."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
-from experiments.commands.analyze import Kind
 from experiments.commands.common import (
     DEFAULT_DB,
     Agents,
     AsJson,
     Db,
     Excluded,
+    Kind,
     Margin,
     Out,
+    RunOrFiles,
     estimating,
-    open_records,
-    tables_among,
-    write,
+    named_studies,
 )
+from experiments.commands.results import study_facts, write
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,12 +31,7 @@ MOST_TABLES = 6
 
 
 def compare(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUNS | FILES...]", help="Runs (ids or names), and tables; the latest run by default."
-        ),
-    ] = None,
+    named: RunOrFiles = None,
     agent: Agents = None,
     exclude: Excluded = None,
     kind: Kind = None,
@@ -55,7 +50,7 @@ def compare(
 
       souk compare nudges
 
-      souk compare nudges-may-593302b1 nudges-june-1f0c2b77 --agent openai:gpt-6-luna --margin 5
+      souk compare nudges nudges-2026-12 --agent openai:gpt-6-luna --margin 5
 
       souk compare nudges nudges-people
 
@@ -67,19 +62,16 @@ def compare(
     """
     from analysis.reporting.to_json import to_json
     from experiments.studies.comparing import compared
+    from experiments.studies.stored_studies import StoredRun
 
-    files, names = tables_among(runs or ())
+    studies = named_studies(named, db)
     with estimating():
-        wanted: list[str | None] = [*names] or ([] if files else [None])
-        records = open_records(db) if wanted else None
-        found = [records.latest_run(name) for name in wanted] if records else []
-        made = compared(records, found, files, kind, agent or (), exclude or (), margin)
-        of_runs = [each["run"] for each in found]
-        facts = {"run": ", ".join([*of_runs, *map(str, files)])}
-        page = write(made.report, "Agents compared", facts, out) if out else None
+        made = compared(studies, kind, agent or (), exclude or (), margin)
+        page = write(made.report, "Agents compared", study_facts(studies), out) if out else None
     if as_json:
         answer = list(made.report.answer)
-        typer.echo(to_json({"answer": answer, "runs": of_runs, "comparison": made.frame}))
+        runs = [each.found["run"] for each in studies if isinstance(each, StoredRun)]
+        typer.echo(to_json({"answer": answer, "runs": runs, "comparison": made.frame}))
         return
     _print(made)
     where = f"report: {page}" if page else "a report with --out DIR"

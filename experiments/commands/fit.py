@@ -11,8 +11,7 @@ from experiments.commands.common import (
     AsJson,
     Db,
     RunOrFiles,
-    open_records,
-    run_or_files,
+    named_studies,
 )
 from interventions.errors import UserError
 
@@ -84,13 +83,17 @@ def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str,
     from experiments.records.reading.tidy_tables import tidy_table
     from experiments.records.record import kind_of
     from experiments.studies.kinds import read_tables, study_of
+    from experiments.studies.stored_studies import StoredTable
 
-    run, files = run_or_files(named)
-    if files:
+    studies = named_studies(named, db)
+    files = [each.path for each in studies if isinstance(each, StoredTable)]
+    if len(files) == len(studies):
         table = read_tables("choice", files)
         return table, {}, f"tables {', '.join(path.name for path in files)}", set(HOTEL) <= {*table}
-    records = open_records(db)
-    found = records.latest_run(run)
+    one = studies[0]
+    if len(studies) > 1 or isinstance(one, StoredTable):
+        raise UserError(f"{' '.join(named or ())}: name one run, or tables, and not both")
+    records, found = one.records, one.found
     kind = kind_of(found)
     if not (between := study_of(kind).between):
         raise UserError(

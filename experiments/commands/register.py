@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, AsJson, Db, Experiment, Settings
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, Experiment, Settings, Wave
 from interventions.errors import UserError
 
 
@@ -20,6 +20,7 @@ def register(
         int | None, typer.Option(min=1, help="Only the first N trials of each agent are planned.")
     ] = None,
     settings: Settings = None,
+    wave: Wave = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The plan; NAME.plan.json by default.")
     ] = None,
@@ -39,7 +40,7 @@ def register(
     from experiments.records.reading.plans import plan_digest, register_plan
     from experiments.records.store import Records
 
-    design = load_design(experiment, settings=settings or ())
+    design = load_design(experiment, settings=settings or (), wave=wave)
     agents = list(dict.fromkeys(agent or design.experiment.agents))
     for name in agents:
         check_name(name)

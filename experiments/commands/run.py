@@ -16,9 +16,10 @@ from experiments.commands.common import (
     Out,
     Settings,
     UpstreamCa,
-    analyze_stored,
+    Wave,
 )
 from experiments.commands.completion import agent_names
+from experiments.commands.results import analysed, show
 from experiments.console.terminal import stderr_console, stdout_console
 from experiments.runs.interrupts import NOTHING_STORED, one_line_when_stopped, run_until_stopped
 from interventions.errors import UserError
@@ -93,6 +94,7 @@ def run(
     ] = False,
     upstream_ca: UpstreamCa = None,
     settings: Settings = None,
+    wave: Wave = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
     dry_run: Annotated[
@@ -114,6 +116,8 @@ def run(
       souk run nudges --workers 4
 
       souk run hotels --mode text
+
+      souk run nudges --agent openai:gpt-6-luna --wave 2026-12
 
       souk run hotels --mode text --agent openai:gpt-6-luna --batch
 
@@ -147,6 +151,7 @@ def run(
             upstream_ca=upstream_ca,
             observe=observe,
             settings=chosen,
+            wave=wave,
         )
         if len(combinations) > 1:
             _say(" ".join(chosen), style="bold")
@@ -194,6 +199,9 @@ def _detach(session: "ExperimentRun", budget: float | None, *, is_usual: bool) -
 
 def _conclude(session: "ExperimentRun", *, as_json: bool, everything: bool) -> int:
     """Say how the run has ended, and show its analysis. Returns the status of the command."""
+    from experiments.records.record import kind_of
+    from experiments.studies.stored_studies import StoredRun
+
     for line in session.stops():
         _say(line)
     for line in session.warnings():
@@ -204,7 +212,8 @@ def _conclude(session: "ExperimentRun", *, as_json: bool, everything: bool) -> i
         status = 1
     try:
         found = session.records.latest_run(session.design.run_id)
-        analyze_stored(session.records, found, session.folder, as_json=as_json, everything=everything)
+        one = StoredRun(session.records, found, session.folder, found["name"])
+        show(analysed([one], kind_of(found)), session.folder, as_json=as_json, everything=everything)
     except AnalysisError as error:
         _say(f"no effects: {error}")
     return status

@@ -57,6 +57,7 @@ def rename(
     """
     from experiments.designs.inputs.experiment_file import check_name
     from experiments.records.integrity.upkeep import rename_run
+    from experiments.records.reading.queries import run_names
 
     try:
         check_name(name)
@@ -64,8 +65,11 @@ def rename(
         raise UserError(str(error)) from None
     records = open_records(db)
     found = records.latest_run(run)["run"]
+    if name != found and run_names(records, name):
+        raise UserError(f"{name}: the id of another run, which is found by it first; choose another name")
     rename_run(records, found, name)
     typer.echo(f"{found}: named {name}")
+    records.latest_run(name)  # which tells of others of this name
 
 
 @app.command("merge")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, Db, OneRun, is_bundle, open_records, open_run
+from experiments.commands.common import DEFAULT_DB, Db, OneRun, open_records, open_run
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ def view(
 
       souk view --db postgresql://souk@localhost/souk
     """
-    if run and is_bundle(run):
-        records, found, _ = open_run(run, db)
+    if run:
+        records, found, *_ = open_run(run, db)
         run, db = found["run"], records.url
     else:
         records = open_records(db)
-        records.read_only()
+    records.read_only()
     wanted = _selection(records, run, where or (), trial) if run or where or trial or static else None
     if static and wanted:
         typer.echo(_write(records, wanted, trial, static))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
+from agents.providers import QUANTISED_BY
 from agents.providers.local_models import describe_model
 from agents.providers.model_settings import split_agent
 from agents.simulated.own_profiles import own_profiles, plain_data
@@ -118,6 +119,8 @@ class Design(ABC, Generic[T]):
     """The products that the embedded shop serves in place of its own."""
     analysis: str
     """The command of `souk analyze` for its runs."""
+    wave: str | None = None
+    """The date of a repeated study, which its name ends with; None: the study has no waves."""
     mode: Mode
     """The mode in which its trials run."""
     most_steps: int
@@ -178,6 +181,7 @@ class Design(ABC, Generic[T]):
             versions=dict(_versions(self.versioned, agents)),
             inputs=self.inputs,
             analysis=self.analysis,
+            wave=self.wave,
             shoppers={name: plain_data(its) for name, its in own_profiles(agents).items()} or None,
         )
 
@@ -276,7 +280,9 @@ def _versions(packages: Iterable[str], agents: Iterable[str]) -> Iterator[tuple[
     for agent in local:
         with suppress(UserError):  # a dry run needs no model; a run without one ends before its first trial
             yield agent, describe_model(split_agent(agent)[0].partition(":")[2])
-    for name in dict.fromkeys([*packages, *(("torch", "transformers") if local else ())]):
+    quantised = any(split_agent(agent)[1].load_in for agent in local)
+    needed = [*(("torch", "transformers") if local else ()), *(QUANTISED_BY[:1] if quantised else ())]
+    for name in dict.fromkeys([*packages, *needed]):
         try:
             yield name, version(name)
         except PackageNotFoundError:  # models of a server need no torch here

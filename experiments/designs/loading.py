@@ -24,14 +24,22 @@ MOST_TRIALS: Final = 1_000_000
 """The most trials of an agent that an experiment may have."""
 
 
-def load_design(name: str, mode: Mode | None = None, settings: Sequence[str] = ()) -> AnyDesign:
+def load_design(
+    name: str, mode: Mode | None = None, settings: Sequence[str] = (), wave: str | None = None
+) -> AnyDesign:
     """Make the design of a shipped experiment, or of a file.
 
     mode: used in place of the file's own mode. settings: `KEY=VALUE`, used in place of the file's own values.
+    wave: the date at which the study is repeated; it ends the study's name, and so makes another run of it.
     Raises UserError with file, line and key.
     """
     source = _read(name, settings)
-    return _sized(TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
+    if wave and "name" in source.data:
+        data = {**source.data, "name": f"{source.data['name']}-{wave}"}
+        source = replace(source, data=data, given={**source.given, ("name",): f"--wave {wave}"})
+    design = _sized(TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
+    design.wave = wave
+    return design
 
 
 def load_shop_design(name: str, subject: str, *, shown: bool = False) -> ShopDesign:

@@ -353,7 +353,7 @@ def to_record(
             steps=guest.steps.count if guest else len(trajectory.decisions),
             start=start,
             attempts=attempts,
-            nudge=trial.nudge,
+            nudges=trial.nudges,
             match=design.match,
             profile=trial.profile,
             modality=trial.modality or "",
@@ -441,7 +441,7 @@ def _option_rows(
             "position": position,
             "category": product.category,
             "viewed_first": int(position == first),
-            "nudged": int(product.key == trial.carrier),
+            "nudged": int(product.key in trial.carried),
             "opened": None if opened is None else opened.get(product.key, 0),
         }
         for position, product in enumerate(trial.products)

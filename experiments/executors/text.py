@@ -140,7 +140,10 @@ class _Conversation:
                 self._messages.append({"role": "user", "content": question})
                 began = time.perf_counter()
                 reply = await respondent.answer(
-                    self._messages, temperature=self._trial.temperature, max_tokens=card.max_tokens
+                    self._messages,
+                    temperature=self._trial.temperature,
+                    max_tokens=card.max_tokens,
+                    schema=card.answer_schema,
                 )
                 self._messages.append({"role": "assistant", "content": reply.text})
                 if reply.call:

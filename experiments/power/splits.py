@@ -55,6 +55,8 @@ def _put(data: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 def of_shop(design: ShopDesign, trials: int) -> Iterator[TrialSplit]:
     """Yield all texts, a third of them and one: as many sets as there can be, then fewer, repeated."""
+    if design.experiment.head_to_head:
+        raise UserError(f"--budget: {design.name} has nudges head to head (on: both); use --trials")
     texts = tuple(nudge.id for nudge in design.nudges if nudge)
     most, is_file = _most_sets(design), bool(design.experiment.options.file)
     cells = trials // design.block_size()

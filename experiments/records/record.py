@@ -11,6 +11,8 @@ Row = dict[str, Any]
 
 CONTROL: Final = "control"
 """The condition of a trial without treatment."""
+BOTH: Final = "both"
+"""The condition of a trial with two nudges head to head, named `A:B`."""
 
 Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 """The part of the infrastructure that failed."""
@@ -180,6 +182,8 @@ class RunFacts:
     """What a study with people has declared: `exclusions` by rule."""
     fonts: Sequence[str] | None = None
     """The ways in which our browsers drew letters, as they appeared (`environments.browser.fonts`)."""
+    wave: str | None = None
+    """The date of a repeated study."""
     plan: str | None = None
     """The hash of the registered plan, which the database adds; None: there is none."""
 
@@ -187,6 +191,14 @@ class RunFacts:
         """Return the facts as plain JSON data."""
         named = ((each.name, getattr(self, each.name)) for each in fields(self))
         return {name: value for name, value in named if value is not None}
+
+
+def nudge_on(nudge: str, ordering: str, position: int) -> str:
+    """Return the id of the nudge on the option in a position of a trial that has `A:B`.
+
+    A is on the first option of the set as listed.
+    """
+    return nudge.split(":")[(position == 0) != (ordering == "forward")]
 
 
 def artifact_hash(text: str) -> str:

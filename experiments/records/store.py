@@ -418,12 +418,12 @@ class Records:
         query = sql.select(runs.c.run, runs.c.name, kinds).order_by(runs.c.started_at.desc(), runs.c.run)
         with self.reading() as connection:
             known = connection.execute(query).all()
-            same = [row for row in known if name in (row.run, row.name) and kind in (None, row.kind)]
-            if name and len(same) > 1:
-                _tell_of_others(name, same[0].run, len(same) - 1)
-            for row in known:
-                if name in (None, row.run, row.name) and kind in (None, row.kind):
-                    return self._whole_run(connection, row.run)
+            own = [row for row in known if name in (None, row.run, row.name) and kind in (None, row.kind)]
+            same = [row.run for row in own]
+            if name and name not in same and len(same) > 1:
+                _tell_of_others(name, *same)
+            if same:
+                return self._whole_run(connection, name if name and name in same else same[0])
         wanted = f"no run {name!r}" if name else "no run"
         if kind and (others := [row for row in known if name in (None, row.run, row.name)]):
             if name:
@@ -505,9 +505,8 @@ def now() -> str:
 
 
 @cache
-def _tell_of_others(name: str, run: str, others: int) -> None:
-    """Say, once in a process, which of several runs a name is taken for."""
-    more = f"{others:,} other{'s' * (others > 1)}"
-    _told.warning(
-        "%s is taken for %s, the latest run of this name; souk status lists the %s", name, run, more
-    )
+def _tell_of_others(name: str, run: str, *others: str) -> None:
+    """Say, once in a process, which of several runs a name is taken for, and how the others are named."""
+    count, known = len(others) + 1, ", ".join(others[:2]) + (" ..." if others[2:] else "")
+    text = "%s is taken for %s, the latest of %d runs of this name; name another by its id: %s"
+    _told.warning(text, name, run, count, known)

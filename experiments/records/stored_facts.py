@@ -59,6 +59,7 @@ class _Facts(BaseModel):
     shoppers: dict[StrictStr, Any] | None = None
     plan: StrictStr | None = None
     fonts: list[StrictStr] | None = None
+    wave: StrictStr | None = None
     analysis: Annotated[StrictStr, Field(pattern="^[a-z]+$")] | None = None
     """The kind of study; whether there is one of this name, `experiments.studies.kinds` knows."""
 

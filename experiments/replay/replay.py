@@ -74,7 +74,9 @@ class Replay:
                 f"{self.run_id}: no actions were stored: nobody acted, or pages have not told what was done "
                 "on them (--observe off, subjects without scripts, an older run)"
             )
-        self.design = load_design(experiment) if experiment else stored(found)
+        self.design = (
+            load_design(experiment, wave=found["facts"].get("wave")) if experiment else stored(found)
+        )
         if self.design.mode == "logprobs":
             raise UserError(
                 f"{self.design.name}: answers are scored in its trials and nobody acts; "
@@ -223,7 +225,9 @@ class NeverAway(ShopWatch):
 def stored(found: Row) -> AnyDesign:
     """Make the design of a run from its stored experiment. Raises UserError."""
     source = Source(f"run {found['run']}", _said(found["facts"]["experiment"]), {(): (1, 1)})
-    return stored_design(source, found["facts"].get("subject", ""))
+    design = stored_design(source, found["facts"].get("subject", ""))
+    design.wave = found["facts"].get("wave")
+    return design
 
 
 def _said(stored: dict[str, Any]) -> dict[str, Any]:

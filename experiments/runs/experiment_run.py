@@ -67,18 +67,19 @@ class ExperimentRun:
         upstream_ca: Path | None = None,
         observe: "Observe | None" = None,
         settings: Sequence[str] = (),
+        wave: str | None = None,
     ) -> None:
         """Check everything that can be checked before the first episode.
 
         `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`, and no database is
         made where there is none. `upstream_ca`: a file of authorities that may have signed the shop's
         certificate. `observe`: what counts as shown to programs; None: what does by default.
-        `settings`: `KEY=VALUE`, in place of the values of the file.
+        `settings`: `KEY=VALUE`, in place of the values of the file. `wave`: the date of a run of its own.
 
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
-        self.design = load_design(name, mode, settings)
+        self.design = load_design(name, mode, settings, wave)
         self._running = KINDS[self.design.kind]
         self.agents = tuple(dict.fromkeys(known_as(name) for name in agents or self._own_agents()))
         self.not_ready: list[str] = []

@@ -17,6 +17,12 @@ HEADS: Final = {"nudges": "Original", "nudges-mr": "MR", "nudges-mrap": "MRaP"}
 """What Cherep et al. (2026) call the studies that Souk ships; others have their own names."""
 STARS: Final = {"***": 0.001, "**": 0.01, "*": 0.05}
 """The largest adjusted p value for so many stars."""
+COLOURS: Final = ("orange", "cyan")
+"""Of effects below 0, and above; colour-blind eyes tell them apart."""
+_FULL: Final = 60
+"""The percent of a colour in the largest effect of the table."""
+_COLOURED: Final = (r"% colours: \usepackage[table]{xcolor}", r"\providecommand{\cellcolor}[1]{}")
+"""Without the package the table is printed in black."""
 _NEEDED: Final = ["term", "group", "estimate", "p_adjusted"]
 
 
@@ -24,7 +30,8 @@ def combined_table(report: Report) -> str:
     """Return the first table of estimates in a report of several studies for LaTeX.
 
     Stars are by `p_adjusted`: where it is empty there are none, and the estimate is in brackets. An effect
-    that a study cannot have, such as of equal prices, is a dash.
+    that a study cannot have, such as of equal prices, is a dash. A cell with stars has a colour by the
+    sign of its estimate, the stronger, the larger it is. A comment names the package that colours need.
 
     Raises UserError where the table is not of terms by agent.
     """
@@ -36,12 +43,14 @@ def combined_table(report: Report) -> str:
         raise UserError("--tex: no table is of terms by agent; souk paper writes each table of a run")
     frame = main.frame
     studies, terms = (list(dict.fromkeys(frame[name])) for name in (STUDY, "term"))
-    cells = {
-        (row["group"], row["term"], row[STUDY]): _cell(row, main.decimals) for row in frame.to_dict("records")
-    }
+    every = {(row["group"], row["term"], row[STUDY]): row for row in frame.to_dict("records")}
+    cells = {key: _cell(row, main.decimals) for key, row in every.items()}
+    largest = float(frame["estimate"].abs().max())
+    shades = {key: _shade(row, largest) for key, row in every.items()}
     columns = list(product(terms, studies))
     agents = sorted(set(frame["group"]))
     rows = [[agent, *(cells.get((agent, *each), "–") for each in columns)] for agent in agents]
+    colours = [["", *(shades.get((agent, *each), "") for each in columns)] for agent in agents]
     stars = ", ".join(f"{sign} p < {most:g}" for sign, most in STARS.items())
     lines = tabular(
         ["Agent", *(HEADS.get(study, study) for _, study in columns)],
@@ -49,17 +58,29 @@ def combined_table(report: Report) -> str:
         [False, *[True] * len(columns)],
         caption=main.caption,
         name=main.name,
-        below=[f"{stars} (adjusted). In brackets: no p value. –: nothing to estimate."],
+        below=[
+            f"{stars} (adjusted). In brackets: no p value. –: nothing to estimate. "
+            f"With stars {COLOURS[0]}: below 0, {COLOURS[1]}: above."
+        ],
         over=[("", 1), *((label(term), len(studies)) for term in terms)],
+        before=colours,
     )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*_COLOURED, *lines]) + "\n"
+
+
+def _shade(row: Mapping[Hashable, Any], largest: float) -> str:
+    """The colour of a cell that has stars."""
+    estimate, p_value = row["estimate"], row["p_adjusted"]
+    if pd.isna(estimate) or not p_value < max(STARS.values()) or not estimate:
+        return ""
+    return rf"\cellcolor{{{COLOURS[estimate > 0]}!{max(1, round(_FULL * abs(estimate) / largest))}}}"
 
 
 def _cell(row: Mapping[Hashable, Any], decimals: int | None) -> str:
     estimate, p_value = row["estimate"], row["p_adjusted"]
     if pd.isna(estimate):
         return "–"
-    text = number_text(estimate, decimals)
+    text = number_text(estimate, decimals).replace("-", "\N{MINUS SIGN}")
     if pd.isna(p_value):
         return f"({text})"
     return text + next((sign for sign, most in STARS.items() if p_value < most), "")

@@ -1,20 +1,17 @@
 """Compare the agents of several stored runs and tables of one kind."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.choice.comparing import compare_agents, comparison_report
+from analysis.choice.comparing import comparison_report
 from analysis.choice.stopping import TERMS
 from analysis.reporting.comparing import difference_report
 from analysis.reporting.sections import Report
-from analysis.tables.choice_table import check_table
 from experiments.designs.shop.strata_order import strata_order
-from experiments.records.record import Row, kind_of
-from experiments.records.store import Records
 from experiments.studies.kinds import agents_left, study_of
+from experiments.studies.stored_studies import StoredRun, StoredStudy, shared_kind
 from interventions.errors import UserError
 
 
@@ -28,9 +25,7 @@ class ComparedAgents(NamedTuple):
 
 
 def compared(
-    records: Records | None,
-    found: Sequence[Row],
-    files: Sequence[Path],
+    studies: Sequence[StoredStudy],
     kind: str | None,
     only: Sequence[str],
     without: Sequence[str],
@@ -43,29 +38,21 @@ def compared(
     Raises AnalysisError for a table with a mistake or too few agents, and UserError for studies of several
     kinds, an agent that is not there, and a margin for another kind than choice.
     """
-    kinds = {str(run["name"]): kind_of(run) for run in found}
-    if kind and found:
-        raise UserError(f"--as {kind}: a run has its own kind of study; leave it out")
-    if len(set(kinds.values())) > 1:
-        said = ", ".join(f"{name} is of the kind {each}" for name, each in kinds.items())
-        raise UserError(f"{said}: agents of one kind of study are compared; name those runs only")
-    study = study_of(used := next(iter(kinds.values()), kind or "choice"))
+    study = study_of(used := shared_kind(studies, kind, "choice"))
     if used != "choice" and margin:
         raise UserError(f"--margin {margin:g}: the kind {used} has no test with a margin; leave it out")
-    tables = [study.read(path) for path in files]
-    if records:
-        with records.reading():
-            tables += [study.table(records, run["run"]) for run in found]
-    if study.compare is None:
-        table = of_agents([check_table(each) for each in tables], only, without)
-        frame = compare_agents(table, margin, rules_of(found))
-        return ComparedAgents(frame, comparison_report(frame), " (percentage points)", 1)
-    names = [*(path.stem for path in files), *(run["run"] for run in found)]
+    runs = [each for each in studies if isinstance(each, StoredRun)]
+    tables = [each.main_table(used) for each in studies]
     whose = [set(zip(each["agent"], each.get("run", each["agent"]), strict=True)) for each in tables]
     if any("run" not in table for table in tables) or len(set().union(*whose)) < sum(map(len, whose)):
-        tables = [table.assign(run=name) for name, table in zip(names, tables, strict=True)]
-    frame = study.compare(of_agents(tables, only, without))
-    return ComparedAgents(frame, difference_report(frame, study.compared), "", None)
+        tables = [table.assign(run=each.name) for each, table in zip(studies, tables, strict=True)]
+    table = of_agents(tables, only, without)
+    unit = f" ({study.unit})" if study.unit else ""
+    if used == "choice":
+        frame = study.compare(table, margin, rules_of(runs))
+        return ComparedAgents(frame, comparison_report(frame), unit, 1)
+    frame = study.compare(table)
+    return ComparedAgents(frame, difference_report(frame, study.compared, study.unit), unit, None)
 
 
 def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequence[str]) -> pd.DataFrame:
@@ -75,7 +62,7 @@ def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequ
     return table[table["agent"].isin(left)].reset_index(drop=True)
 
 
-def rules_of(found: Sequence[Row]) -> dict[str, str]:
-    """Return by run the term that a rule is about which could stop the run."""
-    orders = {run["run"]: strata_order(run["facts"]) for run in found}
+def rules_of(runs: Sequence[StoredRun]) -> dict[str, str]:
+    """Return by the run's name the term that a rule is about which could stop the run."""
+    orders = {run.name: strata_order(run.found["facts"]) for run in runs}
     return {run: TERMS[order.rule.effect] for run, order in orders.items() if order}

@@ -16,7 +16,9 @@ from analysis.biases import analyze_biases
 from analysis.biases import comparing as biases_comparing
 from analysis.biases import report as biases
 from analysis.choice import analyze_choice
+from analysis.choice import comparing as choice_comparing
 from analysis.choice.report import report as choice
+from analysis.choice.report.figures import POINTS
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint import comparing as conjoint_comparing
 from analysis.conjoint import report as conjoint
@@ -96,10 +98,12 @@ class Study:
     """The table and row of each effect that a hypothesis can name."""
     by_agent: Mapping[str, str] = field(default_factory=dict)
     """The tables whose rows are a measure of each agent, and the column that holds it."""
-    compare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    """Compares agents two by two; choices in shops are compared by `analysis.choice.comparing`."""
-    compared: str = ""
+    compare: Callable[..., pd.DataFrame]
+    """Compares agents two by two."""
+    compared: str
     """How they are compared, for the report."""
+    unit: str = ""
+    """Of all that is compared, where it has one."""
     between: Literal["", "products", "hotels"] = ""
     """What is chosen between, where a simulated shopper can be fitted to the choices."""
 
@@ -123,6 +127,9 @@ def _sells_what_people_saw(experiment: Mapping[str, Any]) -> bool:
 STUDIES: Final[dict[str, Study]] = {
     "choice": Study(
         title="What moved the choices",
+        compare=choice_comparing.compare_agents,
+        compared=choice_comparing.TEXT,
+        unit=POINTS,
         analyze=analyze_choice,
         report=choice.report,
         read=read_table,
@@ -166,6 +173,7 @@ STUDIES: Final[dict[str, Study]] = {
         title="Willingness to pay",
         compare=montecarlo_comparing.compare_valuations,
         compared=montecarlo_comparing.TEXT,
+        unit="% of the list price",
         analyze=analyze_montecarlo,
         report=montecarlo.report,
         read=read_responses,
@@ -182,6 +190,7 @@ STUDIES: Final[dict[str, Study]] = {
         title="Cognitive biases",
         compare=biases_comparing.compare_biases,
         compared=biases_comparing.TEXT,
+        unit="Cohen's d",
         analyze=analyze_biases,
         report=biases.report,
         read=read_responses,

@@ -69,6 +69,7 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
     told = {
         "run": found["run"],
         "started": found["started_at"],
+        "wave": facts.get("wave"),
         "agents": ", ".join(facts["agents"]),
         "mode": experiment.get("mode"),
         "choice sets": facts.get("sets"),

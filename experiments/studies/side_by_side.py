@@ -120,11 +120,9 @@ def side_by_side(
     can be compared. Each other study is analysed as if it were alone, with p values adjusted within it.
 
     Raises:
-        UserError: two studies have one name, or a study has none of the agents that are asked for.
+        UserError: a study has none of the agents that are asked for.
         AnalysisError: as the analysis of the kind.
     """
-    if twice := [each.name for each in studies if [other.name for other in studies].count(each.name) > 1]:
-        raise UserError(f"{twice[0]}: named twice; name each study once")
     known = {each.name: _agents(each.tables) for each in studies}
     every = list(dict.fromkeys(agent for own in known.values() for agent in own))
     left = agents_left(every, [*map(known_as, only)], [*map(known_as, without)])

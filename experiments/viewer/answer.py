@@ -6,14 +6,17 @@ It reads JSON with `db` and `run` and writes the answer, the main table and its 
 import asyncio
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.records.store import Records
 from interventions.errors import UserError
 
+if TYPE_CHECKING:
+    from analysis.reporting.sections import Report
 
-async def answer_of(db: str, run: str) -> dict[str, Any]:
-    """Return the answer of a run, computed in another process; with the key `error` where there is none."""
+
+async def answer_of(db: str, run: str, other: str = "") -> dict[str, Any]:
+    """Return what `compute` does, computed in another process; with the key `error` where there is none."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "experiments.viewer.answer"),
         stdin=asyncio.subprocess.PIPE,
@@ -21,7 +24,7 @@ async def answer_of(db: str, run: str) -> dict[str, Any]:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        out, _ = await process.communicate(json.dumps({"db": db, "run": run}).encode())
+        out, _ = await process.communicate(json.dumps({"db": db, "run": run, "with": other}).encode())
     finally:
         if process.returncode is None:
             process.kill()
@@ -33,34 +36,47 @@ async def answer_of(db: str, run: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {"error": "the analysis gave no answer"}
 
 
-def compute(records: Records, run: str) -> dict[str, Any]:
-    """Return the answer of a run; with the key `error` where it cannot be analysed."""
+def compute(records: Records, run: str, other: str = "") -> dict[str, Any]:
+    """Return the answer of a run, or how it differs from another; `error` says why it cannot be analysed."""
     from analysis.tables.errors import AnalysisError  # noqa: PLC0415 - as late as it is needed
 
     try:
-        return _analysed(records, run)
+        return _shown(_compared(records, run, other) if other else _analysed(records, run))
     except (UserError, AnalysisError) as error:
         return {"error": str(error)}
 
 
-def _analysed(records: Records, run: str) -> dict[str, Any]:
-    from analysis.reporting.html import figure_data, table_cells  # noqa: PLC0415 - as late as they are needed
+def _compared(records: Records, *runs: str) -> "Report":
+    from experiments.studies.comparing import compared  # noqa: PLC0415 - as late as they are needed
+    from experiments.studies.stored_studies import StoredRun  # noqa: PLC0415
+
+    found = [records.latest_run(run) for run in runs]
+    word = "name" if len({row["name"] for row in found}) == len(found) else "run"
+    studies = [StoredRun(records, row, None, row[word]) for row in found]
+    return compared(studies, None, (), (), None).report
+
+
+def _analysed(records: Records, run: str) -> "Report":
     from experiments.plans.registered import (  # noqa: PLC0415
         registered_results,
         report_of,
         unregistered,
     )
     from experiments.records.record import kind_of  # noqa: PLC0415
-    from experiments.studies.kinds import analyze_run, study_of  # noqa: PLC0415
+    from experiments.studies.kinds import analyze_run  # noqa: PLC0415
 
     found = records.latest_run(run)
     kind = kind_of(found)
     analysis = analyze_run(records, found)
     known = registered_results(records, found, analysis)
-    report = report_of(kind, analysis, known, unregistered(records, found))
+    return report_of(kind, analysis, known, unregistered(records, found))
+
+
+def _shown(report: "Report") -> dict[str, Any]:
+    from analysis.reporting.html import figure_data, table_cells  # noqa: PLC0415 - as late as they are needed
+
     first = report.sections[0] if report.sections else None
     return {
-        "title": study_of(kind).title,
         "answer": list(report.answer),
         "problems": list(report.problems),
         "checked": report.checked,
@@ -77,7 +93,7 @@ def main() -> None:
     except UserError as error:
         json.dump({"error": str(error)}, sys.stdout)
     else:
-        json.dump(compute(records, asked["run"]), sys.stdout)
+        json.dump(compute(records, asked["run"], asked["with"]), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ Values = dict[str, Any]
 def create_app(records: Records, db: str) -> Starlette:
     """Make the viewer over a database; `db` is its URL, for analyses in a process of their own."""
     to, cache = Links(), StateCache(records)
-    answers: dict[str, tuple[Any, dict[str, Any]]] = {}
+    answers: dict[tuple[str, ...], tuple[Any, dict[str, Any]]] = {}
     analysing = asyncio.Lock()
 
     changes = Changes(db, to, lambda request: _run(records, request))
@@ -58,13 +58,14 @@ def create_app(records: Records, db: str) -> Starlette:
         return run_screen(records, cache, to, name, sort=query.get("sort", ""), page=number)
 
     async def answer(request: Request) -> Response:
-        name = await run_in_threadpool(_run, records, request)
+        named = [request.path_params["run"], *request.query_params.getlist("with")[:1]]
+        ids = tuple([await run_in_threadpool(_named, records, name) for name in named])
         async with analysing:
-            state = await run_in_threadpool(state_of, records, name)
-            if answers.get(name, (None,))[0] != state:
-                answers[name] = state, await answer_of(db, name)
-        found = answers[name][1]
-        values = await run_in_threadpool(answer_screen, records, cache, to, name, found)
+            state = [await run_in_threadpool(state_of, records, run) for run in ids]
+            if answers.get(ids, (None,))[0] != state:
+                answers[ids] = state, await answer_of(db, *ids)
+        found = answers[ids][1]
+        values = await run_in_threadpool(answer_screen, records, cache, to, ids[0], found, *ids[1:])
         return HTMLResponse(render("answer.html.j2", values))
 
     def interventions(request: Request) -> Values:
@@ -134,9 +135,13 @@ def _problem(status: int, text: str) -> Response:
 
 
 def _run(records: Records, request: Request) -> str:
+    return _named(records, request.path_params["run"])
+
+
+def _named(records: Records, name: str) -> str:
     """The id of the run that an address names by its id or its name."""
     try:
-        return str(records.latest_run(request.path_params["run"])["run"])
+        return str(records.latest_run(name)["run"])
     except Unreadable:
         raise
     except UserError as error:

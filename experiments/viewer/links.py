@@ -44,9 +44,9 @@ class Links:
         """Return the address of the interventions of a run."""
         return _address("/runs", run, "interventions")
 
-    def answer(self, run: str) -> str | None:
-        """Return the address of the answer of a run."""
-        return _address("/runs", run, "answer")
+    def answer(self, run: str, other: str = "") -> str | None:
+        """Return the address of the answer of a run, or of how it differs from another run."""
+        return _address("/runs", run, "answer", query={"with": other} if other else None)
 
     def trials(self, selection: Selection, **more: Any) -> str | None:
         """Return the address of the table of some trials."""

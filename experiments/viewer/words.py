@@ -5,7 +5,7 @@ from typing import Final
 
 from agents.replay import origin
 from analysis.tables.outcomes import outcome_facts
-from experiments.records.record import CONTROL, Row, TrialRow
+from experiments.records.record import BOTH, CONTROL, Row, TrialRow, nudge_on
 
 _NAME: Final = 60
 
@@ -24,6 +24,10 @@ def _chosen(row: TrialRow, options: Sequence[Row]) -> str:
         return "The agent answered."
     chosen = next((each for each in options if each["option"] == row.choice), None)
     name = short(chosen["name"] if chosen and chosen["name"] else row.choice)
+    if row.condition == BOTH and chosen:
+        return (
+            f"The agent chose {name}, which carried {nudge_on(row.nudge, row.ordering, chosen['position'])}."
+        )
     carrier = next((each for each in options if each["nudged"] == 1), None)
     if carrier is None:
         return f"The agent chose {name}."

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
 from interventions.cards.declared import Form, declarations, plain, settled
+from interventions.cards.explained import read_explained
 from interventions.cards.reply import (
     ENDED,
     Ending,
@@ -216,6 +217,8 @@ class Card(_Model):
     """The longest answer of a model to the prompt."""
     retries: int = 0
     """How often an invalid answer may be mended, after a reminder."""
+    rationale: bool = False
+    """Whether the answer is a JSON object, with the reason beside it."""
     form: Annotated[Literal["lines", "json"], Field(exclude=True)] = "lines"
     """How a prompt shows the facts of an alternative: line by line, or as a JSON record."""
 
@@ -236,7 +239,28 @@ class Card(_Model):
 
     def read(self, text: str, ending: Ending = ENDED) -> _ReadAnswer:
         """Read a reply; `ending`: how it ended, by its provider's word. Raises InvalidAnswer."""
-        return self.answer.read(text, ending, [item.facts[0][1] for item in self.alternatives])
+        names = [item.facts[0][1] for item in self.alternatives]
+        if not self.rationale:
+            return self.answer.read(text, ending, names)
+        if not (found := read_explained(text)) or ending.how in ("cut_off", "refused"):
+            raise InvalidAnswer(why_unusable(text, ending))
+        return self.answer.read(found.answer, names=names)._replace(rule="json")
+
+    @property
+    def answer_schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of the answer; None where it is no object."""
+        if not self.rationale:
+            return None
+        if isinstance(self.answer, LetterAnswer):
+            answer: dict[str, Any] = {"type": "string", "enum": list(self.answer.labels)}
+        else:
+            answer = {"type": "integer" if self.answer.strict else "number"}
+        return {
+            "type": "object",
+            "properties": {"answer": answer, "reason": {"type": "string"}},
+            "required": ["answer", "reason"],
+            "additionalProperties": False,
+        }
 
     @property
     def identity(self) -> str:
@@ -253,6 +277,8 @@ class Card(_Model):
     @property
     def reminder(self) -> str:
         """The text that follows an invalid answer; it is stricter than the card."""
+        if self.rationale:
+            return 'Reply with one JSON object, with the keys "answer" and "reason", and nothing else.'
         if isinstance(self.answer, LetterAnswer):
             *others, last = self.answer.labels
             return f"Answer with one letter only, {', '.join(others)} or {last}, and nothing else."

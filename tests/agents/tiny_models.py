@@ -9,7 +9,7 @@ TEXT = [
 ]
 
 
-def save_model(path: Path, kind: str) -> Path:
+def save_model(path: Path, kind: str, width: int = 32) -> Path:
     """`gpt2`: byte-level pairs; `llama`: Unigram over Metaspace, with a begin token; `bytes`: no merges."""
     import torch
     import transformers
@@ -41,14 +41,19 @@ def save_model(path: Path, kind: str) -> Path:
     torch.manual_seed(3)
     size = tokenizer.get_vocab_size()
     if kind == "llama":
-        sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+        sizes = {
+            "hidden_size": width,
+            "intermediate_size": 2 * width,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+        }
         model = transformers.LlamaForCausalLM(
             transformers.LlamaConfig(
                 vocab_size=size, max_position_embeddings=256, initializer_range=0.3, **sizes
             )
         )
     else:
-        sizes = {"n_positions": 256, "n_embd": 32, "n_layer": 2, "n_head": 2}
+        sizes = {"n_positions": 256, "n_embd": width, "n_layer": 2, "n_head": 2}
         tokens = {"bos_token_id": 1, "eos_token_id": 2}
         model = transformers.GPT2LMHeadModel(
             transformers.GPT2Config(vocab_size=size, initializer_range=0.3, **sizes, **tokens)

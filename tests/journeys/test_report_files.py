@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from analysis.reporting.sections import NamedTable, Report, Section
 from experiments.bundles.bundle import write_bundle
 from experiments.cli import app
-from experiments.commands.common import write
+from experiments.commands.results import write
 from experiments.records.reading.tidy_tables import write_table
 from experiments.records.store import Records, run_folder
 from interventions.errors import UserError

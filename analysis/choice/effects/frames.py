@@ -108,6 +108,21 @@ def carries(table: pd.DataFrame) -> "pd.Series[bool]":
     return found
 
 
+def head_to_head(table: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which rows are of trials in which two options carry different nudges."""
+    carried = table.loc[carries(table), [TRIAL_ID, "nudge"]].drop_duplicates()
+    found: pd.Series[bool] = table[TRIAL_ID].isin(carried.loc[carried[TRIAL_ID].duplicated(), TRIAL_ID])
+    return found
+
+
+def without_head_to_head(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of other trials; where there are none, all rows, as if none carried a nudge."""
+    both = head_to_head(table)
+    if both.all():
+        return table.assign(**dict.fromkeys(("nudged", "placebo"), both.astype("Int64") * 0))
+    return table[~both] if both.any() else table
+
+
 def wilson(counts: npt.ArrayLike, trials: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:
     """Return shares with Wilson's (1927) 95 % interval, in percent."""
     low, high = proportion_confint(counts, trials, method="wilson")

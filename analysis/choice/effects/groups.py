@@ -7,12 +7,21 @@ import pandas as pd
 
 from analysis.choice.effects.counts import SETS, by_set, tally
 from analysis.choice.effects.effects import LIMIT, TERMS, agents, main_estimands
-from analysis.choice.effects.frames import CLUSTERED, by_trial, clustered, level_frame, stacked, wilson
+from analysis.choice.effects.frames import (
+    CLUSTERED,
+    by_trial,
+    clustered,
+    empty_frame,
+    level_frame,
+    stacked,
+    wilson,
+)
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import TRIAL_ID, row_weights, trial_ids
 
 HTML = "html"
+TYPE, MIXED = "attr_product_type", "mixed"
 NO_PROFILE = "none"
 """The profile that says nothing; an empty one means the same."""
 
@@ -48,6 +57,20 @@ def set_size_effects(table: pd.DataFrame) -> pd.DataFrame:
     table: checked.
     """
     return _by(table, set_sizes(table).astype(str), "options", None)[0]
+
+
+def product_type_effects(table: pd.DataFrame) -> pd.DataFrame:
+    """Estimate the effects with products of each type; empty without a column of two types.
+
+    table: checked; the column `attr_product_type` says what an option is, such as consumable or durable. A
+    trial of options of two types is of the type `mixed`; trials without a type are left out.
+    """
+    if TYPE not in table or table[TYPE].nunique() < 2:
+        return empty_frame("product_type", *SETS)
+    types = table[TYPE].fillna("").astype(str).groupby(table[TRIAL_ID])
+    level = types.transform("first").where(types.transform("nunique") == 1, MIXED)
+    known = level != ""
+    return _by(table[known], level[known], "product_type", None)[0]
 
 
 def position_shares(table: pd.DataFrame) -> pd.DataFrame:

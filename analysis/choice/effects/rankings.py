@@ -6,7 +6,8 @@ import pandas as pd
 
 from analysis.choice.effects.effects import LIMIT, TERMS, agents, main_estimands
 from analysis.estimators.clusters import cluster_codes
-from analysis.estimators.ranking import Moved, rank_agents
+from analysis.estimators.moved import Moved
+from analysis.estimators.ranking import rank_agents
 from analysis.tables.choice_table import trial_ids
 
 

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.choice.effects.drawn import STEP, randomised
 from analysis.choice.effects.effects import agents, count_trials, regressors, varies
@@ -13,6 +12,7 @@ from analysis.choice.effects.frames import empty_frame
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import with_errors
 from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.estimators.t_tests import student
 from analysis.estimators.wtp import fieller, no_price, ratio_error
 from analysis.tables.choice_table import trial_ids
 from analysis.tables.families import benjamini_hochberg
@@ -85,9 +85,8 @@ class Elasticity:
         """
         fit = fit_clogit(self._x, chosen, self._trial)
         b, error = jackknifed(fit, self._x, chosen, self._trial, self._sets).of(PRICE)
-        df, by = len(np.unique(self._sets)) - 1, 1 - self.share
-        half = float(stats.t.ppf(0.975, df)) * error
-        return by * b, float(2 * stats.t.sf(abs(b / error), df)) if error > 0 else np.nan, by * half
+        by, told = 1 - self.share, student(b, error, len(np.unique(self._sets)) - 1)
+        return by * b, float(told["p_value"]), by * float(told["conf_high"] - b)
 
 
 def _of_agent(agent: str, rows: pd.DataFrame, used: pd.DataFrame, drawn: tuple[str, ...]) -> pd.DataFrame:
@@ -145,22 +144,13 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of a term: its part-worth, and its elasticity or what it is worth."""
     b, error = fit.of(term)
-    t = float(stats.t.ppf(0.975, fit.df))
-    p_value = float(2 * stats.t.sf(abs(b / error), fit.df)) if error > 0 else np.nan
     note = fit.term_notes[fit.terms.index(term)]
-    tested = {"term": term, "statistic": b / error if error > 0 else np.nan, "p_value": p_value}
+    tested = {"term": term, **student(b, error if error > 0 else np.nan, fit.df), "note": note}
 
     def scaled(measure: str, by: float) -> dict[str, Any]:
-        ends = sorted((by * (b - t * error), by * (b + t * error)))
-        numbers = {"estimate": by * b, "std_error": abs(by) * error}
-        return {
-            **tested,
-            **numbers,
-            "conf_low": ends[0],
-            "conf_high": ends[1],
-            "note": note,
-            "measure": measure,
-        }
+        low, high = sorted((by * tested["conf_low"], by * tested["conf_high"]))
+        numbers = {"estimate": by * b, "std_error": abs(by) * error, "conf_low": low, "conf_high": high}
+        return {**tested, **numbers, "measure": measure}
 
     yield scaled("part_worth", 1.0)
     if term == PRICE:
@@ -179,6 +169,5 @@ def _rows(
                 "std_error": by * np.exp(ratio) * spread,
                 "conf_low": by * np.expm1(low),
                 "conf_high": by * np.expm1(high),
-                "note": note,
                 "measure": measure,
             }

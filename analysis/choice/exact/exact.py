@@ -103,6 +103,13 @@ def exact_row(strata: Strata, note: str, margin: float | None = None) -> dict[st
     }
 
 
+def flips(differences: "pd.Series[float]", trials: "int | pd.Series[int]") -> Strata:
+    """Return differences of two effects as strata: their two sides could have been exchanged."""
+    values = np.asarray(differences, np.float64)
+    largest, of = np.full(len(values), 2.0), pd.DataFrame({"trials": np.full(len(values), trials)})
+    return Strata(values, tuple(map(flipped, values.tolist())), -largest, largest, of)
+
+
 def _of_draws(draws: Draws, margin: float | None) -> dict[str, Any]:
     """What a row says of the draws of an attribute, each choice set counting alike."""
     weights = draws.weights()
@@ -225,9 +232,7 @@ def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]
     question = [name for name in same if name not in ROUND]
     difference = one.sub(other).groupby(level=question, dropna=False).mean()
     for term in TERMS:
-        values = difference[term].dropna().to_numpy()
-        largest, of = np.full(len(values), 2.0), pd.DataFrame({"trials": np.full(len(values), 2)})
-        yield term, Strata(values, tuple(map(flipped, values.tolist())), -largest, largest, of)
+        yield term, flips(difference[term].dropna(), 2)
 
 
 def _against_placebo(trials: pd.DataFrame) -> Strata:

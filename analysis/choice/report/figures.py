@@ -1,7 +1,5 @@
 """Draw the figures of the choice analysis."""
 
-from collections.abc import Callable
-from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -9,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis.choice.effects.differences import FITTED, OBSERVED
 from analysis.choice.effects.effects import TERMS
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.plots import (
@@ -26,17 +25,17 @@ from analysis.reporting.plots import (
     legend,
     letters,
     note,
-    panels,
     rows_canvas,
     shorten,
     tidy_axes,
+    titled_panels,
 )
 from analysis.tables.frame import LABELS
 from analysis.tables.outcomes import OUTCOMES, outcome_facts
 
 POINTS = "percentage points"
-PANELS_ABREAST = 3
-SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
+DIFFERENCES = {"price": "Price difference (%)", "rating": "Rating difference (points)"}
+TAKEN = {"price": "Cheaper one chosen (%)", "rating": "Higher rated one chosen (%)"}
 
 
 def effects_figure(effects: pd.DataFrame, people: bool = False) -> Figure:
@@ -90,7 +89,7 @@ def sequence_figure(path: pd.DataFrame, sequence: pd.DataFrame) -> Figure:
     margins = dict(zip(sequence["group"], sequence["margin"].astype(float), strict=True))
     stopped = set(sequence.loc[sequence["decision"] != "", "group"])
     with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 2.3)
+        figure, axes = titled_panels([agent for agent, _ in groups], 2.3)
         for axis, (agent, rows) in zip(axes, groups, strict=True):
             end, margin = rows.iloc[-1], margins[agent]
             axis.axhline(0, color=FAINT, linewidth=1, zorder=0)
@@ -135,27 +134,6 @@ def attrition_figure(attrition: pd.DataFrame) -> Figure:
     return figure
 
 
-def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True) -> Figure:
-    """Draw estimates with 95 % intervals, one line per label and one panel per agent.
-
-    rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so. A
-    hollow mark has no interval.
-    """
-    labels = list(dict.fromkeys(label(row) for _, row in rows.iterrows()))
-    at = {text: y for y, text in enumerate(labels)}
-    groups = [(str(agent), own) for agent, own in rows.groupby("group", sort=False)]
-    with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 0.5 + 0.24 * len(labels))
-        for axis, (_, own) in zip(axes, groups, strict=True):
-            if zero:
-                axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
-            intervals(axis, [at[label(row)] for _, row in own.iterrows()], own)
-            finish(axis, [(y, shorten(text, 44)) for text, y in at.items()] if axis is axes[0] else [])
-        figure.supxlabel(xlabel, fontsize=letters(10))
-        legend(figure, *axes)  # of the hollow marks, where there are any
-    return figure
-
-
 def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
     """Draw effects with their intervals, over the range that trials without a choice leave open."""
     both = bounds.merge(effects[["term", "group", "estimate", "conf_low", "conf_high"]], on=["term", "group"])
@@ -183,24 +161,25 @@ def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
     return figure
 
 
-def sensitivity_figure(curves: pd.DataFrame) -> Figure:
-    """Draw the probability of being chosen by the size of an advantage, a line per agent."""
-    sides = [side for side in SIDES if (curves["advantage"] == side).any()]
+def difference_figure(curves: pd.DataFrame, feature: str) -> Figure:
+    """Draw how often the cheaper, or higher rated, option is taken by the size of the difference.
+
+    curves: of `difference_effects`. A panel for each agent, with a curve for each mean price, or rating.
+    """
+    own = curves[curves["feature"] == feature]
+    groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
     with in_style():
-        figure, axes = panels(len(sides), len(sides), 2.7, sharey=True)
-        for axis, side in zip(axes, sides, strict=True):
-            own = curves[curves["advantage"] == side]
-            styles = zip(cycle(CYCLE), cycle(MARKERS), own.groupby("group", sort=False))
-            for color, marker, (agent, rows) in styles:
-                line, seen = rows[rows["model"] == "linear"], rows[rows["model"] == "observed"]
-                axis.plot(
-                    line["value"], line["estimate"], color=color, linewidth=2, label=shorten(str(agent))
-                )
-                axis.plot(seen["value"], seen["estimate"], marker, color=color, alpha=0.45, markersize=4)
+        figure, axes = titled_panels([agent for agent, _ in groups], 2.3)
+        for axis, (_, rows) in zip(axes, groups, strict=True):
+            levels = rows[(rows["model"] == FITTED) & rows["estimate"].notna()].groupby("level")
+            for color, (level, line) in zip(CYCLE, levels, strict=False):
+                _curve(axis, line, color, f"mean {feature} {level:,.1f}")
+            _dots(axis, rows[rows["model"] == OBSERVED])
             tidy_axes(axis)
-            axis.set_xlabel(SIDES[side])
-        axes[0].set_ylabel("Chosen (%)")
-        legend(figure, axes[0])
+            axis.set_ylim(-2, 102)
+        figure.supxlabel(DIFFERENCES[feature], fontsize=letters(10))
+        figure.supylabel(TAKEN[feature], fontsize=letters(10))
+        legend(figure, *axes)
     return figure
 
 
@@ -212,23 +191,28 @@ def price_figure(curves: pd.DataFrame) -> Figure:
     own = curves[curves["advantage"] == "price"]
     groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
     with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 2.3)
+        figure, axes = titled_panels([agent for agent, _ in groups], 2.3)
         for axis, (_, rows) in zip(axes, groups, strict=True):
             curve, seen = rows[rows["model"] == "quartic"], rows[rows["model"] == "observed"]
             if known(curve):
-                band: Any = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "95 % interval"}
-                axis.fill_between(curve["value"], curve["conf_low"], curve["conf_high"], **band)
-                line: Any = {"color": BLUE, "linewidth": 2, "label": "fourth-order polynomial"}
-                axis.plot(curve["value"], curve["estimate"], **line)
-            axis.plot(
-                seen["value"], seen["estimate"], "o", color=INK, markersize=4, label="observed, by tenths"
-            )
+                _curve(axis, curve, BLUE, "fourth-order polynomial")
+            _dots(axis, seen)
             tidy_axes(axis)
             axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
-        figure.supxlabel(SIDES["price"], fontsize=letters(10))
+        figure.supxlabel("Price advantage (%)", fontsize=letters(10))
         figure.supylabel("Chosen (%)", fontsize=letters(10))
         legend(figure, *axes)
     return figure
+
+
+def _curve(axis: Axes, rows: pd.DataFrame, color: str, name: str) -> None:
+    band: Any = {"color": color, "alpha": 0.15, "linewidth": 0}
+    axis.fill_between(rows["value"], rows["conf_low"], rows["conf_high"], **band, label="95 % interval")
+    axis.plot(rows["value"], rows["estimate"], color=color, linewidth=2, label=name)
+
+
+def _dots(axis: Axes, rows: pd.DataFrame) -> None:
+    axis.plot(rows["value"], rows["estimate"], "o", color=INK, markersize=4, label="observed, by tenths")
 
 
 def known(curve: pd.DataFrame) -> bool:
@@ -257,7 +241,7 @@ def steps_figure(counts: pd.DataFrame) -> Figure:
     """Draw the share of each agent's trials by number of steps."""
     groups = [(str(agent), rows) for agent, rows in counts.groupby("group", sort=False)]
     with in_style():
-        figure, axes = _panels([agent for agent, _ in groups], 1.7)
+        figure, axes = titled_panels([agent for agent, _ in groups], 1.7)
         for axis, (_, rows) in zip(axes, groups, strict=True):
             axis.bar(rows["steps"], rows["share"], 0.8, color=BLUE)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -277,12 +261,3 @@ def _stack(axes: Axes, y: float, cell: pd.DataFrame) -> None:
         axes.barh(y, share, 0.7, left, color=color, edgecolor="white", linewidth=0.8, label=name)
         left += share
     axes.text(101, y, f"{cell['trials'].iloc[0]:,}", va="center", color=FAINT, fontsize=letters(9))
-
-
-def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
-    """A panel for each title, on one scale; `height` of each in inches. Use within `STYLE`."""
-    across = min(len(titles), PANELS_ABREAST)
-    figure, grid = panels(len(titles), across, height, sharex=True, sharey=True)
-    for axis, title in zip(grid, titles, strict=False):
-        axis.set_title(title, fontsize=letters(10), weight="bold", loc="left")
-    return figure, grid

@@ -12,12 +12,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from analysis.choice.contrasts import HEAD_TO_HEAD
+from analysis.choice.effects.differences import FEATURES
 from analysis.choice.effects.effects import LESS_PLACEBO
 from analysis.choice.report import figures
 from analysis.choice.report.wording import WORDING, WORTH
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
-from analysis.reporting.plots import estimates
+from analysis.reporting.plots import estimates, forest
 from analysis.reporting.sections import Section, with_rows, written_sections
 from analysis.tables.choice_table import ATTRIBUTES
 from analysis.tables.frame import LABELS, without_code
@@ -27,7 +29,7 @@ EFFECT: Final = "Effect on the probability of being chosen (percentage points)"
 UTILITY: Final = "Part-worth (log-odds)"
 DIFFERENCE: Final = "Difference of effects (percentage points)"
 LEAD: Final = {
-    **dict.fromkeys(("effects", "bounds", "slopes"), "term"),
+    **dict.fromkeys(("effects", "bounds", "slopes", "difference_effects"), "term"),
     **dict.fromkeys(("profiles", "profile_differences"), "profile"),
     **dict.fromkeys(("modalities", "modality_differences"), "modality"),
     "attrition_by_factor": "factor",
@@ -35,12 +37,14 @@ LEAD: Final = {
     "nudge_texts": "nudge_text",
     "categories": "category",
     "set_sizes": "options",
-    "contrasts": "level",
+    "product_types": "product_type",
+    **dict.fromkeys(("contrasts", "texts_and_categories"), "level"),
     "people_effects": "analysis",
 }
 """The column that tells the rows of a table apart, and so stands first, after the agent."""
 LEFT_OUT: Final = {
-    **dict.fromkeys(("equal_attrition", "attrition_by_factor", "nudge_texts", "categories"), ("term",)),
+    **dict.fromkeys(("equal_attrition", "attrition_by_factor"), ("term",)),
+    **dict.fromkeys(("nudge_texts", "categories", "texts_and_categories"), ("term",)),
     "exact": ("std_error", "statistic", "n_missing"),
     "sequence": ("std_error", "statistic", "p_adjusted", "n_missing", "alpha", "margin"),
 }
@@ -79,32 +83,30 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
     percent = found.tradeoffs[(found.tradeoffs["measure"] == "percent") & found.tradeoffs["estimate"].notna()]
     by_text, by_category = (found.exact[found.exact["part"] == part] for part in ("nudge_text", "category"))
     banded = found.curves if figures.known(found.curves) else None
+    curves = found.difference_curves
+    apart = [(each, curves[curves["feature"] == each]) for each in FEATURES]
     return {
         "sequence": _if_any(found.sequence_path, figures.sequence_figure, found.sequence),
         "effects": partial(figures.effects_figure, found.effects, found.people),
         "attrition": partial(figures.attrition_figure, found.attrition),
         "bounds": _if_any(found.bounds, partial(figures.bounds_figure, found.effects)),
-        "tradeoffs": _if_any(percent, figures.forest, _worth, "Worth (percent of the price)"),
-        "nudge_texts": _if_any(by_text, figures.forest, named_by("level"), EFFECT),
-        "categories": _if_any(by_category, figures.forest, named_by("level"), EFFECT),
-        "contrasts": _if_any(found.contrasts, figures.forest, _against, DIFFERENCE),
-        "profile_differences": _if_any(
-            found.profile_differences, figures.forest, named_by("profile"), DIFFERENCE
-        ),
-        "modality_differences": _if_any(
-            found.modality_differences, figures.forest, named_by("modality"), DIFFERENCE
-        ),
-        "positions": partial(figures.forest, found.positions, _place, "Chosen (%)", zero=False),
-        "set_sizes": _if_any(found.set_sizes, figures.forest, _sized, EFFECT),
-        "sensitivity": _if_any(found.curves, figures.sensitivity_figure),
+        "tradeoffs": _if_any(percent, forest, _worth, "Worth (percent of the price)"),
+        "nudge_texts": _if_any(by_text, forest, named_by("level"), EFFECT),
+        "categories": _if_any(by_category, forest, named_by("level"), EFFECT),
+        "contrasts": _if_any(found.contrasts, forest, _against, DIFFERENCE),
+        "profile_differences": _if_any(found.profile_differences, forest, named_by("profile"), DIFFERENCE),
+        "modality_differences": _if_any(found.modality_differences, forest, named_by("modality"), DIFFERENCE),
+        "positions": partial(forest, found.positions, _place, "Chosen (%)", zero=False),
+        "set_sizes": _if_any(found.set_sizes, forest, _sized, EFFECT),
+        **{f"{each}_differences": _if_any(own, figures.difference_figure, each) for each, own in apart},
         "price_response": _if_any(banded, figures.price_figure),
         "logit": _if_any(found.logit["logit"].dropna(), lambda _: figures.logit_figure(found.logit)),
-        "utilities": _if_any(found.utilities, figures.forest, lambda row: LABELS[row["term"]], UTILITY),
+        "utilities": _if_any(found.utilities, forest, lambda row: LABELS[row["term"]], UTILITY),
         "texts_pooled": _if_any(found.texts_pooled, _texts_figure),
         "mean_effects": _if_any(found.mean_effects, _sizes_figure),
         "steps": partial(figures.steps_figure, found.step_counts),
         "factors": _if_any(
-            found.factors, figures.forest, named_by("factor"), "Judged trials in which it decided (%)", False
+            found.factors, forest, named_by("factor"), "Judged trials in which it decided (%)", False
         ),
     }
 
@@ -112,7 +114,7 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
 def _texts_figure(rows: pd.DataFrame) -> Figure:
     ordered = rows.sort_values("estimate", ascending=False)
     named = ordered.assign(level=ordered["group"], group="all agents")
-    return figures.forest(named, named_by("level"), EFFECT)
+    return forest(named, named_by("level"), EFFECT)
 
 
 def _sizes_figure(rows: pd.DataFrame) -> Figure:
@@ -122,7 +124,8 @@ def _sizes_figure(rows: pd.DataFrame) -> Figure:
 
 
 def _against(row: Any) -> str:
-    return without_code(f"{row['level']} less {row['less']}: {LABELS[row['term']].lower()}")
+    of = "head to head" if row["part"] == HEAD_TO_HEAD else LABELS[row["term"]].lower()
+    return without_code(f"{row['level']} less {row['less']}: {of}")
 
 
 def _if_any(rows: Any, draw: Callable[..., Any], *more: Any) -> Callable[[], Any] | None:

@@ -1,13 +1,14 @@
 """Say the effects on choices, what attributes are worth, and what a stopping rule has found."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from analysis.choice.contrasts import HEAD_TO_HEAD
 from analysis.choice.effects.effects import LESS_PLACEBO, PLACEBO
-from analysis.reporting.answer import Wording, claimed, number_text, p_text, sentence
+from analysis.reporting.answer import Wording, claimed, number_text, p_text
 from analysis.tables.frame import counted
 
 WORDING = Wording(
@@ -34,14 +35,19 @@ WORTH: Final = {
 """What the trade-offs are about, in the order in which they are said."""
 
 
-def contrast_sentences(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence for each agent and contrast: the difference, its interval and its p value."""
-    for (agent, level, less), rows in frame.groupby(["group", "level", "less"], sort=False):
-        yield sentence(str(agent), [f"{level} against {less}", *map(_clause, rows.to_dict("records"))])
+_MOST_MET: Final = 6
 
 
-def _clause(row: Any) -> str:
-    name = WORDING.names[row["term"]]
+def told_contrasts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the contrasts that are said; of many between the two nudges of a trial only those claimed."""
+    met = frame["part"] == HEAD_TO_HEAD
+    return frame[~met | claimed(frame)] if met.sum() > _MOST_MET else frame
+
+
+def contrast_clause(row: Any) -> str:
+    """Say one effect of a contrast: the difference, its interval and its p value."""
+    met = row["part"] == HEAD_TO_HEAD
+    name = "head to head" if met else WORDING.names[row["term"]]
     if np.isnan(row["estimate"]):
         return f"{name}: not estimated ({row['note']})"
     ends, p_value, how = ("conf_low", "conf_high"), row["p_adjusted"], "95 %"
@@ -53,7 +59,9 @@ def _clause(row: Any) -> str:
     said = f"{size} points ({how}: {low} to {high}; p {p_text(p_value)})"
     taken = {"conf_low": row[ends[0]], "conf_high": row[ends[1]], "p_adjusted": p_value}
     told = claimed(pd.DataFrame([row | taken])).all()
-    said = f"{name} moves the choice by {said} more" if told else f"{name}: not told apart, {said}"
+    more = f"{name}, the product with {row['level']} is chosen by {said} more often"
+    more = more if met else f"{name} moves the choice by {said} more"
+    said = more if told else f"{name}: not told apart, {said}"
     return f"{said}, about these choice sets and texts only" if exact else said
 
 

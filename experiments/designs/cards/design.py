@@ -12,6 +12,7 @@ from experiments.designs.cards.conjoint import ConjointDesign
 from experiments.designs.cards.experiment_file import BatteryQuestions, CardExperiment, Conjoint, Factorial
 from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
+from experiments.designs.cards.variants import with_rationale
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
 from experiments.records.record import RunFacts
@@ -80,6 +81,7 @@ class CardDesign(Design[CardTrial]):
         """The id of the run: the same experiment, with the same cards and pool, resumes the same run."""
         # The card's own text says these.
         but: Any = {"agents": True, "plan": True, "design": {"conjoint": {"city", "currency", "variants"}}}
+        but |= {} if self.experiment.rationale else {"rationale": True}
         content = [self.experiment.model_dump(mode="json", exclude=but), self._part.content()]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
@@ -174,9 +176,11 @@ class CardDesign(Design[CardTrial]):
         return self._identified(replace(trial, repeat=repeat))
 
     def _identified(self, trial: CardTrial) -> CardTrial:
+        if self.experiment.rationale:
+            trial = replace(trial, cards=tuple(map(with_rationale, trial.cards)))
         cards = [card.identity for card in trial.cards]
         cell = [*trial.cell, trial.ordering, trial.repeat, trial.page]
-        identity = digest([self.experiment.seed, cell, cards])
+        identity = digest([self.experiment.seed, cell, cards, *([self.wave] if self.wave else [])])
         return replace(trial, id=identity, seed=int(identity[:12], 16))
 
     @property

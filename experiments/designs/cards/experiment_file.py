@@ -161,6 +161,8 @@ class CardExperiment(StrictModel):
     agents: Agents = ("simulated:balanced",)
     temperature: Temperature | None = None
     """Sampling temperature; null: the provider's own. A battery has its own list."""
+    rationale: bool = False
+    """Whether a reason is asked for beside each answer, both in one JSON object."""
     limits: Limits = Limits()
     seed: int = Field(default=0, ge=0)
     plan: PlanSection | None = None
@@ -173,6 +175,17 @@ class CardExperiment(StrictModel):
             if key and self.mode not in modes:
                 message = f"not with mode: {self.mode}; set mode: {modes[0]}, or remove this key"
                 raise problem_at("design", "conjoint", "variants", name, key, message=message)
+        return self
+
+    @model_validator(mode="after")
+    def _can_have_reasons(self) -> "CardExperiment":
+        if self.rationale and self.mode != "text":
+            message = f"not with mode: {self.mode}; set mode: text, or remove this key"
+            raise problem_at("rationale", message=message)
+        variants = self.design.conjoint.variants if self.design.conjoint else {}
+        for name in (name for name, each in variants.items() if self.rationale and each.reasoning):
+            message = "not with rationale, which asks for reasons in every variant; keep one of the two"
+            raise problem_at("design", "conjoint", "variants", name, "reasoning", message=message)
         return self
 
     @model_validator(mode="after")

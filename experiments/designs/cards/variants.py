@@ -11,6 +11,13 @@ REASONS: Final = (
     " form:\nFinal answer: {letters}"
 )
 """What follows the question where reasons are asked for."""
+RATIONALE: Final = (
+    "\n\nWhatever was said about the form of your reply: write one JSON object with two keys, and nothing"
+    ' else. "answer" holds {answer} alone; "reason" says in one or two sentences why.'
+)
+"""What ends a question where a reason is asked for beside the answer."""
+RATIONALE_TOKENS: Final = 512
+"""The longest answer with the reason beside it."""
 TOKENS: Final = 2_048
 """The longest answer with reasons."""
 
@@ -61,3 +68,13 @@ def varied(card: Card, variant: Variant) -> Card:
         changes["reply"] = REASONS.format(letters=f"{', '.join(others)} or {last}")
         changes["max_tokens"] = max(card.max_tokens, TOKENS)
     return card.model_copy(update=changes)
+
+
+def with_rationale(card: Card) -> Card:
+    """Return the card that asks for one JSON object: the answer, and the reason beside it."""
+    changes = {
+        "reply": card.reply + RATIONALE.format(answer=f"the {card.answer.kind}"),
+        "max_tokens": max(card.max_tokens, RATIONALE_TOKENS),
+        "rationale": True,
+    }
+    return card if card.rationale else card.model_copy(update=changes)

@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,11 +22,13 @@ from interventions.html.currencies import minor_units
 from interventions.html.numbers import NumberUsage, figures, one_line
 from interventions.yaml.yaml_source import did_you_mean
 
+_PAGES: Final = ("key", "url", "product_url")
 _COLUMNS: Final = (
     *("name", "price", "rating", "rating_scale", "reviews", "category", "picture", "description"),
-    *("key", "url", "product_url"),
+    *_PAGES,
 )
 _NEEDED: Final = ("name", "price")
+_SCALES: Final = (5, 10, 100)
 _FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF")
 _MOST_BYTES: Final = 5_000_000
 """The most that a picture may have."""
@@ -39,7 +42,7 @@ _EMPTY: Final = "the cell is empty; fill it in"
 
 def says_pages(path: Path) -> bool:
     """Return whether a catalogue says where its products' pages are: they are those of a shop that runs."""
-    return not {"key", "url", "product_url"}.isdisjoint(read_rows(str(path), _COLUMNS).columns)
+    return not {*_PAGES}.isdisjoint(read_rows(str(path), _COLUMNS).columns)
 
 
 def own_catalogue(path: Path, currency: str = "USD", language: str = "en") -> Catalogue:
@@ -56,6 +59,10 @@ def own_catalogue(path: Path, currency: str = "USD", language: str = "en") -> Ca
     for name in _NEEDED:
         if name not in columns:
             raise UserError(f'{path}:1: no column "{name}"; {did_you_mean(name, columns, noun="it has")}')
+    for column in set(columns).difference(_COLUMNS):
+        if near := get_close_matches(column.casefold(), _PAGES, 1, 0.8):
+            fix = f"write {near[0]}, or give this detail another name"
+            raise UserError(f'{path}:1: column "{column}" may say where a shop\'s pages are; {fix}')
     check_scale(str(path), (row.cells for row in rows))
     tree = _tree(row.cells.get("category", _NO_CATEGORY) for row in rows)
     taken = {node.url.removesuffix(".html") for node in tree}
@@ -161,6 +168,8 @@ def _percent(row: Row, cells: Mapping[str, str]) -> int | None:
         rating, scale = rating_in(cells)
     except Unusable:
         raise row.error("rating", f'"{cells["rating"]}" is no rating; write one such as 4.5 / 5') from None
+    if scale not in _SCALES and cells.get("rating_scale"):
+        raise row.error("rating_scale", f"{cells['rating_scale']} is not 5, 10 or 100; write one of them")
     if rating is None:
         return None
     if not 0 < rating <= (scale or 100):

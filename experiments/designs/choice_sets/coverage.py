@@ -3,7 +3,8 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import combinations, islice, zip_longest
+from itertools import combinations, groupby, islice, zip_longest
+from operator import attrgetter
 from typing import Final
 
 from experiments.designs.choice_sets.options import Options
@@ -21,10 +22,8 @@ def coverage(products: Iterable[ProductFacts], options: Options, rng: random.Ran
     chosen, from every bin in turn. Of their pairs that are within bounds in the other attribute, those of
     every distance between bins are taken in turn, the rarer long ones first, no product in two of them.
     """
-    by_category: dict[str, list[ProductFacts]] = defaultdict(list)
-    for product in sorted(products, key=lambda product: (product.category, product.key)):
-        by_category[product.category].append(product)
-    binned = [_binned(members, options) for members in by_category.values()]
+    ordered = sorted(products, key=attrgetter("category", "key"))
+    binned = [_binned(list(members), options) for _, members in groupby(ordered, attrgetter("category"))]
     binned.sort(key=lambda bins: -len(set(bins.values())))  # stable: ties by the category's name
     return [pair for bins in binned[: options.categories] for pair in _pairs(bins, options, rng)]
 

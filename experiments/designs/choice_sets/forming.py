@@ -12,7 +12,7 @@ from experiments.designs.catalogue.title_judge import judged_promotional
 from experiments.designs.catalogue.titles import SHIPPED, load_patterns, without_wording
 from experiments.designs.choice_sets.coverage import coverage
 from experiments.designs.choice_sets.options import Options, Pairing
-from experiments.designs.choice_sets.pairings import ChoiceSet, matched_ratings, price_adjacent
+from experiments.designs.choice_sets.pairings import ChoiceSet, matched_ratings, price_adjacent, random_sets
 from experiments.designs.choice_sets.set_file import read_sets
 from experiments.designs.choice_sets.shop_products import products_of, shop_products
 from interventions.apply.plan import ProductFacts
@@ -25,6 +25,7 @@ PAIRINGS: Final[
     "matched-ratings": lambda products, options, rng: matched_ratings(products, options),
     "price-coverage": coverage,
     "rating-coverage": coverage,
+    "random": random_sets,
 }
 
 
@@ -103,11 +104,32 @@ def _neutral(
 def comparable(
     products: Sequence[ProductFacts], options: Options, source: Source, own: Catalogue | None = None
 ) -> tuple[list[ProductFacts], list[str]]:
-    """Return the products with a price and a rating, and a note of others that a user's table has.
+    """Return the products with a price and a rating, and notes of what was left out.
 
-    A user's products of which none has a rating are compared without. Raises UserError where the pairing
-    needs ratings.
+    A user's products of which none has a rating are compared without. Categories with fewer products than
+    `min_products_per_category` are left out. Raises UserError where the pairing needs ratings, or no category
+    has so many products.
     """
+    compared, notes = _rated(products, options, source, own)
+    if (least := options.min_products_per_category) is None:
+        return compared, notes
+    counts = Counter(product.category for product in compared)
+    small = [f"{name} ({count})" for name, count in sorted(counts.items()) if count < least]
+    if len(small) == len(counts):
+        message = (
+            f"no category has {least} products, the largest has {max(counts.values(), default=0)}; lower it"
+        )
+        raise source.error(("options", "min_products_per_category"), message)
+    if small:
+        left = f"{len(small)} of {len(counts)} categories left out, with fewer than {least} products"
+        notes.append(f"{left}: {', '.join(small)}")
+    return [product for product in compared if counts[product.category] >= least], notes
+
+
+def _rated(
+    products: Sequence[ProductFacts], options: Options, source: Source, own: Catalogue | None
+) -> tuple[list[ProductFacts], list[str]]:
+    """The products with a price and a rating, and a note of others that a user's table has."""
     rated = [product for product in products if product.price and product.rating]
     if own is None or len(rated) == len(products):
         return rated, []
@@ -131,12 +153,8 @@ def _nothing(products: Sequence[ProductFacts], options: Options) -> str:
         return (
             f"no {size} products of a category have the same rating; add products, or choose another pairing"
         )
-    bounds = {
-        "price-adjacent": "max_price_gap or max_rating_gap",
-        "matched-ratings": "max_price_gap",
-        "price-coverage": "max_rating_gap",
-        "rating-coverage": "max_price_gap",
-    }[options.pairing]
+    of_price = {"price-adjacent": "max_price_gap or max_rating_gap", "price-coverage": "max_rating_gap"}
+    bounds = of_price.get(options.pairing, "max_price_gap")
     return f"no {size} products of a category are that close; raise {bounds}"
 
 

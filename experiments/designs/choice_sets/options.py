@@ -15,10 +15,12 @@ from pydantic import (
 from interventions.html.currencies import locale_of
 from interventions.yaml.yaml_source import problem_at
 
-Pairing = Literal["price-adjacent", "matched-ratings", "price-coverage", "rating-coverage"]
+Pairing = Literal["price-adjacent", "matched-ratings", "price-coverage", "rating-coverage", "random"]
 Share = Annotated[float, Field(ge=0)]
 
-_OF_PAIRINGS = ("pairing", "set_size", "max_price_gap", "max_rating_gap", "titles")
+_GAPS = ("max_price_gap", "max_rating_gap")
+_LEAST = "min_products_per_category"
+_OF_PAIRINGS = ("pairing", "set_size", *_GAPS, _LEAST, "titles")
 _OF_OWN = ("currency", "language")
 _OF_COVERAGE = ("per_category", "categories")
 
@@ -62,7 +64,7 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
     pairing: Pairing = "price-adjacent"
     """`price-adjacent`: neighbours by price within a category. `matched-ratings`: of equal ratings, as many
     disjoint sets as there can be. `price-coverage`: pairs that differ in price by little and by much, and
-    hardly in rating; `rating-coverage`: the other way round."""
+    hardly in rating; `rating-coverage`: the other way round. `random`: any products of a category."""
     set_size: int = Field(default=2, ge=2, le=8)
     """Alternatives in a choice set; the coverage pairings form pairs."""
     sets: int = Field(default=50, ge=1, le=100_000)
@@ -76,13 +78,17 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
     """For the coverage pairings: products of a category that are chosen, spread over its bins."""
     categories: int | None = Field(default=None, ge=1)
     """For the coverage pairings: only so many categories, those whose products fill the most bins."""
+    min_products_per_category: int | None = Field(default=None, ge=2, le=100_000)
+    """Categories with fewer products that can be compared are left out."""
     titles: Titles = Titles()
 
     @model_serializer(mode="wrap")
     def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a currency and a language the keys are those of before, and so is the run's identity."""
+        """Without the later keys the keys are those of before, and so is the run's identity."""
         kept: dict[str, Any] = dump(self)
-        return {key: value for key, value in kept.items() if key not in _OF_OWN or value is not None}
+        return {
+            key: value for key, value in kept.items() if key not in (*_OF_OWN, _LEAST) or value is not None
+        }
 
     @model_validator(mode="after")
     def _no_key_without_effect(self) -> Self:
@@ -94,6 +100,8 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
             self._refuse(_OF_COVERAGE, f"has no effect on the pairing {self.pairing}; remove this key")
         elif self.set_size != 2:
             raise problem_at("set_size", message=f"{self.pairing} forms pairs; write 2 or remove this key")
+        if self.pairing == "random":
+            self._refuse(_GAPS, "has no effect on the pairing random; remove this key")
         if self.titles.model is not None and self.catalogue is None:
             raise problem_at("titles", "model", message="the answers are kept beside a catalogue; name one")
         return self

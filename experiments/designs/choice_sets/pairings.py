@@ -1,7 +1,9 @@
 """Form disjoint choice sets of neighbours by price: in a category, or among its products of one rating."""
 
-from collections import defaultdict
+import random
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from experiments.designs.choice_sets.options import Options
 from interventions.apply.plan import ProductFacts
@@ -29,14 +31,20 @@ def matched_ratings(products: Iterable[ProductFacts], options: Options) -> list[
     return _neighbours(products, options, group=lambda product: (product.category, product.rating))
 
 
+def random_sets(products: Iterable[ProductFacts], options: Options, rng: random.Random) -> list[ChoiceSet]:
+    """Form as many disjoint sets as there can be of random products of a category, however far apart."""
+    of, size = attrgetter("category"), options.set_size
+    shuffled = sorted(products, key=attrgetter("key"))
+    rng.shuffle(shuffled)
+    groups = [tuple(members) for _, members in groupby(sorted(shuffled, key=of), of)]
+    return [own[at : at + size] for own in groups for at in range(0, len(own) - size + 1, size)]
+
+
 def _neighbours(
     products: Iterable[ProductFacts], options: Options, group: Callable[[ProductFacts], object]
 ) -> list[ChoiceSet]:
-    groups: dict[object, list[ProductFacts]] = defaultdict(list)
-    for product in sorted(products, key=lambda product: (product.category, product.rating, product.key)):
-        groups[group(product)].append(product)
     found: list[ChoiceSet] = []
-    for members in groups.values():
+    for _, members in groupby(sorted(products, key=attrgetter("category", "rating", "key")), group):
         ranked = sorted(members, key=lambda product: (product.price, product.key))
         start = 0
         while start + options.set_size <= len(ranked):

@@ -14,6 +14,7 @@ from interventions.errors import UserError
 from interventions.yaml.yaml_problems import explain
 
 _BREAK = re.compile(r"\r\n|\r|\n")
+_LONGEST_CELL = 1_000_000
 
 Read = TypeVar("Read", bound=BaseModel)
 
@@ -76,6 +77,16 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
+def _refuse_twice(path: str, columns: Sequence[str], known: Collection[str]) -> None:
+    """Raise UserError for two columns of one name; those that are known may not differ in case either."""
+    plain, seen = {_plain(name) for name in known}, dict[str, str]()
+    for column in filter(None, columns):
+        name = _plain(column) if _plain(column) in plain else column
+        if name in seen:
+            raise UserError(f'{path}:1: "{seen[name]}" and "{column}" are one column; keep one of them')
+        seen[name] = column
+
+
 class Table(NamedTuple):
     """A CSV file of a user; `unused` names the columns that are not known, in a line if there are any."""
 
@@ -91,9 +102,11 @@ def read_rows(path: str, known: Collection[str] = ()) -> Table:
     """
     line = 1
     try:
+        csv.field_size_limit(_LONGEST_CELL)
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             columns = _as_known(next(reader, []), known)
+            _refuse_twice(path, columns, known)
             if len(columns) == 1 and ";" in columns[0]:
                 message = "the columns are separated by semicolons; separate them by commas"
                 raise UserError(f"{path}:1: {message}")
@@ -108,6 +121,10 @@ def read_rows(path: str, known: Collection[str] = ()) -> Table:
                     number = "more" if len(cells) > len(columns) else "fewer"
                     message = f"{number} cells than the header has columns; mend the line"
                     raise UserError(f"{path}:{line}: {message}")
+                if unprintable := next(
+                    (name for name, text in zip(columns, cells, strict=True) if "\0" in text), ""
+                ):
+                    raise UserError(f"{path}:{line}: {unprintable}: a letter is 0 (NUL); remove it")
                 breaks = accumulate((len(_BREAK.findall(text)) for text in cells[:-1]), initial=line)
                 lines = dict(zip(columns, breaks, strict=True))
                 filled = {

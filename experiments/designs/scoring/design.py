@@ -60,7 +60,7 @@ class ScoreDesign(Design[ScoreTrial]):
         """The id of the run: the same experiment with the same stimuli resumes it."""
         content = [
             self.experiment.model_dump(mode="json", exclude={"agents", "plan"}),
-            self.stimuli.model_dump(),
+            self.stimuli.content,
         ]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
@@ -73,7 +73,7 @@ class ScoreDesign(Design[ScoreTrial]):
     @property
     def inputs(self) -> dict[str, Any]:
         """All that its trials follow from: the stimuli."""
-        return {"stimuli": self.stimuli.model_dump(mode="json")}
+        return {"stimuli": self.stimuli.content}
 
     def trials(self, agents: Sequence[str]) -> Iterator[ScoreTrial]:
         """Yield all trials of these agents in blocks: a stimulus with both anchors and all sets of fields."""
@@ -84,8 +84,8 @@ class ScoreDesign(Design[ScoreTrial]):
     def _block(self, agent: str, name: str) -> Iterator[ScoreTrial]:
         anchors = self.stimuli.anchors(name)
         for present in self._present[name]:
-            for condition in CONDITIONS:
-                anchor = anchors[condition]
+            for condition, number in zip(CONDITIONS, anchors.numbers, strict=True):
+                anchor = getattr(anchors, condition)
                 prompt = self.stimuli.render(name, anchor, present)
                 cell = [agent, name, condition, anchor, present, prompt]
                 identity = digest([*cell, list(self.targets), self.experiment.legacy_scoring])
@@ -94,7 +94,7 @@ class ScoreDesign(Design[ScoreTrial]):
                     agent=agent,
                     set=name,
                     condition=condition,
-                    anchor=float(anchor),
+                    anchor=number,
                     fields=present,
                     prompt=prompt,
                     seed=int(identity[:12], 16),
@@ -108,11 +108,11 @@ class ScoreDesign(Design[ScoreTrial]):
         """Describe in words what will be scored."""
         prompts = [trial.prompt for trial in self.trials([""])]
         different = len(set(prompts))
-        names = len(self._present)
+        names, varied = len(self._present), self.stimuli.varied
         sets = sorted({len(present) for present in self._present.values()})
         return (
-            f"{names} stimuli x 2 anchors x {' or '.join(map(str, sets))} sets of fields = {len(prompts):,} "
-            f"prompts, {different:,} of them different, {len(self.targets)} targets each: "
+            f"{names} stimuli x 2 {varied}s x {' or '.join(map(str, sets))} sets of fields = "
+            f"{len(prompts):,} prompts, {different:,} of them different, {len(self.targets)} targets each: "
             f"{different:,} forward passes of prompts for {len(prompts) * len(self.targets):,} scores"
         )
 

@@ -1,9 +1,9 @@
 """Read stimuli: questions made of fields, in YAML; a prompt is a template with some of the fields."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
 
@@ -20,16 +20,24 @@ StimulusName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max
 
 
 class Anchors(StrictModel):
-    """The two numbers of a stimulus, as they are written in its prompts."""
+    """The two numbers or texts of a stimulus, as they are written in its prompts."""
 
-    low: int | float
-    high: int | float
+    low: int | float | str
+    high: int | float | str
 
     @model_validator(mode="after")
     def _differ(self) -> "Anchors":
-        if not self.low < self.high:
+        if isinstance(self.low, str) or isinstance(self.high, str):
+            if type(self.low) is not type(self.high) or self.low == self.high:
+                raise problem_at("high", message="not another text than low; write two texts, or two numbers")
+        elif not self.low < self.high:
             raise problem_at("high", message=f"{self.high} is not above low ({self.low}); raise it")
         return self
+
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """The two numbers; 0 and 1 for texts."""
+        return (0.0, 1.0) if isinstance(self.low, str) else (float(self.low), float(self.high))
 
 
 class Stimuli(StrictModel):
@@ -37,14 +45,21 @@ class Stimuli(StrictModel):
 
     template: str
     """The prompt: `{field}` stands for a field's text, `{anchor}` for the number."""
+    varied: Annotated[str, Field(pattern=_FIELD.pattern)] = ANCHOR
+    """The field that differs between low and high; any other than `anchor` may be a text."""
     stimuli: Annotated[dict[StimulusName, dict[str, Anchors | str]], Field(min_length=1)]
-    """By name: the text of each field, and `anchor` with `low` and `high`."""
+    """By name: the text of each field, and of the one that varies `low` and `high`."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """All that the stimuli are made of."""
+        return self.model_dump(mode="json", exclude={"varied"} if self.varied == ANCHOR else None)
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The fields of the template in order; the anchor, which may have several places, is the last."""
+        """The fields of the template in order; the one that varies, in one place or several, is the last."""
         names = dict.fromkeys(_PLACE.findall(self.template))
-        return (*(name for name in names if name != ANCHOR), ANCHOR)
+        return (*(name for name in names if name != self.varied), self.varied)
 
     @model_validator(mode="after")
     def _fits_the_template(self) -> "Stimuli":
@@ -55,13 +70,21 @@ class Stimuli(StrictModel):
                     hint = did_you_mean(field, self.places, noun="its fields")
                     message = f'the template has no place for "{field}"; {hint}'
                     raise problem_at("stimuli", name, field, message=message)
-                if isinstance(text, Anchors) != (field == ANCHOR):
-                    message = "write {low: NUMBER, high: NUMBER}" if field == ANCHOR else "write one text"
+                if isinstance(text, Anchors) != (field == self.varied):
+                    message = f"write {self._pair}" if field == self.varied else "write one text"
                     raise problem_at("stimuli", name, field, message=f"not what {field} can be; {message}")
-            if ANCHOR not in texts:
-                message = "the anchor is missing; add anchor: {low: NUMBER, high: NUMBER}"
+                if field == ANCHOR and isinstance(text, Anchors) and isinstance(text.low, str):
+                    message = "an anchor is a number; write numbers, or name the field otherwise (varied)"
+                    raise problem_at("stimuli", name, field, message=message)
+            if self.varied not in texts:
+                message = f"the {self.varied} is missing; add {self.varied}: {self._pair}"
                 raise problem_at("stimuli", name, message=message)
         return self
+
+    @property
+    def _pair(self) -> str:
+        kind = "NUMBER" if self.varied == ANCHOR else "TEXT"
+        return f"{{low: {kind}, high: {kind}}}"
 
     def _check_template(self) -> None:
         names = _PLACE.findall(self.template)
@@ -70,25 +93,28 @@ class Stimuli(StrictModel):
             raise problem_at("template", message=message)
         if re.search(r"[{}]", _PLACE.sub("", self.template)):
             raise problem_at("template", message="a brace stands alone; write places as {field}")
-        if ANCHOR not in names:
-            raise problem_at("template", message="it has no place for the number; add {anchor}")
+        if self.varied not in names:
+            what = "number" if self.varied == ANCHOR else self.varied
+            message = f"it has no place for the {what}; add {{{self.varied}}}"
+            raise problem_at("template", message=message)
 
     def fields(self, name: str) -> tuple[str, ...]:
         """Return the fields of a stimulus: those of the template that it gives a text, and the anchor."""
         return tuple(field for field in self.places if self.stimuli[name].get(field))
 
-    def anchors(self, name: str) -> Mapping[str, int | float]:
-        """Return the numbers of a stimulus, by condition."""
-        given = self.stimuli[name][ANCHOR]
-        return {"low": given.low, "high": given.high} if isinstance(given, Anchors) else {}
+    def anchors(self, name: str) -> Anchors:
+        """Return the numbers or texts of a stimulus, by condition."""
+        given = self.stimuli[name][self.varied]
+        assert isinstance(given, Anchors)  # noqa: S101 - `_fits_the_template` has looked
+        return given
 
-    def render(self, name: str, anchor: int | float, present: Collection[str]) -> str:
+    def render(self, name: str, anchor: float | str, present: Collection[str]) -> str:
         """Return the prompt of a stimulus.
 
         An absent field is an empty text, and the text between the places stays; then white space is removed
         at both ends (Valencia-Clavijo, 2025).
         """
-        texts = {**self.stimuli[name], ANCHOR: str(anchor)}
+        texts = {**self.stimuli[name], self.varied: str(anchor)}
         return _PLACE.sub(
             lambda place: str(texts.get(place[1], "")) if place[1] in present else "", self.template
         ).strip()

@@ -1,6 +1,6 @@
 """Make the trials of each cell of a study in a shop: one choice set with one nudge, in one repeat."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -14,9 +14,12 @@ from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.attributes import shown
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.listing import category_address
-from experiments.designs.shop.trial import ShopTrial
+from experiments.designs.shop.trial import ShopTrial, cell_name
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
+
+Arm = tuple[Intervention | None, Intervention | None]
+"""A nudge, and the one that it stands head to head with; None: alone."""
 
 
 class Cells:
@@ -26,51 +29,56 @@ class Cells:
         self,
         experiment: Experiment,
         sets: Mapping[str, ChoiceSet],
-        nudges: tuple[Intervention | None, ...],
+        arms: Sequence[Arm],
         profiles: Mapping[str, str],
         addresses: Mapping[str, str],
         own_shop: Catalogue | None = None,
     ) -> None:
         """Take the parts of a design. addresses: where products' pages are, in place of the usual ones."""
         self._own_shop = own_shop
-        self._experiment, self._sets, self._nudges = experiment, sets, nudges
+        self._experiment, self._sets, self._arms = experiment, sets, arms
         self._profiles, self._addresses = profiles, addresses
 
     def trials(
-        self, run: str, agent: str, name: str, nudge: Intervention | None, repeat: int, block: int
+        self, run: str, agent: str, name: str, arm: Arm, repeat: int, block: int
     ) -> Iterator[ShopTrial]:
-        """Yield the trials of an agent with a choice set and a nudge. block: its number in the repeat."""
-        for number, products in self._versions(name, nudge, repeat, block):
-            yield from self._cell(run, agent, name, products, nudge, number)
+        """Yield the trials of an agent with a choice set and an arm. block: its number in the repeat."""
+        for number, products in self._versions(name, arm, repeat, block):
+            yield from self._cell(run, agent, name, products, arm, number)
 
-    def size(self, name: str, agent: str = "") -> int:
-        """Return the number of an agent's trials of a choice set with one nudge, in one repeat."""
+    def sizes(self, name: str, agent: str = "") -> list[int]:
+        """Return the number of an agent's trials of a choice set with each arm, in one repeat."""
         attributes, products = self._experiment.attributes, self._sets[name]
         shows = attributes.versions(len(products)) if attributes else 1
-        return shows * sum(1 for _ in self._cell("", agent, name, products, self._nudges[0], 0))
+        of_kind = {
+            rival is None: shows * sum(1 for _ in self._cell("", agent, name, products, (nudge, rival), 0))
+            for nudge, rival in (self._arms[0], self._arms[-1])
+        }
+        return [of_kind[rival is None] for _, rival in self._arms]
 
-    def _versions(
-        self, name: str, nudge: Intervention | None, repeat: int, block: int
-    ) -> Iterator[tuple[int, ChoiceSet]]:
+    def _versions(self, name: str, arm: Arm, repeat: int, block: int) -> Iterator[tuple[int, ChoiceSet]]:
         """The products as displayed, once or in every version of a draw, each with the repeat that it is."""
         attributes, products = self._experiment.attributes, self._sets[name]
         if attributes is None:
             yield repeat, products
             return
-        blocks, versions = len(self._sets) * len(self._nudges), attributes.versions(len(products))
-        cell = [name, nudge.id if nudge else "", repeat]
+        blocks, versions = len(self._sets) * len(self._arms), attributes.versions(len(products))
+        cell = [name, cell_name(*arm), repeat]
         displayed = shown(attributes, products, self._experiment.seed, repeat * blocks + block, cell)
         yield from ((repeat * versions + number, each) for number, each in enumerate(displayed))
 
     def _cell(
-        self, run: str, agent: str, name: str, products: ChoiceSet, nudge: Intervention | None, repeat: int
+        self, run: str, agent: str, name: str, products: ChoiceSet, arm: Arm, repeat: int
     ) -> Iterator[ShopTrial]:
         factors = self._experiment.factors
-        carriers: list[str | None] = []
-        if nudge is None or (factors.nudge and "none" in factors.nudge.on):
-            carriers.append(None)
-        if nudge is not None and factors.nudge and "each" in factors.nudge.on:
-            carriers.extend(each.key for each in products)
+        carriers: list[tuple[str | None, Arm]] = []
+        on = factors.nudge.on if factors.nudge else ()
+        if arm[1] is not None:
+            carriers += [(products[0].key, arm), (products[0].key, arm[::-1])]
+        elif arm[0] is None or "none" in on:
+            carriers.append((None, arm))
+        if arm[0] is not None and arm[1] is None and "each" in on:
+            carriers.extend((each.key, arm) for each in products)
         orders: list[Literal["forward", "reversed"]] = ["forward"]
         if factors.order == "both":
             orders.append("reversed")
@@ -78,8 +86,8 @@ class Cells:
         for profile, modality, ordering in product(self._profiles, modalities, orders):
             shown = products if ordering == "forward" else products[::-1]
             keys = [each.key for each in shown]
-            for carrier in carriers:
-                cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
+            for carrier, (nudge, rival) in carriers:
+                cell = [agent, name, keys, cell_name(nudge, rival), carrier, profile, repeat]
                 identity = digest([run, *cell, *([modality] if modality else [])])
                 yield ShopTrial(
                     id=identity,
@@ -95,6 +103,7 @@ class Cells:
                     goal=self._goal(products[0].category, profile),
                     start=self._start(shown),
                     modality=modality,
+                    rival=rival,
                 )
 
     def _goal(self, category: str, profile: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Final
 
 from agents.base import is_simulated
@@ -20,6 +21,7 @@ from experiments.designs.shop.attributes import list_facts
 from experiments.designs.shop.cells import Cells, modalities_of
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.ingredients import (
+    arms_of,
     check_levels,
     check_stopping,
     displayed,
@@ -34,12 +36,13 @@ from experiments.designs.shop.profiles import sentences
 from experiments.designs.shop.stopping import blocks
 from experiments.designs.shop.treatments import Treatments
 from experiments.designs.shop.trial import ShopTrial, set_id
-from experiments.records.record import RunFacts
+from experiments.records.record import BOTH, RunFacts
 from interventions.apply.plan import Plan, ProductFacts
 from interventions.files.schema import Intervention
 from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Source, validate
 
+_cell_of = attrgetter("agent", "set", "ordering", "profile", "modality", "repeat")
 _REQUESTS: Final = {"listing": 3, "search": 5}
 
 
@@ -84,9 +87,10 @@ class ShopDesign(Design[ShopTrial]):
         check_stopping(experiment.stopping, self.sets, self.nudges, source)
         check_levels(experiment, shown, source)
         self._treatments.check(shown)
-        self._cells = Cells(experiment, self.sets, self.nudges, self.profiles, addresses, self.own_shop)
+        self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
+        self._cells = Cells(experiment, self.sets, self._arms, self.profiles, addresses, self.own_shop)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
-        self.size = len(self.sets) * len(self.nudges) * self._cells.size(largest) * experiment.repeats
+        self.size = len(self.sets) * sum(self._cells.sizes(largest)) * experiment.repeats
         self.most_steps, self.most_seconds = experiment.limits.steps, experiment.limits.seconds
         self.match = "+".join(experiment.match) or "none"
         """The matched attributes, e.g. `price+reviews`, or `none`."""
@@ -199,7 +203,10 @@ class ShopDesign(Design[ShopTrial]):
 
     def summary(self) -> str:
         """Describe in words what will be done."""
-        parts = f"{len(self.sets)} choice sets x {len(self.nudges)} interventions"
+        pairs = sum(rival is not None for _, rival in self._arms)
+        alone = len(self._arms) - pairs
+        crossed = [f"{alone} interventions"] * bool(alone) + [f"{pairs} pairs of interventions"] * bool(pairs)
+        parts = f"{len(self.sets)} choice sets x {' and '.join(crossed)}"
         modalities = max(len(self.experiment.observation.modality), 1)
         if len(self.profiles) > 1:
             parts += f" x {len(self.profiles)} profiles"
@@ -207,7 +214,7 @@ class ShopDesign(Design[ShopTrial]):
             parts += f" x {modalities} modalities"
         conditions = self.block_size() // len(self.profiles) // modalities
         if not self.drawn:
-            return f"{parts}, {conditions} conditions and orders each"
+            return f"{parts}, {conditions} conditions and orders {'a set' if len(crossed) > 1 else 'each'}"
         return f"{parts}, {conditions} conditions, orders and drawn {' and '.join(self.drawn)} each"
 
     def notes(self, agents: Sequence[str]) -> list[str]:
@@ -254,7 +261,8 @@ class ShopDesign(Design[ShopTrial]):
     def trials(self, agents: Sequence[str]) -> Iterator[ShopTrial]:
         """Yield all trials of these agents; where repeats are allocated, the further ones come last.
 
-        They come in blocks: one choice set with one nudge, with all profiles, in all conditions and orders.
+        They come in blocks: one choice set with one nudge, or one pair of nudges head to head, with all
+        profiles, in all conditions and orders.
         The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
         """
         for further in (False, True) if self._allocation else (False,):
@@ -263,17 +271,21 @@ class ShopDesign(Design[ShopTrial]):
                     yield trial
 
     def _in_blocks(self, agents: Sequence[str]) -> Iterator[ShopTrial]:
-        names, nudges, run = list(self.sets), self.nudges, f"{self.experiment.name}-{self._digest}"
-        for block, (of_set, of_nudge, repeat) in enumerate(
-            blocks(len(names), len(nudges), self.experiment.repeats)
+        names, arms, run = list(self.sets), self._arms, f"{self.experiment.name}-{self._digest}"
+        for block, (of_set, of_arm, repeat) in enumerate(
+            blocks(len(names), len(arms), self.experiment.repeats)
         ):
-            name, nudge, block_of_repeat = names[of_set], nudges[of_nudge], block % (len(names) * len(nudges))
+            name, arm, block_of_repeat = names[of_set], arms[of_arm], block % (len(names) * len(arms))
             for agent in agents:
-                yield from self._cells.trials(run, agent, name, nudge, repeat, block_of_repeat)
+                yield from self._cells.trials(run, agent, name, arm, repeat, block_of_repeat)
 
     def block_size(self, agent: str = "") -> int:
-        """Return the number of trials of a block of an agent, or of one that has all modalities."""
-        return self._cells.size(next(iter(self.sets)), agent)
+        """Return the number of trials of a block of an agent, or of one that has all modalities.
+
+        Where blocks of nudges and of pairs of them differ in size, that of one block of each nudge and pair.
+        """
+        sizes = self._cells.sizes(next(iter(self.sets)), agent)
+        return sizes[0] if len(set(sizes)) == 1 else sum(sizes)
 
     def plan(self, trial: ShopTrial) -> Plan:
         """Return the edits of a trial."""
@@ -291,42 +303,31 @@ class ShopDesign(Design[ShopTrial]):
         Their ids cannot be used: an id contains the run's, which changes with the experiment.
         """
         cells = {
-            (
-                *(row.agent, row.set, row.nudge, row.ordering, row.profile, row.modality, row.repeat),
-                carriers.get(name),
-            ): name
+            (*_cell_of(row), row.nudge, None if row.condition == BOTH else carriers.get(name)): name
             for name, row in stored.items()
         }
         for trial in self.trials(agents):
-            nudge = trial.nudge.id if trial.nudge else ""
-            cell = (
-                trial.agent,
-                trial.set,
-                nudge,
-                trial.ordering,
-                trial.profile,
-                trial.modality,
-                trial.repeat,
-            )
-            if name := cells.pop((*cell, trial.carrier), None):
+            cell = *_cell_of(trial), trial.cell, None if trial.rival else trial.carrier
+            if name := cells.pop(cell, None):
                 yield name, trial
 
     def example(self, trial: ShopTrial) -> dict[str, Any]:
         """Describe the goal, the products and the texts of one trial."""
-        carried = self.plan(trial).by_product.get(trial.carrier, ()) if trial.carrier else ()
+        carried, planned = trial.carried, self.plan(trial).by_product
+        treatments = [treatment for key in planned if key in carried for treatment in planned[key]]
         return {
             "goal": trial.goal,
             "options": [
                 {"name": p.name, "price": p.price, "rating": p.rating, "reviews": p.reviews}
-                | {"intervention": trial.nudge.id if trial.nudge and p.key == trial.carrier else ""}
+                | {"intervention": carried[p.key].id if p.key in carried else ""}
                 for p in trial.products
             ],
-            "texts": [edit.words() for treatment in carried for edit in treatment.edits if edit.words()],
+            "texts": [edit.words() for treatment in treatments for edit in treatment.edits if edit.words()],
         }
 
     def intervention(self, trial: ShopTrial) -> str:
-        """Return the id of the trial's nudge, which its control has too."""
-        return trial.nudge.id if trial.nudge else ""
+        """Return the id of the trial's nudge, which its control has too, or of its two nudges."""
+        return trial.cell
 
     def comparison(self, trials: Sequence[ShopTrial]) -> Comparison:
         """Compare the carrier of an intervention with the others; without one, who is seen first."""

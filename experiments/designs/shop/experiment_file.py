@@ -41,8 +41,9 @@ class _NudgeFactor(StrictModel):
     """A file of interventions: a shipped one by name, or a path."""
     only: tuple[str, ...] = ()
     """Ids to use; all of the file when empty."""
-    on: Annotated[tuple[Literal["none", "each"], ...], Field(min_length=1)] = ("none", "each")
-    """`none`: a control without the nudge; `each`: every alternative carries it in turn."""
+    on: Annotated[tuple[Literal["none", "each", "both"], ...], Field(min_length=1)] = ("none", "each")
+    """`none`: a control without the nudge; `each`: every alternative carries it in turn; `both`: two nudges
+    head to head, each on one of two products and then the other way round, for all pairs of nudges."""
 
 
 class Factors(StrictModel):
@@ -204,6 +205,11 @@ class Experiment(StrictModel):
         told = parse_qsl(urlsplit(self.start_page).query)
         return tuple(name for name, value in told if "${key}" in value)
 
+    @property
+    def head_to_head(self) -> bool:
+        """Whether nudges stand head to head, one on each product."""
+        return self.factors.nudge is not None and "both" in self.factors.nudge.on
+
     @model_validator(mode="after")
     def _takes_options(self) -> Self:
         for agent, options in self.computers.items():
@@ -215,6 +221,9 @@ class Experiment(StrictModel):
     def _can_stop(self) -> Self:
         if self.stopping is None or self.stopping.rule == "fixed":
             return self
+        if self.head_to_head:
+            message = "factors.nudge.on has both: write fixed, or an experiment of its own for both"
+            raise problem_at("stopping", "rule", message=message)
         if self.attributes:
             message = (
                 "it needs strata that show the same values, and attributes are drawn: an agent that answers"
@@ -240,6 +249,8 @@ class Experiment(StrictModel):
                 " are several modalities; write all"
             )
             raise problem_at("allocation", message=message)
+        if self.allocation == "adaptive" and self.head_to_head:
+            raise problem_at("allocation", message="factors.nudge.on has both; write all")
         return self
 
     @model_validator(mode="after")

@@ -1,7 +1,8 @@
 """Read what the experiment of a shop names, and check that it fits: address, prompt, nudges, choice sets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from statistics import mean
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from experiments.designs.catalogue.own_shop import own_catalogue, says_pages
 from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.attributes import value
+from experiments.designs.shop.cells import Arm
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import listed_sets
 from experiments.designs.shop.stopping import Stopping
@@ -81,6 +83,28 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     return found
 
 
+def arms_of(
+    experiment: Experiment, nudges: Sequence[Intervention | None], sets: Iterable[ChoiceSet], source: Source
+) -> list[Arm]:
+    """Return the nudges alone and, where asked for, all pairs of them.
+
+    Raises UserError where two of them cannot stand head to head.
+    """
+    factor = experiment.factors.nudge
+    if factor is None or not experiment.head_to_head:
+        return [(nudge, None) for nudge in nudges]
+    named = [nudge for nudge in nudges if nudge]
+    place = ("factors", "nudge", "on")
+    if {len(products) for products in sets} != {2}:
+        raise source.error(place, "both needs sets of two products; write set_size: 2, or none and each")
+    if len(named) < 2:
+        raise source.error(place, "both needs two nudges, and there is one; name more, or write each")
+    if orders := [each.id for each in named if any(edit.orders for edit in each.edits)]:
+        raise source.error(place, f"{orders[0]} orders the list, and both would do so twice; leave it out")
+    alone: list[Arm] = [(nudge, None) for nudge in named if {*factor.on} != {"both"}]
+    return [*alone, *combinations(named, 2)]
+
+
 def own_shop(experiment: Experiment, source: Source) -> Catalogue | None:
     """Return the products of the experiment's catalogue where the embedded shop serves them, else None.
 
@@ -114,12 +138,13 @@ def formed_sets(
         return _ShopSets(
             formed.sets, [*served, *formed.notes], {} if experiment.says_page else formed.addresses
         )
-    sets = listed_sets(experiment.task, options, experiment.seed, source, own)
+    sets, left_out = listed_sets(experiment.task, options, experiment.seed, source, own)
     if not sets:
         raise source.error(
             ("options",),
             f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
+    served += left_out
     if len(sets) == options.sets:
         return _ShopSets(sets, served, {})
     page = "page of a category" if experiment.task == "listing" else "page of results"

@@ -81,8 +81,8 @@ def category_address(category: str, own: Catalogue | None = None) -> str:
 
 def listed_sets(
     task: ListingTask, options: Options, seed: int, source: Source, own: Catalogue | None = None
-) -> list[ChoiceSet]:
-    """Form choice sets of products that the shop lists on one page.
+) -> tuple[list[ChoiceSet], list[str]]:
+    """Form choice sets of products that the shop lists on one page; return notes of what was left out too.
 
     The page is one of a category, or of a search for its name. The sets are formed and sampled like those of
     all products. Raises UserError where the pairing needs ratings, and `own` products have none.
@@ -93,12 +93,12 @@ def listed_sets(
         category: {product.key for product in store.find(_query(task, category)).products}
         for category in {product.category for product in every}
     }
-    compared, _ = comparable(every, options, source, own)
+    compared, notes = comparable(every, options, source, own)
     products = [product for product in compared if product.key in on_page[product.category]]
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     found = PAIRINGS[options.pairing](products, options, rng)
     sampled = rng.sample(found, min(options.sets, len(found)))
-    return [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled]
+    return [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled], notes
 
 
 @cache

@@ -74,7 +74,7 @@ class SimulatedTrials:
         if not share or not self.taste.noise:
             return np.zeros((size, studies))
         sizes = [len(trial.products) for trial in self.trials]
-        carried = [trial.nudge.id if trial.nudge and trial.carrier else "" for trial in self.trials]
+        carried = [trial.cell if trial.carrier else "" for trial in self.trials]
         sets, texts = pd.factorize(self.table["set"])[0], np.repeat(pd.factorize(np.array(carried))[0], sizes)
         total = np.zeros((size, studies))
         for name, part in zip(DIFFERING, self._parts.T, strict=True):
@@ -107,7 +107,7 @@ class SimulatedTrials:
         first: dict[tuple[object, ...], int] = {}
         same = []
         for trial, start in zip(self.trials, starts, strict=False):
-            text = trial.nudge.id if trial.nudge and trial.carrier else ""
+            text = trial.cell if trial.carrier else ""
             shown = (trial.goal, trial.carrier, text, *trial.products)
             same.append(first.setdefault(shown, int(start)) + np.arange(len(trial.products)))
         return np.concatenate(same)
@@ -148,8 +148,9 @@ def _chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:
 
 def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
     """The tidy rows of a trial in tabs, but for its choice."""
-    nudge = trial.nudge
+    carried = trial.carried
     for position, item in enumerate(trial.products):
+        nudge = carried.get(item.key) or trial.nudge
         yield {
             "run": design.run_id,
             "trial": trial.id,
@@ -157,7 +158,7 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
             "position": position,
             "viewed_first": int(position == len(trial.products) - 1),
             "outcome": "choice",
-            "nudged": int(item.key == trial.carrier),
+            "nudged": int(item.key in carried and not trial.rival),  # of two, none is beside a bare product
             "nudge": nudge.id if nudge else "",
             "nudge_text": nudge.text if nudge else "",
             "family": nudge.family if nudge else "",
@@ -174,13 +175,13 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
 def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
     """What a simulated shopper sees of a trial in tabs; the last tab is the one seen first."""
     last = len(trial.products) - 1
-    cued = trial.nudge is not None and trial.nudge.kind != "placebo"
+    cues = {key: each.direction for key, each in trial.carried.items() if each.kind != "placebo"}
     return [
         DisplayedOption(
             price=item.price,
             rating=item.rating,
             reviews=item.reviews or 0,
-            cue=trial.nudge.direction if trial.nudge and cued and item.key == trial.carrier else 0,
+            cue=cues.get(item.key, 0),
             viewed_first=position == last,
         )
         for position, item in enumerate(trial.products)

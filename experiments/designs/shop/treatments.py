@@ -66,16 +66,15 @@ class Treatments:
             for intervention in self._shown:
                 shown_value = getattr(product, intervention.kind)
                 treatments.append(self._treatment(intervention, product, value=shown_value))
-            if trial.nudge is not None and product.key == trial.carrier:
-                treatments.append(self._treatment(trial.nudge, product))
+            if nudge := trial.carried.get(product.key):
+                treatments.append(self._treatment(nudge, product))
         listing = () if self._experiment.task == "compare-tabs" else (show_only(trial.products),)
         return Plan((*treatments, *listing, *self._everywhere))
 
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
         """Yield the interventions of a trial's cell: the nudge too where no product carries it."""
         yield from self._shown
-        if trial.nudge is not None:
-            yield trial.nudge
+        yield from trial.nudges
         yield from self._display
 
     def lacks(self) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """One episode in a shop: a choice set, its order, the nudge and who carries it, the agent."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from environments.observation.views import Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
-from experiments.records.record import CONTROL
+from experiments.records.record import BOTH, CONTROL
 from interventions.files.schema import Intervention
 
 NUDGED: Final = "nudged"
@@ -20,8 +21,9 @@ class ShopTrial:
 
     `products` are in order of presentation, with their facts as displayed, drawn ones included. Where
     attributes are drawn, each version of a draw is a repeat of its own. A control trial belongs to the
-    cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None). `start` are the pages
-    that are opened, each in a tab, below the shop's address.
+    cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None). Head to head the carrier
+    is the set's first product as listed, and the other one carries the `rival`. `start` are the pages that
+    are opened, each in a tab, below the shop's address.
     """
 
     id: str
@@ -38,13 +40,40 @@ class ShopTrial:
     start: tuple[str, ...]
     modality: Modality | None = None
     """How pages are shown; None: as the keys of `observation` say."""
+    rival: Intervention | None = None
+    """The nudge of the other product."""
+
+    @property
+    def nudges(self) -> tuple[Intervention, ...]:
+        """The nudges of the trial's cell, none to two."""
+        return tuple(each for each in (self.nudge, self.rival) if each)
+
+    @property
+    def cell(self) -> str:
+        """The ids of the cell's nudges with a colon between them; empty: there is none."""
+        return cell_name(*self.nudges)
+
+    @property
+    def carried(self) -> Mapping[str, Intervention]:
+        """The nudge of each product that carries one, by the product's key."""
+        if self.nudge is None or self.carrier is None:
+            return {}
+        others = {each.key: self.rival for each in self.products if self.rival}
+        return {**others, self.carrier: self.nudge}
 
     @property
     def condition(self) -> str:
         """`nudged` or `placebo` when one of the products carries such an intervention, else `control`."""
         if self.nudge is None or self.carrier is None:
             return CONTROL
+        if self.rival is not None:
+            return BOTH
         return PLACEBO if self.nudge.kind == "placebo" else NUDGED
+
+
+def cell_name(*nudges: Intervention | None) -> str:
+    """Return the ids of nudges with a colon between them."""
+    return ":".join(each.id for each in nudges if each)
 
 
 def set_id(products: ChoiceSet) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sql
 
-from experiments.records.record import CONTROL
+from experiments.records.record import BOTH, CONTROL
 from experiments.records.store import Records
 from experiments.records.tables import options, same_trial, trials
 
@@ -61,7 +61,9 @@ def grid(records: Records, run: str) -> list[GridCell]:
         .order_by(*group)
     )
     return [
-        GridCell(name, condition, ordering, agent, outcome, choice, carrier == 1, number)
+        GridCell(
+            name, condition, ordering, agent, outcome, choice, carrier == 1 and condition != BOTH, number
+        )
         for name, condition, ordering, agent, outcome, choice, carrier, number in records.ask(query)
     ]
 

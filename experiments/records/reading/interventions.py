@@ -1,11 +1,13 @@
 """Find what interventions did in a run: the trials with their receipts, and one to show for each."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
 import sqlalchemy as sql
 
+from experiments.records.record import BOTH
 from experiments.records.store import Records
 from experiments.records.tables import options, receipts, same_trial, trials
 
@@ -48,7 +50,9 @@ def never_received(
     edited = edited.where(receipts.c.run == run, receipts.c.trial.in_(sql.select(trials.c.trial).where(mine)))
     with records.reading():  # one state of a run that goes on
         if planned is None:
-            planned = dict(map(tuple, records.ask(nudges)))
+            planned = Counter[str]()
+            for names, count in records.ask(nudges):
+                planned.update(dict.fromkeys(names.split(":"), count))
         known = set(records.column(edited)) if planned else set()
     return {name: count for name, count in sorted(planned.items()) if name not in known}
 
@@ -70,13 +74,18 @@ def received(records: Records, run: str) -> dict[str, list[InterventionReceipts]
     edited = its.subquery()
     carrier = same_trial(options, trials) & (options.c.option == trials.c.choice) & (options.c.nudged == 1)
     made = trials.c.outcome == "choice"
+    name, on_first = edited.c.intervention, (options.c.position == 0) == (trials.c.ordering == "forward")
+    own = trials.c.condition != BOTH
+    own |= sql.case(
+        (on_first, trials.c.nudge.startswith(name + ":")), else_=trials.c.nudge.endswith(":" + name)
+    )
     group = (edited.c.intervention, trials.c.condition, trials.c.nudge)
     query = (
         sql.select(
             *group,
             sql.func.count(),
             sql.func.count(sql.case((made, 1))),
-            sql.func.count(sql.case((made, options.c.nudged))),
+            sql.func.count(sql.case((made & own, options.c.nudged))),
             sql.func.coalesce(sql.func.min(sql.case((made, trials.c.trial))), sql.func.min(trials.c.trial)),
         )
         .select_from(edited.join(trials, edited.c.trial == trials.c.trial).outerjoin(options, carrier))

@@ -78,6 +78,15 @@ def run_names(records: Records, run: str | None = None) -> list[tuple[str, str, 
     return [(row["run"], row["name"], row["started_at"]) for row in rows]
 
 
+def runs_of_kind(records: Records, run: str) -> list[str]:
+    """Return the ids of the other runs that are analysed as this one is, the latest first."""
+    kind = sql.func.coalesce(runs.c.facts["analysis"].as_string(), "choice")
+    own = records.value(sql.select(kind).where(runs.c.run == run))
+    query = sql.select(runs.c.run).where(kind == own, runs.c.run != run)
+    found = records.rows(runs, query.order_by(runs.c.started_at.desc(), runs.c.run))
+    return [row["run"] for row in found]
+
+
 def facts_of(records: Records, run: str) -> Row:
     """Return the facts of a run as they are stored, unchecked; empty where they are none."""
     found = records.value(sql.select(runs.c.facts).where(runs.c.run == run))

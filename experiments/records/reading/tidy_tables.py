@@ -15,7 +15,7 @@ from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
 from experiments.records.reading.people import participants_of
-from experiments.records.record import NEVER_IN_VIEW
+from experiments.records.record import BOTH, NEVER_IN_VIEW, nudge_on
 from experiments.records.store import Records
 from experiments.records.tables import (
     answers,
@@ -33,7 +33,9 @@ from experiments.records.tables import (
     unchecked,
 )
 from experiments.records.whole_file import whole_file
+from interventions.cards.explained import read_explained
 from interventions.errors import UserError
+from interventions.files.schema import Intervention
 from interventions.html.currencies import signs
 
 _TRIAL_COLUMNS: Final = (
@@ -81,6 +83,8 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     shown = _read(records, of_options)
     frame = shown.merge(_read(records, of_trials.where(trials.c.run == run)), on="trial")
     frame["reading"] = _readings(records, run, frame)
+    _divide_nudges(records, run, frame)
+    frame = _with_rationales(records, run, frame)
     # Before the placebo was a condition of its own, its trials were stored as nudged.
     placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
@@ -100,14 +104,25 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     documented = [*(column.name for column in COLUMNS), "attr_name"]
-    checked = check_table(frame)
+    checked = check_table(frame).drop(columns={"rationale"}.difference(frame))
     return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
+
+
+def _divide_nudges(records: Records, run: str, frame: pd.DataFrame) -> None:
+    """Give each option of trials with two nudges head to head its own."""
+    both = frame.index[(frame["condition"] == BOTH) & frame["nudge"].str.contains(":")]
+    if len(both):
+        known = {each["id"]: Intervention.model_validate(each) for each in _interventions(records, run)}
+        cells = frame.loc[both, ["nudge", "ordering", "position"]].itertuples(index=False)
+        own = pd.Series([nudge_on(*cell) for cell in cells], both)
+        frame.loc[both, "nudge"], own = own, own[own.isin(known)]
+        for name, part in (("nudge_text", "text"), ("family", "family"), ("direction", "direction")):
+            frame.loc[own.index, name] = [getattr(known[each], part) for each in own]
 
 
 def _randomised(records: Records, run: str) -> str:
     """The attributes that the run drew independently of the products, joined by +."""
-    experiment = sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)
-    drawn = (records.value(experiment) or {}).get("attributes") or {}
+    drawn = _fact(records, run, "experiment").get("attributes") or {}
     return "+".join(name for name in ATTRIBUTES if drawn.get(name))
 
 
@@ -116,11 +131,9 @@ def _currency(records: Records, run: str) -> str:
 
     In a shop of one's own products it is the one that the experiment names.
     """
-    experiment = records.value(sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)) or {}
-    if named := (experiment.get("options") or {}).get("currency"):
+    if named := (_fact(records, run, "experiment").get("options") or {}).get("currency"):
         return str(named)
-    inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
-    made_of = (records.value(inputs) or {}).get("cards") or []
+    made_of = _fact(records, run, "inputs").get("cards") or []
     cards = [card for part in made_of for card in (part if isinstance(part, list) else [part])]
     told = [card for card in cards if "alternatives" in card]
     shown: dict[str, Any] = next((card["alternatives"][0] for card in told if card["alternatives"]), {})
@@ -132,9 +145,17 @@ def _currency(records: Records, run: str) -> str:
 
 def _placebos(records: Records, run: str) -> list[str]:
     """The ids of the run's interventions that are placebos."""
-    inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
-    known = (records.value(inputs) or {}).get("interventions", [])
-    return [item["id"] for item, *_ in known if item["kind"] == "placebo"]
+    return [item["id"] for item in _interventions(records, run) if item["kind"] == "placebo"]
+
+
+def _interventions(records: Records, run: str) -> list[dict[str, Any]]:
+    """The interventions of a run as plain data."""
+    return [item for item, *_ in _fact(records, run, "inputs").get("interventions", [])]
+
+
+def _fact(records: Records, run: str, name: str) -> dict[str, Any]:
+    """A fact of a run; empty where it has none."""
+    return records.value(sql.select(runs.c.facts[name]).where(runs.c.run == run)) or {}
 
 
 def _decoded(records: Records, texts: "pd.Series[str]") -> pd.DataFrame:
@@ -173,7 +194,8 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
     if len(chances):
         biased = (chances["chance"] * chances["value"]).groupby(chances["trial"]).sum()
         frame["chance"] = frame["trial"].map(biased)
-    return frame.assign(reading=_readings(records, run, frame), currency=_currency(records, run))
+    frame = frame.assign(reading=_readings(records, run, frame), currency=_currency(records, run))
+    return _with_rationales(records, run, frame)
 
 
 def _chances(records: Records, run: str) -> pd.DataFrame:
@@ -197,11 +219,28 @@ def _readings(records: Records, run: str, frame: pd.DataFrame) -> "pd.Series[str
     return invalid.where(invalid != "", frame["trial"].map(rules).astype(object).fillna(""))
 
 
+def _with_rationales(records: Records, run: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the reasons that were given beside the last answers, where the run asked for them."""
+    experiment = records.value(sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)) or {}
+    if not experiment.get("rationale"):
+        return frame
+    query = (
+        sql.select(answers.c.trial, answers.c.text)
+        .where(answers.c.run == run, answers.c.value.is_not(None))
+        .order_by(answers.c.number)
+    )
+    last = _read(records, query).drop_duplicates("trial", keep="last").set_index("trial")["text"]
+    said = last.map(lambda text: found.reason if (found := read_explained(text)) else "").astype(object)
+    return frame.assign(rationale=frame["trial"].map(said).fillna(""))
+
+
 def score_table(records: Records, run: str) -> pd.DataFrame:
     """Return a row for each prompt and target of a run, with its score.
 
-    `analysis.anchoring` reads this table.
+    `analysis.anchoring` reads this table. `varied`: the field that differs, where it is no anchor.
     """
+    inputs = records.value(sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)) or {}
+    varied = (inputs.get("stimuli") or {}).get("varied")
     query = (
         sql.select(
             trials.c.run,
@@ -218,7 +257,8 @@ def score_table(records: Records, run: str) -> pd.DataFrame:
         .where(trials.c.run == run)
         .order_by(trials.c.agent, trials.c.set, trials.c.condition, prompts.c.fields, scores.c.number)
     )
-    return _read(records, query)
+    frame = _read(records, query)
+    return frame.assign(varied=varied) if varied else frame
 
 
 def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> pd.DataFrame:

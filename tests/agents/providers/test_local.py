@@ -1,16 +1,21 @@
 """Local models: a tiny one, made on the spot."""
 
 import asyncio
+import importlib.util
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from agents.base import AgentError, ChatMessage
-from agents.providers import make_model, problem_of
+from agents.providers import QUANTISED_BY, make_model, problem_of, settings
 from agents.providers.local import LocalModel
 from agents.providers.local_models import local_model
+from agents.registry import check_name
+from agents.scoring import make_scorer
 from experiments.designs.design import _versions
 from interventions.errors import UserError
 from tests.agents.tiny_models import save_model
@@ -185,3 +190,57 @@ def test_files_that_are_broken_are_one_line(folder: Path, tmp_path: Path) -> Non
         LocalModel(str(path)).count_tokens("A or B?")
     assert "\n" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+@pytest.mark.slow
+async def test_weights_are_loaded_in_fewer_bits(tmp_path: Path) -> None:
+    for package in QUANTISED_BY:
+        pytest.importorskip(package, reason="weights in fewer bits need it")
+    path = save_model(tmp_path / "wide", "llama", width=128)
+    scores, bytes_of = {}, {}
+    for agent in (f"hf:{path}", f"hf:{path}@load_in=8bit", f"hf:{path}@load_in=4bit"):
+        (found,) = await make_scorer(agent).score(["What is your guess?"], ["10%", "65%"])
+        scores[agent] = [each.logprob for each in found]
+        model = make_model(agent)
+        assert (await model.ask(HELLO, temperature=0, max_tokens=2)).call.tokens_out == 2
+        bytes_of[agent] = local_model(str(path), model.settings.load_in).model.get_memory_footprint()
+    whole, eight, four = scores.values()
+    assert eight == pytest.approx(whole, abs=1)
+    assert four != pytest.approx(whole, abs=1e-3)
+    assert sorted(bytes_of.values(), reverse=True) == list(bytes_of.values())
+    versions = dict(_versions((), scores))
+    assert {*scores, "bitsandbytes"} <= set(versions)
+
+
+@pytest.mark.parametrize("make", [make_model, make_scorer])
+def test_what_fewer_bits_need_is_told(folder: Path, make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        settings, "find_spec", lambda name: None if name in QUANTISED_BY else importlib.util.find_spec(name)
+    )
+    said = "agents: hf: bitsandbytes and accelerate are not installed; install what local models need: pip in"
+    with pytest.raises(UserError, match=f"^{said}stall bitsandbytes accelerate$"):
+        make(f"hf:{folder}@load_in=4bit")
+    check_name(f"hf:{folder}@load_in=4bit")  # a dry run needs no package
+    make(f"hf:{folder}")
+
+
+OFFLINE = """
+import asyncio, socket, sys
+
+def refused(*_):
+    raise AssertionError("the network was used")
+
+socket.socket.connect = socket.getaddrinfo = refused
+from agents.providers import make_model
+from agents.scoring import make_scorer
+asked = [{"role": "user", "content": "A or B?"}]
+asyncio.run(make_model(sys.argv[1]).ask(asked, temperature=0, max_tokens=2))
+print(asyncio.run(make_scorer(sys.argv[1]).score(["A or B?"], ["A", "B"]))[0][0].logprob < 0)
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_needs_no_network_and_no_licence(folder: Path) -> None:
+    command = [sys.executable, "-c", OFFLINE, f"hf:{folder}"]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "True\n"), ran.stderr

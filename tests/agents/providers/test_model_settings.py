@@ -171,7 +171,13 @@ async def test_an_effort_and_a_schema_are_sent_together(provider) -> None:
         ("gemini:gemini-3.6-flash@thinking=5", "takes no budget of thinking; set its effort"),
         ("gemini:gemini-2.5-flash@effort=low", "takes no effort low; leave it out"),
         ("ollama:llama3.2@effort=low", "llama3.2 takes no effort low; leave it out"),
-        ("hf:some/folder@effort=low", "hf has no effort; it takes top_p, top_k, seed, max_tokens"),
+        ("hf:some/folder@effort=low", "hf has no effort; it takes top_p, top_k, seed, max_tokens, load_in"),
+        ("openai:gpt-6-luna@load_in=4bit", "openai has no load_in"),
+        ("hf:some/folder@load_in=3bit", "load_in: input should be '8bit' or '4bit'"),
+        ("openai:gpt-6-luna@effort", "effort: input should be 'none',"),
+        ("openai:gpt-6-luna@", "no setting of a model; settings: effort"),
+        ("openai:gpt-6-luna@seed=1@seed=2", "seed: input should be a valid integer"),
+        ("simulated:balanced@seed=1", "simulated agents take no settings; leave them out"),
         ("gemini-computer:gemini-3.6-flash@effort=low", "gemini-computer has no effort; leave it out"),
     ],
 )
@@ -180,14 +186,17 @@ def test_a_setting_that_a_model_does_not_have_is_a_mistake_before_the_run(agent:
         check_name(agent)
 
 
-def test_log_probabilities_have_no_settings() -> None:
-    with pytest.raises(UserError, match="log-probabilities depend on no setting; leave them out"):
+def test_log_probabilities_depend_on_no_setting_but_the_weights() -> None:
+    with pytest.raises(UserError, match="log-probabilities depend on load_in alone; leave the others out"):
         make_scorer("openai:gpt-4.1@seed=1")
+    with pytest.raises(UserError, match="openai has no load_in"):
+        make_scorer("openai:gpt-4.1@load_in=4bit")
 
 
 def test_equal_settings_have_one_name_and_other_names_are_left_alone() -> None:
     name = "openai:gpt-6-luna@effort=low,seed=7"
-    assert with_settings("openai:gpt-6-luna@seed=07,effort=low") == name
+    for written in ("openai:gpt-6-luna@seed=07,effort=low", "openai:gpt-6-luna@ effort = low, seed=7 "):
+        assert with_settings(written) == name
     assert split_agent(name) == ("openai:gpt-6-luna", ModelSettings(effort="low", seed=7))
     for other in ("simulated:mine@1a2b3c4d", "command:shop --mail=a@b=c", "ollama:llama3.2:1b", "hf:a@b"):
         assert with_settings(other) == other

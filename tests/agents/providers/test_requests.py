@@ -10,6 +10,8 @@ from agents.providers import make_model
 from agents.providers.ollama_chat import OllamaChat
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
+from interventions.cards.reply import InvalidAnswer
+from interventions.files.battery import load_battery
 from tests.agents.conftest import BODIES
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
@@ -186,3 +188,34 @@ async def test_an_image_is_never_taken_for_a_path(provider, tmp_path, monkeypatc
     provider.say("B")
     await OllamaChat("llava").ask([{"role": "user", "content": "?", "images": ["abcd"]}])
     assert provider.requests[0]["messages"][0]["images"] == ["abcd"]
+
+
+def _parts(value: object) -> list[object]:
+    """All that is in a request."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [value, *(part for each in inner for part in _parts(each))]
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        (CHAT, "gpt-6-luna"),
+        (RESPONSES, "gpt-6-sol"),
+        (MESSAGES, "claude-haiku-5-5"),
+        ("gemini", "gemini-3.6-flash"),
+        ("ollama", "llama3.2"),
+        ("compatible", "m"),
+    ],
+    indirect=["provider"],
+)
+async def test_a_reason_beside_the_answer_is_asked_for_by_a_schema(provider, model: str) -> None:
+    card = load_battery().card("sunk-cost", "control").model_copy(update={"rationale": True})
+    said = '{"answer": "B", "reason": "The money is spent."}'
+    provider.say(said)
+    reply = await make_model(f"{provider.kind}:{model}").ask(HELLO, schema=card.answer_schema)
+    assert card.read(reply.text, reply.ending) == ("B", "json")
+    assert card.answer_schema in _parts(provider.requests[0])
+    provider.say(said[:-4], finish_reason="length")
+    cut = await make_model(f"{provider.kind}:{model}").ask(HELLO, schema=card.answer_schema)
+    with pytest.raises(InvalidAnswer, match="ends before its end"):
+        card.read(cut.text, cut.ending)

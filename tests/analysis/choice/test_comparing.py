@@ -9,9 +9,10 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from agents.simulated.utility import Taste
-from analysis.choice.comparing import MOST_SIDES, NOTHING_SHARED, compare_agents, differences
+from analysis.choice.comparing import NOTHING_SHARED, compare_agents, differences
 from analysis.choice.exact.exact import REPEATED, exact_tests
 from analysis.choice.stopping import COULD_STOP
+from analysis.estimators.comparing import MOST_SIDES
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -119,13 +120,13 @@ def test_what_is_not_shared_and_what_cannot_be_compared() -> None:
     apart = compare_agents(together(named(table, "a"), named(table.assign(set=table["set"] + "-b"), "b")))
     assert (apart["note"] == NOTHING_SHARED).all() and apart["estimate"].isna().all()
     assert NOTHING_SHARED in next(iter(differences(apart)))
-    with pytest.raises(AnalysisError, match="there are choices of 1"):
+    with pytest.raises(AnalysisError, match="there are answers of 1"):
         compare_agents(together(named(table, "a")))
     many = together(*(named(table, f"a{number}") for number in range(MOST_SIDES + 1)))
     with pytest.raises(AnalysisError, match=f"2 to {MOST_SIDES} agents"):
         compare_agents(many)
     lost = table.assign(chosen=pd.NA, outcome="no_choice")
-    with pytest.raises(AnalysisError, match="there are choices of 1"):
+    with pytest.raises(AnalysisError, match="there are answers of 1"):
         compare_agents(together(named(table, "a"), named(lost, "b")))
 
 

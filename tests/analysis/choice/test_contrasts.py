@@ -1,11 +1,13 @@
 """A against B: estimates, intervals and tests of simulated agents whose difference is known."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.choice import analyze_choice
-from analysis.choice.contrasts import contrasts
+from analysis.choice.contrasts import HEAD_TO_HEAD, contrasts
 from analysis.choice.report.report import report
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
@@ -118,11 +120,102 @@ def test_texts_with_a_colon_and_ids_name_the_same_contrast_and_the_report_says_i
     assert "contrasts" in made.to_json() and '"contrasts"' not in analyze_choice(table).to_json()
 
 
+def met(sets: int = 24) -> pd.DataFrame:
+    """Pairs of products, one with each text, and the other way round, each first."""
+    table = trials(sets)
+    table = table[(table["profile"] == "none") & (table["nudge"] == "best")]
+    own = pd.Series(np.where(table["carrier"] == table["option"], "best", "free"), table.index)
+    return table.assign(
+        nudge=own,
+        nudge_text=own.map(TEXTS),
+        nudged=1,
+        condition="both",
+        trial="m" + table["trial"],
+        price=10 + 5 * (table["option"] == table["set"] % 2),
+    )
+
+
+def chances(table: pd.DataFrame, utility: Mapping[str, float]) -> "pd.Series[float]":
+    """What a shopper gives who weighs the text, the order and the price, and likes some products more."""
+    worth = table["nudge"].map(utility) + 0.4 * (table["position"] == 0) - 0.08 * table["price"]
+    weight = np.exp(worth + 0.6 * np.sin(7.0 * table["set"]) * table["option"])
+    return weight / weight.groupby(table["trial"]).transform("sum")
+
+
+def taken(table: pd.DataFrame, chance: "pd.Series[float]", rng: np.random.Generator) -> pd.DataFrame:
+    zero = table["option"] == 0
+    first = pd.Series(
+        (rng.random(int(zero.sum())) < chance[zero]).astype(int).array, table.loc[zero, "trial"]
+    )
+    mine = table["trial"].map(first)
+    return table.assign(chosen=mine.where(zero, 1 - mine))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("free", [0.5, -0.6])
+def test_texts_head_to_head_give_their_known_difference_without_bias(free: float) -> None:
+    table, rng, studies = met(), np.random.default_rng(int(10 * free) + 50), size(80, 400)
+    chance = chances(table, {"best": 0.5, "free": free})
+    best = table["nudge"] == "best"
+    truth = 100 * (chance[best].mean() - chance[~best].mean())
+    held, exact_held, rejected, estimates = 0, 0, 0, []
+    for _ in range(studies):
+        row = contrasts(check_table(taken(table, chance, rng)), ["best:free"]).iloc[0]
+        estimates.append(row["estimate"])
+        held += row["conf_low"] <= truth <= row["conf_high"]
+        exact_held += row["exact_low"] <= truth <= row["exact_high"]
+        rejected += row["p_exact"] < 0.05
+    assert np.mean(estimates) == pytest.approx(truth, abs=4 * np.std(estimates) / np.sqrt(studies))
+    assert held / studies > 0.86 and exact_held / studies > 0.86
+    assert rejected / studies < 0.13 if free == 0.5 else rejected / studies > 0.5
+
+
+def test_texts_head_to_head_are_compared_in_their_own_trials_and_change_no_others() -> None:
+    rng = np.random.default_rng(5)
+    alone = answered(trials(24), rng, {"best": 0.5, "free": 0.0}, alike=False).assign(price=10.0)
+    other = taken(met(), chances(met(), {"best": 1.5, "free": 0.0}), rng)
+    both = pd.concat([alone, other], ignore_index=True)
+    made, without = (analyze_choice(each, contrasts=["best:free"]) for each in (both, alone))
+    pd.testing.assert_frame_equal(made.effects, without.effects)
+    pd.testing.assert_frame_equal(made.nudge_texts, without.nudge_texts)
+    assert made.contrasts is not None and without.contrasts is not None
+    rows = made.contrasts.set_index("part")
+    assert rows.loc["nudge", "estimate"] == without.contrasts["estimate"].item()
+    row, has_best = rows.loc[HEAD_TO_HEAD], other[other["nudge"] == "best"]
+    assert (row["n"], row["strata"]) == (len(has_best), 48) == (96, 48)
+    assert row["estimate"] == pytest.approx(100 * (2 * has_best["chosen"].mean() - 1), abs=4)
+    swapped = contrasts(check_table(other), ["Free shipping:Best seller: buy 1"]).iloc[0]
+    assert swapped["estimate"] == pytest.approx(-row["estimate"])
+    assert swapped["p_exact"] == pytest.approx(row["p_exact"])
+    assert any("head to head in 96 trials" in note for note in made.notes)
+
+
+def test_a_table_of_head_to_head_trials_alone_answers_of_itself() -> None:
+    table = taken(met(), chances(met(), {"best": 1.5, "free": 0.0}), np.random.default_rng(5))
+    made = analyze_choice(table)
+    assert made.contrasts is not None
+    assert made.contrasts[["level", "less", "part"]].values.tolist() == [["best", "free", HEAD_TO_HEAD]]
+    nudged = made.effects.set_index("term").loc["nudged"]
+    assert nudged["note"] == "nudged never differs between the options of a trial"
+    told = report(made).answer[0]
+    assert told.startswith("a: best against free; head to head, the product with best is chosen by ")
+    assert told.count(" more often") == 1
+    mixed = pd.concat(
+        [table, answered(trials(12), np.random.default_rng(1), {"best": 0.5, "free": 0.0}, False)]
+    )
+    with pytest.raises(
+        AnalysisError, match=r"^--contrast both:nudged: head to head in no trial, and the other"
+    ):
+        contrasts(check_table(mixed), ["both:nudged"])
+    none = analyze_choice(table.assign(chosen=pd.NA, outcome="no_choice"), contrasts=["best:free"])
+    assert none.contrasts is not None and none.contrasts["n"].tolist() == [0]
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("best", "write two names with a colon between"),
-        ("best:fre", "no trial has a nudge, text or condition 'fre'; did you mean 'free'"),
+        ("best:fre", "no trial has a text or condition 'fre'; did you mean 'free'"),
         ("best:thrifty", "not two levels of one factor"),
         ("best:best", "not two levels of one factor"),
     ],

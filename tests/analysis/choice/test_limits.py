@@ -16,7 +16,7 @@ from analysis.choice.report.report import report
 from tests.analysis.conftest import lose, simulate_study
 from tests.support import size
 
-SHARES = {"attrition", "positions", "curves", "factors", "step_counts"}
+SHARES = {"attrition", "positions", "curves", "difference_curves", "factors", "step_counts"}
 """Tables of shares, in percent, or of 1: from 0 to 100. Of the others a percentage is from -100 to 100."""
 DIFFERENCES = {"profile_differences", "modality_differences"}
 """Tables of differences of two changes: from -200 to 200."""
@@ -25,8 +25,8 @@ NO_PROBABILITIES = {"tradeoffs", "logit_agreement", "steps", "treatment", "outco
 outcomes (whose shares are in `attrition`)."""
 NO_PERCENTAGES = {
     "std_error", "statistic", "n", "n_missing", "count", "trials", "chosen", "options", "position", "steps",
-    "effective_n", "value", "rank", "named", "rejected", "unreadable", "most", "repeated", "incomplete",
-    "waiting", "strata_for", "strata_against", "strata", "sets_for", "sets_against", "sets",
+    "effective_n", "value", "level", "rank", "named", "rejected", "unreadable", "most", "repeated",
+    "incomplete", "waiting", "strata_for", "strata_against", "strata", "sets_for", "sets_against", "sets",
 }  # fmt: skip
 """Columns of other things than percentages: errors, counts, and the difference that a curve is over."""
 

@@ -19,10 +19,9 @@ from analysis.conjoint.fits import (
     regressors,
 )
 from analysis.conjoint.pricebench import read_conjoint, read_pricebench
-from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
+from analysis.conjoint.tables import booked, coefficients, functional_form, pooling, price_deciles
 from analysis.conjoint.triage import positions_by_order, triage
 from analysis.estimators.clogit import CLogit
-from analysis.estimators.ranking import apart
 from analysis.estimators.wtp import wtp
 from analysis.tables.errors import AnalysisError
 from tests.analysis.conftest import public, public_json
@@ -138,7 +137,7 @@ def test_every_other_reference_number(expected: Any, fits: Fits, cards: ShownOpt
     for chain, share in reference["booking_outcomes"]["pct"].items():
         assert outcomes.loc[f"share_{chain}", "estimate"] == pytest.approx(share)
 
-    sensitivity = personality(fits)
+    sensitivity = personality(coefficients(fits), fits)
     sensitivity = sensitivity[sensitivity["group"] == agent].set_index("term")["estimate"]
     coefficient = reference["binary_logit_log"]["coef"]
     assert sensitivity["price_sensitivity"] == pytest.approx(-coefficient["log_price"])
@@ -190,7 +189,8 @@ def test_ranks_and_the_ratio_are_those_of_refitting_bootstrap_samples(
     assert told["ratio_low"].iloc[0] == pytest.approx(low, abs=0.05)
     assert told["ratio_high"].iloc[0] == pytest.approx(high, abs=0.05)
     one, other = [each for each in moved_weights(fits, cards) if each.term == "price_sensitivity"]
-    difference, error, _ = apart(one, other)
+    apart = one.less(other)
+    difference, error = apart.estimate, apart.error
     between = drawn["gpt-5.4"] - drawn["gemma2_9b"]
     assert abs(difference) == pytest.approx(abs(published["gpt-5.4"] - published["gemma2_9b"]))
     assert error == pytest.approx(between.std(), rel=0.2)
@@ -198,7 +198,7 @@ def test_ranks_and_the_ratio_are_those_of_refitting_bootstrap_samples(
 
 
 def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: ShownOptions) -> None:
-    rows = price_deciles(fits, cards)
+    rows = price_deciles(coefficients(fits), fits, cards)
     rows = rows[rows["group"] == "gpt-5.4"].set_index("term")
     assert rows.loc["D1", ["estimate", "log_curve", "linear_curve"]].tolist() == [0, 0, 0]
     fit = fits[Spec("gpt-5.4", "logit", "binary", "linear")]

@@ -10,20 +10,27 @@ from analysis.conjoint import analyze_conjoint
 from analysis.conjoint.cards import encode
 from analysis.conjoint.full_models import full_models
 from analysis.conjoint.larger_sets import larger_sets
+from analysis.conjoint.money import money
 from analysis.conjoint.report import report
 from analysis.conjoint.robustness import robustness, without_one
 from analysis.estimators.clogit import fit_clogit
+from analysis.estimators.leave_out import moves
+from analysis.tables.choice_table import TRIAL_ID
 from tests.analysis.conjoint.conftest import WEIGHTS, simulate_cards
+from tests.support import size
 
 
-def repeated(seed: int, *, hotels: int = 24, sets: int = 150, taste: float = 0.0) -> pd.DataFrame:
+def repeated(
+    seed: int, *, hotels: int = 24, sets: int = 150, taste: float = 0.0, dearer: float = 0.3
+) -> pd.DataFrame:
     """Pairs of a pool of hotels in both orders; price, cancellation and breakfast are drawn for each showing.
 
-    taste: the standard deviation of what an agent thinks of each hotel besides.
+    taste: the standard deviation of what an agent thinks of each hotel besides. dearer: the logarithm of the
+    price for one unit of it.
     """
     rng = np.random.default_rng(seed)
     liked, stars = rng.normal(0, taste, hotels), rng.integers(1, 6, hotels)
-    level = 5 + 0.15 * stars + 0.3 * liked  # dearer where it is liked
+    level = 5 + 0.15 * stars + dearer * liked
     frames = []
     for number in range(sets):
         pair = rng.choice(hotels, 2, replace=False)
@@ -60,6 +67,28 @@ def repeated(seed: int, *, hotels: int = 24, sets: int = 150, taste: float = 0.0
     return table.assign(agent="balanced", outcome="choice", repeat=0, category="hotel")
 
 
+@pytest.mark.slow
+def test_values_hold_where_an_agent_likes_single_options() -> None:
+    """What stars are worth hangs on 30 hotels, not on 300 pairs of them; free cancellation is drawn anew."""
+    studies, held, by_set, drawn = size(15, 200), [], [], []
+    for seed in range(studies):
+        table = repeated(seed, hotels=30, sets=300, taste=0.8, dearer=0.0)
+        (models,) = full_models(encode(table.assign(attr_chain="Independent")), ["balanced"], "clustered")
+        values = money([models]).set_index("term")
+        held.append(abs(values.loc["stars", "percent"] - 40 / 3) < _half(values.loc["stars"]))
+        drawn.append(abs(values.loc["cancel", "percent"] - 80 / 3) < _half(values.loc["cancel"]))
+        rows, x = models.rows, models.columns[models.form]
+        of_sets = moves(models.fit, x, rows["chosen"].astype(float), rows[TRIAL_ID], rows["set"])
+        narrow = np.sqrt((of_sets["stars"] ** 2).sum()) / models.fit.of("stars")[1]
+        by_set.append(abs(values.loc["stars", "percent"] - 40 / 3) < narrow * _half(values.loc["stars"]))
+    assert np.mean(held) >= 0.85 and np.mean(drawn) >= 0.85
+    assert np.mean(by_set) < np.mean(held)
+
+
+def _half(value: "pd.Series[float]") -> float:
+    return float(value["percent_high"] - value["percent_low"]) / 2
+
+
 def test_places_by_order_tell_a_place_from_an_option() -> None:
     table = simulate_cards(1, agents=("balanced", "first"), locked=("first",), sizes=(2, 5), sets=40)
     always = table.assign(
@@ -69,11 +98,11 @@ def test_places_by_order_tell_a_place_from_an_option() -> None:
         pd.concat([table, always.assign(trial="x" + always["trial"])])
     ).positions_by_order
     rates = found.set_index(["group", "options", "ordering", "term"])["estimate"]
-    for size in ("2", "5"):
+    for count in ("2", "5"):
         for order in ("forward", "reversed"):
-            assert rates["first", size, order, "position_1"] == 1
-        assert rates["a hotel", size, "forward", "position_1"] == 1
-        assert rates["a hotel", size, "reversed", f"position_{size}"] == 1
+            assert rates["first", count, order, "position_1"] == 1
+        assert rates["a hotel", count, "forward", "position_1"] == 1
+        assert rates["a hotel", count, "reversed", f"position_{count}"] == 1
     own = table[(table["agent"] == "balanced") & table["set"].str.startswith("5")]
     for (order, position), rows in own.groupby(["ordering", "position"]):
         expected = rows["chosen"].sum() / 40

@@ -156,7 +156,7 @@ def test_an_agent_that_is_locked_has_its_first_shown_rate_alone() -> None:
     found = analyze_conjoint(table).variants
     locked = found[found["group"] == "locked"]
     assert list(locked["term"]) == ["first_shown"]
-    assert list(locked["note"]) == ["no error: the two never differ"]
+    assert list(locked["note"]) == ["no interval: the two never differ"]
 
 
 def test_only_sets_that_both_answer_are_compared() -> None:
@@ -177,7 +177,7 @@ def test_only_sets_that_both_answer_are_compared() -> None:
     expected = analyze_conjoint(alone).variants.set_index(["variant", "term"])
     pd.testing.assert_series_equal(own["z"]["part"], expected["z"]["part"])
     assert own["conf_low"]["few"].isna().all()
-    assert own["note"]["few", "first_shown"] == "no error: fewer than 12 choice sets"
+    assert own["note"]["few", "first_shown"] == "no interval: fewer than 12 choice sets"
     assert own["estimate"]["none"].isna().all()
     (said,) = (each for each in report(found).answer if "variants of the prompt" in each)
     assert "part: nothing is told apart from base with 80 choices" in said

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.reporting.by_model import by_model, correlations, read_models
+from analysis.reporting.by_model import _slopes, by_model, correlations, read_models
 from analysis.tables.errors import AnalysisError
 
 TABLE = """\
 agent,release,parameters,licence
 a,2025-01,7,open
-b,2025-07-02,70,open
+ b ,2025-07-02,70,open
 c,2026-01,,closed
 d,2026-07,400,open
 e,2024-01,1,open
@@ -53,6 +53,33 @@ def test_the_correlation_is_that_of_all_orders_of_the_agents(models: pd.DataFram
     assert found.loc["parameters", ["n", "n_missing"]].tolist() == [4, 1]
 
 
+@pytest.mark.parametrize("agents", [4, 5, 6, 12])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_the_interval_of_a_slope_holds_it_with_few_agents_and_equal_values(
+    agents: int, rounded: bool
+) -> None:
+    rng, held = np.random.default_rng(7), []
+    for _ in range(400):
+        x = rng.normal(size=agents)
+        x = np.round(x) if rounded else x
+        if np.ptp(x) == 0:
+            continue
+        slopes, (low, high) = _slopes(x + rng.normal(size=agents), x)
+        held.append(np.isnan(low) or low <= 1 <= high)
+        assert np.isnan(low) or low <= np.median(slopes) <= high
+        assert agents > 4 or np.isnan(low)  # with four no interval holds 95 %
+    assert np.mean(held) > 0.93
+
+
+def test_without_equal_values_the_interval_is_that_of_sen() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=40)
+    y = x + rng.normal(size=40)
+    expected, (slopes, ends) = stats.theilslopes(y, x), _slopes(y, x)
+    assert np.median(slopes) == pytest.approx(expected.slope)
+    assert ends == pytest.approx((expected.low_slope, expected.high_slope), abs=0.03)
+
+
 def test_few_agents_and_equal_values_have_no_correlation(models: pd.DataFrame) -> None:
     few = correlations(measured(1.0, 2.0, 3.0), models)
     assert few["estimate"].isna().all() and few["note"].str.contains("needs 4").all()
@@ -63,6 +90,7 @@ def test_few_agents_and_equal_values_have_no_correlation(models: pd.DataFrame) -
 def test_an_agent_without_a_row_is_told(models: pd.DataFrame) -> None:
     section = by_model({"effects": measured(1, 2, 3, 4, 5, 6)}, {"effects": "estimate"}, models)
     assert "left out: f." in section.text
+    assert "Columns without a number or date, and so left out: licence." in section.text
     assert len(section.figures) == 2
     assert section.figures[0].svg.count("<svg") == 1
     with pytest.raises(AnalysisError, match=r"models\.csv: none of its agents is in the study"):

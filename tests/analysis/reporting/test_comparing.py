@@ -13,11 +13,13 @@ from analysis.biases.batteries import experiments
 from analysis.biases.comparing import compare_biases
 from analysis.biases.study import check_answers
 from analysis.conjoint.comparing import compare_cards
+from analysis.estimators.comparing import asked
+from analysis.estimators.moved import HANGS
 from analysis.montecarlo.comparing import compare_valuations
-from analysis.reporting.comparing import asked, difference_report
+from analysis.reporting.comparing import difference_report
 from analysis.tables.errors import AnalysisError
 from tests.analysis.anchoring.conftest import simulate_scores
-from tests.analysis.conftest import simulate_answers, simulate_valuations
+from tests.analysis.conftest import check_figures, simulate_answers, simulate_valuations
 from tests.analysis.conjoint.conftest import simulate_cards
 from tests.support import size
 
@@ -45,7 +47,22 @@ def test_agents_alike_differ_in_few_part_worths_and_different_ones_in_those_that
     row = frame.loc["price_sensitivity"]
     assert row["conf_low"] < 4.0 < row["conf_high"]
     assert row["estimate"] == pytest.approx(row["of_group"] - row["of_less"])
-    assert "Price sensitivity is higher by " in difference_report(compare_cards(table), "").answer[0]
+    made = difference_report(compare_cards(table), "")
+    assert "Price sensitivity is higher by " in made.answer[0]
+    check_figures(made)
+    panels = made.sections[0].figures[0].figure.axes
+    assert len(panels) == 7, "part-worths have units of their own"
+
+
+def test_the_error_of_a_difference_is_not_that_of_one_agent_alone() -> None:
+    """The second always takes breakfast: its part-worths are limits, so no error of them is known."""
+    table = simulate_cards(3, agents=("one", "two"), sizes=(2,)).assign(run="r")
+    differs = table.groupby("trial")["attr_breakfast"].transform("nunique") == 2
+    table["chosen"] = table["chosen"].mask((table["agent"] == "two") & differs, table["attr_breakfast"])
+    frame = compare_cards(table).set_index("term")
+    assert frame["std_error"].isna().all() and frame["p_value"].isna().all()
+    assert frame["estimate"].notna().sum() == 6 and set(frame["note"].drop("breakfast")) == {HANGS}
+    assert frame.loc["breakfast", "note"] == "no finite estimate: breakfast separates the choices"
 
 
 def test_cards_of_locked_agents_and_of_equal_answers_have_their_reason() -> None:
@@ -55,10 +72,18 @@ def test_cards_of_locked_agents_and_of_equal_answers_have_their_reason() -> None
     assert set(frame["note"]) == {"no model: locked-primacy"}
     alone = table[table["agent"] == "one"]
     twice = compare_cards(pd.concat([alone, alone.assign(run="again")], ignore_index=True))
-    assert set(twice["note"]) == {"no interval: both answered alike"} and (twice["estimate"] == 0).all()
+    assert set(twice["note"]) == {"no interval: the two never differ"} and (twice["estimate"] == 0).all()
     assert twice[["group", "less"]].iloc[0].tolist() == ["one (again)", "one (r)"]
     with pytest.raises(AnalysisError, match="2 to 30 agents can be compared, and there are answers of 1"):
         compare_cards(alone)
+
+
+def test_variants_of_the_prompt_are_not_pooled_with_the_card_as_it_is() -> None:
+    table = simulate_cards(2, agents=("one", "two"), sizes=(2,), sets=60).assign(run="r")
+    other = simulate_cards(3, agents=("one", "two"), sizes=(2,), sets=60)["chosen"]
+    variant = table.assign(condition="json", trial=table["trial"] + "j", chosen=other)
+    whole = pd.concat([table.assign(condition="base"), variant], ignore_index=True)
+    pd.testing.assert_frame_equal(compare_cards(whole), compare_cards(table))
 
 
 def test_willingness_to_pay_is_compared_as_stratified_welch_tests() -> None:

@@ -12,11 +12,11 @@ from matplotlib.text import Text
 from analysis.choice.effects.effects import choice_effects
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.ended.attrition import attrition
-from analysis.choice.report.figures import attrition_figure, effects_figure, forest, known, price_figure
+from analysis.choice.report.figures import attrition_figure, effects_figure, known, price_figure
 from analysis.choice.report.sections import named_by
 from analysis.reporting.human_values import HUMAN_EFFECTS
 from analysis.reporting.paper import sized
-from analysis.reporting.plots import SCORE_INTERVAL, heatmap, save_figure, to_svg
+from analysis.reporting.plots import SCORE_INTERVAL, forest, heatmap, save_figure, to_svg
 from analysis.tables.choice_table import check_table
 from tests.analysis.conftest import check_uncut, lose, simulate_study
 
@@ -101,6 +101,18 @@ def test_names_of_agents_have_room_in_their_panels(count: int, width: float | No
         assert title.get_window_extent().width <= 1.02 * axes.bbox.width
     assert len({title.get_text() for title in titles}) == count
     assert all(title.get_text().startswith("com") for title in titles)
+
+
+def test_a_panel_of_two_agents_names_both_with_their_dates(tmp_path: Path) -> None:
+    dates = ("nudges", "nudges-2026-12")
+    pairs = [" less ".join(f"simulated:{name} ({date})" for date in dates) for name in ("balanced", "price")]
+    rows = pd.DataFrame({"group": pairs, "estimate": 1.0, "conf_low": 0.0, "conf_high": 2.0, "level": "x"})
+    figure = forest(rows, named_by("level"), "Difference")
+    save_figure(figure, tmp_path / "f.svg")
+    for axes, name in zip(figure.axes, ("balanced", "price"), strict=True):
+        one, other = axes.get_title("left").split("\n")
+        assert one == f"simulated:{name} (nudges)"
+        assert other.startswith("less simul") and other.endswith("2026-12)")
 
 
 @pytest.mark.slow

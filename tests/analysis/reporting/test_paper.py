@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from analysis.choice.report.figures import effects_figure, forest
+from analysis.choice.report.figures import effects_figure
 from analysis.reporting.paper import DOTS, PAPER_POINTS, save_sized, sized
+from analysis.reporting.plots import forest
 
 AGENTS = ("simulated:balanced", "openai:a-model-with-a-long-name-2026-01-02", "anthropic:another-one")
 EFFECTS = pd.DataFrame(

@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 
 from analysis.choice.comparing import compare_agents
 from experiments.commands.analyze import analyze
+from experiments.commands.common import named_studies
 from experiments.commands.compare import compare
 from experiments.records.reading.tidy_tables import tidy_table
-from tests.analysis.conftest import simulate_valuations
+from experiments.studies.comparing import compared
+from tests.analysis.conftest import simulate_study, simulate_valuations
 from tests.experiments.command_line import forked_souk
 from tests.experiments.runs.test_stopping import drawn_run
 
@@ -81,7 +83,7 @@ def test_other_kinds_are_compared_and_mistakes_are_one_line(tmp_path: Path) -> N
     told = json.loads(ended.out)
     assert {(row["group"], row["less"]) for row in told["comparison"]} == {("alpha (june)", "alpha (may)")}
     assert told["answer"][0].startswith("alpha (june) against alpha (may): ")
-    assert (tmp_path / "made" / "comparison.csv").is_file()
+    assert all((tmp_path / "made" / f"comparison.{kind}").is_file() for kind in ("csv", "png", "svg"))
     for more, problem in (
         (("--margin", "5"), "--margin 5: the kind montecarlo has no test with a margin"),
         (("--agent", "nobody"), "there are no trials of this agent"),
@@ -89,3 +91,18 @@ def test_other_kinds_are_compared_and_mistakes_are_one_line(tmp_path: Path) -> N
         refused = forked_souk(*files, *more, cwd=tmp_path)
         assert (refused.status, refused.err.count("\n")) == (2, 1)
         assert problem in refused.err
+
+
+def test_files_of_one_name_are_never_pooled(tmp_path: Path) -> None:
+    for seed, year in enumerate(("2026", "2027")):
+        (tmp_path / year).mkdir()
+        simulate_valuations(seed).to_csv(tmp_path / year / "may.csv", index=False)
+        simulate_study(seed, agents=("alpha",), sets=12, nudges_per_set=1).table.to_csv(
+            tmp_path / year / "shop.csv", index=False
+        )
+    for name, kind in (("may.csv", "montecarlo"), ("shop.csv", "choice")):
+        files = [tmp_path / year / name for year in ("2026", "2027")]
+        found = compared(named_studies([str(file) for file in files], ""), kind, ["alpha"], (), None).frame
+        assert {(row["group"], row["less"]) for row in found.to_dict("records")} == {
+            (f"alpha ({files[0]})", f"alpha ({files[1]})")
+        }

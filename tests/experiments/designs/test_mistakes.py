@@ -12,6 +12,7 @@ SHOP = "name: e\ngoal: Buy.\n"
 NUDGED = f"{SHOP}factors: {{nudge: {{interventions: nudges}}}}\n"
 STOPPING = f"{NUDGED}stopping: {{rule: anytime-valid}}\n"
 CARD = "name: e\ntask: card\n"
+BOTH = f"{SHOP}factors: {{nudge: {{interventions: nudges, on: [both]}}}}\n"
 HOTELS = f"{CARD}cards: hotels\n"
 WINE = f"{SHOP}options:\n  catalogue: wine.csv\n"
 WTP = f"{CARD}cards: willingness-to-pay\n"
@@ -83,11 +84,21 @@ KEYS = [
     (NUDGED, "allocation: adaptive\noptions: {sets: 9}", "allocation: 18 questions are asked more than 2"),
     (STOPPING, "options: {set_size: 3, sets: 4}", "stopping.rule: it needs choice sets of"),
     (STOPPING, "observation: [html, tree]", "write an experiment for each modality"),
+    (BOTH, "options: {set_size: 3}", "factors.nudge.on: both needs sets of two products; write set_size: 2"),
+    (BOTH, "allocation: adaptive", "allocation: factors.nudge.on has both; write all"),
+    (BOTH, "stopping: {rule: anytime-valid, effect: order}", "stopping.rule: factors.nudge.on has both"),
+    (SHOP, "factors: {nudge: {interventions: placebo, on: [both]}}", "both needs two nudges, and there is"),
+    (SHOP, "factors: {nudge: {interventions: nudges, on: [all]}}", 'nudge.on[0]: unknown value "all"; '),
     (SHOP, "stopping: {rule: anytime-valid}", "stopping: no product carries a nudge"),
     (SHOP, "stopping: {rule: anytime-valid, effect: order}\nfactors: {order: listed}", "effect: the order"),
     (SHOP, "options: {pairing: adjacent}", 'options.pairing: unknown value "adjacent"; did you mean "price-'),
     (SHOP, "options: {pairing: price-coverage, set_size: 3}", "options.set_size: price-coverage forms pairs"),
     (SHOP, "options: {categories: 3}", "options.categories: has no effect on the pairing price-adjacent; "),
+    (SHOP, "options: {pairing: randm}", 'options.pairing: unknown value "randm"; did you mean "random"'),
+    (SHOP, "options: {pairing: random, max_price_gap: 0.1}", "has no effect on the pairing ran"),
+    (SHOP, "options: {min_products_per_category: 1}", "options.min_products_per_category: must be greater"),
+    (SHOP, "options: {min_products_per_category: 9_999}", "no category has 9999 products, the largest has "),
+    (SHOP, "options: {file: sets.csv, min_products_per_category: 3}", "per_category: has no effect"),
     (SHOP, "options: {file: sets.csv, max_price_gap: 0.1}", "max_price_gap: has no effect on the sets of"),
     (SHOP, "options: {titles: {model: 'openai:x'}}", "options.titles.model: the answers are kept beside "),
     (SHOP, "options: {currency: EUR}", "options.currency: has no effect on the embedded"),
@@ -257,6 +268,11 @@ IN_FILES = [
     ("teas.csv", ",12,", ",many,", '2: reviews: "many" is no number; write one such as 120'),
     ("teas.csv", ",12,", ",1.5,", '2: reviews: "1.5" is no number; write one such as 120'),
     ("teas.csv", ",12,", ",-3,", '2: reviews: "-3" is no number; write one such as 120'),
+    ("teas.csv", ",picture", ",Price", '1: "price" and "Price" are one column; keep one of'),
+    ("teas.csv", ",picture", ",keyy", '1: column "keyy" may say where a shop\'s pages are; write key'),
+    ("teas.csv", "picture\nRuby,4.10,80%,12,Tea,", "rating_scale\nRuby,4.10,6,12,Tea,7",
+     "2: rating_scale: 7 is not 5, 10"),
+    ("teas.csv", "Jade", "Ja\0de", "3: name: a letter is 0 (NUL); remove it"),
     ("teas.csv", "Jade", "Ruby", "3: name: the name is in line 2 too; make the two differ"),
     ("teas.csv", "Jade", "", "3: name: the cell is empty; fill it in"),
     ("teas.csv", "12,Tea,", "12," + "c" * 501 + ",", "2: category: the category is longer than 500 letters"),

@@ -1,9 +1,11 @@
 """Cards as prompts: the same trials, records and tables as on pages, without a browser."""
 
 import asyncio
+import json
 import resource
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import sqlalchemy as sql
 from rich.console import Console
@@ -13,8 +15,10 @@ from experiments.executors import text as text_runner
 from experiments.executors.workers import Workers
 from experiments.records.reading.tidy_tables import response_table, tidy_table
 from experiments.records.tables import answers, questions, steps, trials
+from experiments.replay.replay import Replay
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.cards.reply import ENDED
+from tests.experiments.chat_model import ChatModel, model  # noqa: F401 (fixture)
 from tests.experiments.command_line import forked_souk
 from tests.held_provider import held_provider, seen
 
@@ -127,6 +131,50 @@ def test_a_temperature_that_the_model_does_not_take_is_not_recorded(
     table = table[table["outcome"] == "choice"]
     asked = {agent: set(rows["temperature"].dropna()) for agent, rows in table.groupby("agent")}
     assert asked == {"compatible:gpt-6-luna@effort=low": set(), "compatible:m@seed=1": {0.2, 0.7}}
+
+
+REASON = "It is near the park; nothing else counts."
+
+
+async def test_reasons_stand_in_the_table_of_a_model(tmp_path: Path, model: ChatModel) -> None:  # noqa: F811
+    def reply(asked: str) -> str:
+        if "JSON" not in asked:
+            return "B"
+        said = 31.5 if "highest price" in asked else "A"
+        return json.dumps({"answer": said, "reason": f"{REASON} {said}"})
+
+    model.reply = reply
+    seen: dict[str, pd.DataFrame] = {}
+    for text, table_of in ((HOTELS, tidy_table), (BIASES, response_table), (WTP, response_table)):
+        asked = text.replace("valid: 12, attempts: 20", "valid: 1").replace("anchoring, framing", "framing")
+        for asking in (asked, f"{asked}rationale: true\n"):
+            run = await asyncio.to_thread(ended, tmp_path, asking, "openai:gpt-4.1", 9)
+            table = table_of(run.records, run.design.run_id)
+            assert run.design.run_id not in seen
+            seen[run.design.run_id] = table
+            if asking is asked:
+                assert "rationale" not in table
+                continue
+            assert set(table["outcome"]) == {"choice"}
+            assert set(table["reading"]) == {"json"}
+            last = 31.5 if text is WTP else "A"
+            assert set(table["rationale"]) == {f"{REASON} {last}"}
+            assert model.asked[-1][-1]["content"].endswith("in one or two sentences why.")
+            again = Replay(run.records, run.records.latest_run(run.design.run_id))
+            assert {row.trial for row, _ in again.trials} == set(table["trial"])
+            assert not await again.run(lambda *_: None), "another prompt"
+    trials_of = [set(table["trial"]) for table in seen.values()]
+    assert not set.intersection(*trials_of[:2])
+
+
+def test_a_simulated_agent_gives_its_answer_with_a_reason(tmp_path: Path) -> None:
+    plain, asked = (
+        ended(tmp_path, HOTELS + more, "simulated:balanced") for more in ("", "rationale: true\n")
+    )
+    table = tidy_table(asked.records, asked.design.run_id)
+    assert len(table) == len(tidy_table(plain.records, plain.design.run_id))
+    assert set(table["outcome"]) == {"choice"}
+    assert table["rationale"].str.len().gt(0).all()
 
 
 @pytest.mark.slow

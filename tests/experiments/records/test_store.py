@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sql
 
 from experiments.records import tables
+from experiments.records.integrity.upkeep import rename_run
 from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.seals import seal_run
@@ -178,6 +179,8 @@ def test_the_latest_run_is_the_one_that_was_started_last(records: Records) -> No
             connection.execute(changed.values(started_at=f"{when}T00:00:00+00:00"))
             seal_run(connection, run)
     assert records.latest_run()["run"] == records.latest_run("nudges")["run"] == "r-2"
+    rename_run(records, "r-2", "r-1")
+    assert records.latest_run("r-1")["run"] == "r-1", "an id goes before a name"
 
 
 def test_a_resumed_run_keeps_its_start(records: Records) -> None:

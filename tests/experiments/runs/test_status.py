@@ -21,6 +21,7 @@ from agents.base import Call
 from experiments.commands.control import pause, resume
 from experiments.commands.status import _all, _one, status
 from experiments.records.control import Runner, request_state
+from experiments.records.reading.queries import run_names
 from experiments.records.record import to_row
 from experiments.records.store import Records
 from experiments.runs import admission
@@ -210,7 +211,10 @@ def test_a_name_of_several_runs_is_taken_for_the_latest_and_says_so(tmp_path: Pa
     records.begin_run("nudges-2", "nudges", some_facts())
     db = ("--db", f"sqlite:///{tmp_path}/t.db")
     latest = records.latest_run("nudges")["run"]
-    told = f"nudges is taken for {latest}, the latest run of this name; souk status lists the 1 other\n"
+    other = next(run for run, *_ in run_names(records) if run != latest)
+    told = (
+        f"nudges is taken for {latest}, the latest of 2 runs of this name; name another by its id: {other}\n"
+    )
     ended = forked_souk("status", "nudges", "--json", *db, cwd=tmp_path)
     assert (ended.err, json.loads(ended.out)[0]["run"]) == (told, latest)
     assert forked_souk("status", "r-1", *db, cwd=tmp_path).err == ""

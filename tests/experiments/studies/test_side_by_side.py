@@ -11,6 +11,7 @@ from analysis.choice import analyze_choice
 from experiments.studies.combined import STARS, combined_table
 from experiments.studies.kinds import STUDIES
 from experiments.studies.side_by_side import NamedStudy, SideBySide, side_by_side
+from experiments.studies.stored_studies import StoredTable, shared_kind
 from interventions.errors import UserError
 from tests.analysis.conftest import simulate_study
 from tests.analysis.reporting.test_first_sentences import SIMULATED
@@ -94,7 +95,10 @@ def test_the_combined_table_has_each_effect_with_its_stars() -> None:
     (head,) = [line for line in lines if "Agent" in line]
     assert [*re.findall(r"Original|MR", head)] == ["Original", "MR"] * 4
     (row,) = [line for line in lines if line.startswith("balanced")]
-    cells = row.removesuffix(r" \tabularnewline").split(" & ")[1:]
+    whole = row.removesuffix(r" \tabularnewline").split(" & ")[1:]
+    colours, cells = zip(
+        *(re.fullmatch(r"(?:\\cellcolor{(.*?)})?(.*)", each).groups() for each in whole), strict=True
+    )
     effects = {name: analyze_choice(table).effects.set_index("term") for name, table in tables.items()}
     expected = []
     for term in effects["nudges"].index:
@@ -102,7 +106,15 @@ def test_the_combined_table_has_each_effect_with_its_stars() -> None:
             own = effects[name].loc[term]
             stars = next((sign for sign, most in STARS.items() if own["p_adjusted"] < most), "")
             expected.append("–" if pd.isna(own["estimate"]) else f"{own['estimate']:.1f}{stars}")
-    assert cells == expected
+    assert list(cells) == expected
+    sizes = [abs(float(text.strip("*()"))) if text != "–" else 0.0 for text in expected]
+    for colour, text, size in zip(colours, expected, sizes, strict=True):
+        assert (colour is not None) == ("*" in text)
+        if colour:
+            name, share = colour.split("!")
+            assert name == ("orange" if text.startswith("-") else "cyan")
+            assert int(share) == pytest.approx(60 * size / max(sizes), abs=1)
+    assert lines[0] == r"% colours: \usepackage[table]{xcolor}"
     assert "–" in cells and any("*" in cell for cell in cells)
 
 
@@ -128,5 +140,6 @@ def test_a_study_that_lacks_the_agents_or_is_named_twice_is_refused() -> None:
     studies = [NamedStudy("a", (table,)), NamedStudy("b", (others,))]
     with pytest.raises(UserError, match=f"b: there are no trials of {one}; leave this study out"):
         side_by_side("biases", studies, [one])
+    table = StoredTable(Path("a.csv"), "a")
     with pytest.raises(UserError, match="a: named twice"):
-        side_by_side("biases", [studies[0], studies[0]])
+        shared_kind([table, table], "biases")

@@ -6,7 +6,12 @@ import pyfixest
 import pytest
 
 from analysis.choice.effects.effects import TERMS, choice_effects, main_effects
-from analysis.choice.effects.groups import position_shares, profile_effects, set_size_effects
+from analysis.choice.effects.groups import (
+    position_shares,
+    product_type_effects,
+    profile_effects,
+    set_size_effects,
+)
 from analysis.tables.choice_table import check_table
 from tests.analysis.conftest import lose, simulate_study
 
@@ -129,3 +134,20 @@ def test_sets_of_several_sizes() -> None:
         assert (cells["chance"] == 100 / size).all()
     first = trios[(trios["viewed_first"] == 1)]
     assert shares["chosen"][2] == first["chosen"].sum() and shares["trials"][2] == len(first)
+
+
+def test_effects_by_product_type_are_those_of_its_trials_alone() -> None:
+    """Mixed sets are a type of their own, and trials without a type are left out."""
+    table = simulate_study(3, sets=40, nudges_per_set=1, categories=4).table
+    number = table["set"].str.removeprefix("set").astype(int)
+    kinds = np.select([number < 15, number < 30, number < 33], ["consumable", "durable", ""], table["option"])
+    typed = check_table(table.assign(attr_product_type=kinds))
+    found = product_type_effects(typed)
+    assert set(found["product_type"]) == {"consumable", "durable", "mixed"}
+    for kind, rows in found.groupby("product_type"):
+        own = number.between(0, 14) if kind == "consumable" else number.between(15, 29)
+        own = number >= 33 if kind == "mixed" else own
+        alone = main_effects(check_table(table[own])).set_index("term")["estimate"]
+        assert rows.set_index("term")["estimate"].to_dict() == pytest.approx(alone.to_dict(), abs=1e-8)
+    assert product_type_effects(check_table(table)).empty
+    assert product_type_effects(check_table(table.assign(attr_product_type="durable"))).empty

@@ -1,5 +1,6 @@
 """From the options of an experiment to its choice sets."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -83,9 +84,38 @@ def test_the_sets_of_a_file_keep_their_order(tmp_path: Path) -> None:
     assert drawn[0][1][1].endswith("sets.csv: 2 of its 3 choice sets sampled (options.sets)")
 
 
+def test_random_sets_are_of_one_category_and_drawn_anew_by_each_seed(tmp_path: Path) -> None:
+    source, options = experiment(tmp_path, "{pairing: random, set_size: 3, sets: 100000}")
+    drawn = [form_choice_sets(source, options, seed).sets for seed in range(3)]
+    assert drawn[1] == form_choice_sets(source, options, 1).sets
+    assert len({frozenset(map(frozenset, sets)) for sets in drawn}) == 3
+    rated = [product for product in shop_products() if product.price and product.rating]
+    wanted = {name: number // 3 for name, number in Counter(each.category for each in rated).items()}
+    for sets in drawn:
+        assert Counter(products[0].category for products in sets) == +Counter(wanted)
+        assert all(len({product.category for product in products}) == 1 for products in sets)
+        keys = [product.key for products in sets for product in products]
+        assert len(set(keys)) == len(keys) == 3 * len(sets)
+    gaps = [max(p.price or 0 for p in s) / min(p.price or 0 for p in s) - 1 for s in drawn[0]]
+    assert max(gaps) > 0.5, "the bound of other pairings holds for random ones too"
+
+
+@pytest.mark.parametrize("pairing", ["price-adjacent", "price-coverage", "random"])
+def test_categories_with_few_products_are_left_out_and_named(tmp_path: Path, pairing: str) -> None:
+    rows = "rye,Bread,Rye,3,80\nbun,Bread,Bun,3.1,80\nroll,Bread,Roll,3.2,\n"
+    (tmp_path / "shop.csv").write_text(CATALOGUE + rows, encoding="utf-8")
+    own = f"catalogue: shop.csv, titles: {{filter: false}}, pairing: {pairing}"
+    source, options = experiment(tmp_path, f"{{{own}}}")
+    assert {pair[0].category for pair in form_choice_sets(source, options, 0).sets} == {"Wine", "Bread"}
+    source, options = experiment(tmp_path, f"{{{own}, min_products_per_category: 3}}")
+    formed = form_choice_sets(source, options, 0)
+    assert {pair[0].category for pair in formed.sets} == {"Wine"}
+    assert "1 of 2 categories left out, with fewer than 3 products: Bread (2)" in formed.notes
+
+
 @pytest.mark.skipif(not STUDY.exists(), reason=f"needs the study's data at {STUDY}")
 @pytest.mark.parametrize(
-    "pairing", ["price-adjacent", "matched-ratings", "price-coverage", "rating-coverage"]
+    "pairing", ["price-adjacent", "matched-ratings", "price-coverage", "rating-coverage", "random"]
 )
 def test_every_pairing_finds_fifty_pairs_in_the_public_catalogue(pairing: str) -> None:
     source, options = experiment(STUDY, f"{{catalogue: products.csv, pairing: {pairing}}}")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.designs.scoring.stimuli import SHIPPED, Stimuli, load_stimuli
+from interventions.errors import UserError
 from interventions.yaml.yaml_source import load_model, parse_yaml
 
 DATA = Path(__file__).parents[5] / "shared" / "data" / "anchoring"
@@ -38,7 +40,7 @@ def test_the_shipped_stimuli_are_the_published_ones() -> None:
         assert [found[name] for name in ("scene", "comparative", "absolute")] == [
             item[name] for name in ("scene", "comparative", "absolute")
         ]
-        assert list(shipped.anchors(item["variation"]).values()) == item["anchors"]
+        assert list(shipped.anchors(item["variation"]).numbers) == item["anchors"]
 
 
 @needs_data
@@ -73,3 +75,39 @@ def test_a_family_of_ones_own(tmp_path: Path) -> None:
     assert stimuli.fields("bare") == ("question", "anchor")
     assert stimuli.render("lift", 2.5, ["story", "anchor"]) == "The lift stopped at floor: 2.5."
     assert stimuli.render("bare", 1, ["question", "anchor"]) == ": 1. How tall?"
+
+
+TEXTS_VARY = (
+    OWN.replace("{anchor}", "{frame}")
+    .replace("anchor:", "frame:")
+    .replace("template", "varied: frame\ntemplate")
+)
+
+
+def test_two_texts_in_a_field_of_any_name(tmp_path: Path) -> None:
+    stimuli = own(tmp_path, TEXTS_VARY.replace("{low: 1, high: 2}", "{low: 1 is lost, high: 2 are saved}"))
+    assert stimuli.fields("bare") == ("question", "frame")
+    assert stimuli.render("bare", stimuli.anchors("bare").high, ["frame"]) == ": 2 are saved."
+    assert stimuli.anchors("bare").numbers == (0, 1)
+    assert stimuli.anchors("lift").numbers == (2.5, 40)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            OWN.replace("{low: 1, high: 2}", "{low: one, high: two}"),
+            "anchor: an anchor is a number; write num",
+        ),
+        (TEXTS_VARY.replace("{low: 1, high: 2}", "{low: one, high: one}"), "high: not another text than low"),
+        (TEXTS_VARY.replace("{low: 1, high: 2}", "{low: one, high: 2}"), "high: not another text than low"),
+        (
+            TEXTS_VARY.replace("{low: 1, high: 2}", "one"),
+            "not what frame can be; write {low: TEXT, high: TEXT}",
+        ),
+        (OWN.replace("template", "varied: frame\ntemplate"), "it has no place for the frame; add {frame}"),
+    ],
+)
+def test_mistakes_in_what_varies(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UserError, match=re.escape(said)):
+        own(tmp_path, text)

@@ -56,6 +56,15 @@ async def test_a_listing_shows_the_choice_set_alone_and_in_order(place: Place) -
     assert not re.search(r"Items\s+1|Sort By|per page|Shopping Options|Compare Products", text)
 
 
+def test_a_listing_leaves_out_categories_with_few_products_and_says_so() -> None:
+    options = {"sets": 1_000, "min_products_per_category": 30}
+    every, made = shop("listing", options={"sets": 1_000}), shop("listing", options=options)
+    (note,) = [note for note in made.notes([AGENT]) if "categories left out" in note]
+    named = {products[0].category for products in every.sets.values()}
+    kept = {products[0].category for products in made.sets.values()}
+    assert kept == {name for name in named if name not in note} != named
+
+
 class Scripted:
     """Clicks, one after the other, on the control that follows a text in the page."""
 
