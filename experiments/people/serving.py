@@ -23,7 +23,7 @@ from experiments.executors.start_pages import check_start_pages
 from experiments.people.blocks import design_digest, make_blocks
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
-from experiments.people.register import Register
+from experiments.people.register import Register, blocks
 from experiments.people.site import Site
 from experiments.people.study_file import PeopleStudy
 from experiments.people.visits import Proposes, Visits
@@ -106,11 +106,16 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         design = load_shop_design(study.experiment, study.agent)
     file = study.file
     trials = list(design.trials([study.agent]))
-    with study.source.placing(("participants",)):
-        made = make_blocks(trials, file.participants.blocks, file.block.trials, file.seed)
     register = Register(records, study.name)
-    blocks = [[trial.id for trial in block] for block in made]
-    register.prepare(design.run_id, study.digest(design_digest(design)), blocks)
+    wanted = file.participants.blocks
+    made = [row["trials"] for row in register.rows(blocks)][:wanted]
+    if more := wanted - len(made):  # a study that grows shares the trials that are left
+        taken = {trial for block in made for trial in block}
+        left = [trial for trial in trials if trial.id not in taken]
+        with study.source.placing(("participants",)):
+            further = make_blocks(left, more, file.block.trials, file.seed)
+        made += [[trial.id for trial in block] for block in further]
+    register.prepare(design.run_id, study.digest(design_digest(design)), made)
     return design, {trial.id: trial for trial in trials}
 
 

@@ -191,8 +191,10 @@ class Visits:
             raise NotNow("The trials have ended. Reload the page.")
         self.register.change(row["participant"], block=lease.block, attempt=lease.attempt, place=place)
         trial = self._its_trial(lease, place)
-        ended = partial(self._ended, row["participant"], lease, place, row["attention_failed"])
-        return self._give(row, cookie, trial, ended)
+        own = {"participant": row["participant"], "block": lease.block, "place": place}
+        own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
+        own |= {"proposed": self.proposal(trial, lease.block)}
+        return self._give(row, cookie, trial, partial(self._ended, lease, own))
 
     def _give(
         self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]
@@ -223,30 +225,26 @@ class Visits:
         trial = self.trials[lease.trials[place]]
         return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
 
-    def _ended(
-        self, participant: str, lease: GivenBlock, place: int, failed: int, record: TrialRecord
-    ) -> None:
-        own = {"participant": participant, "block": lease.block, "place": place, "attempt": lease.attempt}
-        own |= {
-            "attention": failed,
-            "proposed": self.proposal(self._running[participant].definition, lease.block),
-        }
+    def _ended(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
         record = replace(record, participants=[own])
-        self._ending[participant] = asyncio.create_task(self._settle(participant, lease, place, record))
+        self._ending[own["participant"]] = asyncio.create_task(self._settle(lease, own, record))
 
-    async def _settle(self, participant: str, lease: GivenBlock, place: int, record: TrialRecord) -> None:
-        """Store a trial, and only then let the person go on."""
+    async def _settle(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
+        """Store a trial, and only then let the person go on; of who was forgotten meanwhile nothing is."""
+        participant = own["participant"]
+        if self.register.by("participant", participant) is None:
+            return
         await self._store(record)
         row = self.register.by("participant", participant)
-        if row is None or row["ending"]:
-            return
+        if row is None or row["ending"] or row["stage"] != "trial":
+            return  # forgotten, or has left
         if record.trial.outcome == "infra_error":
             name = record.trial.trial
             self._failures[name] = self._failures.get(name, 0) + 1
             if self._failures[name] == MOST_FAILURES:
                 self.end(row, "technical")
             return
-        row |= {"place": place + 1}
+        row |= {"place": own["place"] + 1}
         if row["place"] == len(lease.trials):
             self.register.finish(participant)
         stage = self.after(row, "trial")
