@@ -41,7 +41,7 @@ from proxy.server import run_proxy
 logger = logging.getLogger(__name__)
 
 REPORTS: Final = f"{PREFIX}seen"
-FRAMED: Final = re.compile(r"\s*frame-ancestors\b[^;]*;?", re.IGNORECASE)
+FRAMED: Final = re.compile(r"\s*frame-ancestors\b[^;,]*;?", re.IGNORECASE)
 
 
 class PeopleGuests(Guests):

@@ -13,17 +13,19 @@ from typing import Any
 
 import httpx
 import pytest
+from mitmproxy.test import tflow
 
 from experiments.designs.loading import load_shop_design
 from experiments.episodes.shop_episode import session, to_record
 from experiments.people.administration import StudyBooks
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register, answers, blocks, events, participants
-from experiments.people.serving import ServedStudy, key_path, prepared, served
+from experiments.people.serving import PeopleGuests, ServedStudy, key_path, prepared, served
 from experiments.people.site import MOST
 from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.integrity.check import check_database
 from experiments.records.reading.people import outcomes_of, trials_of_people
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import Start
 from experiments.records.store import Records
 from experiments.treatment.trajectory import Trajectory
@@ -155,6 +157,8 @@ async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
             assert "CODECOMPLETE" in (await anna.get("/.souk/go")).text
         trials = outcomes_of(place.books.records, place.books.run)
         assert [(each["place"], each["outcome"]) for each in trials] == [(0, "choice"), (1, "choice")]
+        # No script has told what was in view, nor has any where a product was not opened.
+        assert set(tidy_table(place.books.records, place.books.run)["in_view"]) == {0}
         row = place.people[0]
         assert (row["stage"], row["ending"], row["data"], row["width"]) == ("done", "complete", "use", 1300)
         kinds = [row["kind"] for row in place.books.register.rows(answers)]
@@ -303,7 +307,8 @@ async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
 
 async def test_who_leaves_in_a_trial_ends_it_and_has_no_further_one(tmp_path: Path) -> None:
     async with serving(tmp_path) as place, place.person() as ida:
-        await to_trial(ida, place.link("ida"))
+        page = await to_trial(ida, place.link("ida"))
+        assert 'action="leave"' in page.text
         assert stage(await ida.post("/.souk/leave")) == "debriefing"
         assert stage(await ida.post("/.souk/start")) == "debriefing"
         assert "You do not take part" in (await send(ida, "debriefing", button="use")).text
@@ -345,6 +350,25 @@ async def test_made_up_cookies_pass_no_limit(tmp_path: Path, monkeypatch: pytest
             for number in range(21)
         ]
         assert (asked[0], asked[-1]) == (200, 429)
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [
+        (["frame-ancestors 'none'"], [""]),
+        (["default-src 'self'; Frame-Ancestors 'self'; img-src *"], ["default-src 'self'; img-src *"]),
+        (["frame-ancestors 'none', default-src 'self'"], [", default-src 'self'"]),
+        (["script-src x", "frame-ancestors y"], ["script-src x", ""]),
+    ],
+)
+def test_a_shop_that_wants_no_frame_is_shown_in_one(sent: list[str], left: list[str]) -> None:
+    flow = tflow.tflow(resp=True)
+    assert flow.response
+    flow.response.headers["X-Frame-Options"] = "SAMEORIGIN"
+    flow.response.headers.set_all("Content-Security-Policy", sent)
+    PeopleGuests("/.souk/seen").responseheaders(flow)
+    assert "x-frame-options" not in flow.response.headers
+    assert flow.response.headers.get_all("content-security-policy") == left
 
 
 def test_a_study_is_prepared_once(tmp_path: Path) -> None:
