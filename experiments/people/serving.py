@@ -23,7 +23,7 @@ from experiments.executors.start_pages import check_start_pages
 from experiments.people.blocks import design_digest, make_blocks
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
-from experiments.people.register import Register, blocks
+from experiments.people.register import Register, blocks, participants
 from experiments.people.site import Site
 from experiments.people.study_file import PeopleStudy
 from experiments.people.visits import Proposes, Visits
@@ -147,6 +147,17 @@ def key_path(records: Records, run: str, study: PeopleStudy) -> Path:
     return records.folder(run).parent / f"{study.name}.key"
 
 
+def key_of(records: Records, run: str, study: PeopleStudy) -> StudyKey:
+    """Return the key of a study. It is made before the first person: another one would know nobody.
+
+    Raises:
+        UserError: it is gone, and people have taken part.
+    """
+    path = key_path(records, run, study)
+    has_people = bool(Register(records, study.name).rows(participants))
+    return StudyKey(path) if has_people else StudyKey.make(path)
+
+
 @dataclass(frozen=True)
 class ServedStudy:
     """A study that is served: the address for people, the people who are there, and the shop's design."""
@@ -176,7 +187,7 @@ async def served(
     """
     codes = {} if without_codes else study.codes()
     design, trials = prepared(study, records)
-    key = StudyKey.make(key_path(records, design.run_id, study))
+    key = key_of(records, design.run_id, study)
     own = public.rstrip("/") if public else None
     if own and (urlsplit(own).scheme not in ("https", "http") or urlsplit(own).path):
         raise UserError(f"--public-url {public}: no origin; write it like https://study.example.org")

@@ -317,8 +317,8 @@ class Site:
             return RedirectResponse("go", 303)
         try:
             trial = self._visits.begin(row, request.cookies[COOKIE])
-        except NotNow as why:
-            return HTMLResponse(self._screens.render(row["language"], str(why)), 503)
+        except NotNow:
+            return RedirectResponse("go", 303)
         if trial is None:
             self._visits.end(row, "full")
         response = RedirectResponse("go", 303)

@@ -172,7 +172,7 @@ class Visits:
         """Give a person the next trial of the block; None: there is no block.
 
         Raises:
-            NotNow: the person's trial cannot be given at the moment.
+            NotNow: all trials of the block have ended; the next page is another one.
         """
         running = self._running.get(row["participant"])
         if running and not running.outcome:
@@ -187,9 +187,12 @@ class Visits:
             place = 0  # the time of the block was over: the person has another one, from its beginning
         while place < len(lease.trials) and self._is_finished(self._its_trial(lease, place).id):
             place += 1  # it had ended when the server was stopped
+        given = {"block": lease.block, "attempt": lease.attempt, "place": place}
         if place == len(lease.trials):
-            raise NotNow("The trials have ended. Reload the page.")
-        self.register.change(row["participant"], block=lease.block, attempt=lease.attempt, place=place)
+            self.register.change(row["participant"], **given, stage=self.after({**row, **given}, "trial"))
+            self.register.finish(row["participant"])
+            raise NotNow
+        self.register.change(row["participant"], **given)
         trial = self._its_trial(lease, place)
         own = {"participant": row["participant"], "block": lease.block, "place": place}
         own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
@@ -208,7 +211,7 @@ class Visits:
     @property
     def _practice(self) -> ShopTrial:
         """The trial to practise on: the last one without a treatment, which has no place in the records."""
-        return next(trial for trial in reversed(self.trials.values()) if trial.carrier is None)
+        return next(trial for trial in reversed([*self.trials.values()]) if trial.carrier is None)
 
     def _practised(self, row: Row) -> None:
         self.register.change(row["participant"], stage=self.after(row, "practice"))
@@ -245,7 +248,7 @@ class Visits:
                 self.end(row, "technical")
             return
         row |= {"place": own["place"] + 1}
-        if row["place"] == len(lease.trials):
-            self.register.finish(participant)
         stage = self.after(row, "trial")
         self.register.change(participant, place=row["place"], stage=stage)
+        if row["place"] == len(lease.trials):
+            self.register.finish(participant)

@@ -13,15 +13,13 @@ from typing import Any
 
 import httpx
 import pytest
-from mitmproxy.test import tflow
 
 from experiments.designs.loading import load_shop_design
 from experiments.episodes.shop_episode import session, to_record
 from experiments.people.administration import StudyBooks
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register, answers, blocks, events, participants
-from experiments.people.serving import PeopleGuests, ServedStudy, key_path, prepared, served
-from experiments.people.site import MOST
+from experiments.people.serving import ServedStudy, key_path, prepared, served
 from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.integrity.check import check_database
 from experiments.records.reading.people import outcomes_of, trials_of_people
@@ -30,7 +28,6 @@ from experiments.records.record import Start
 from experiments.records.store import Records
 from experiments.treatment.trajectory import Trajectory
 from interventions.errors import UserError
-from proxy.guests import COOKIE
 from tests.experiments.people.study_files import study_file
 from tests.experiments.postgres_server import postgres_server
 
@@ -303,72 +300,6 @@ async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
         assert "You do not take part" in ended.text
         assert place.people[0]["data"] == "delete"
         assert place.books.status()["blocks"]["done"] == 0
-
-
-async def test_who_leaves_in_a_trial_ends_it_and_has_no_further_one(tmp_path: Path) -> None:
-    async with serving(tmp_path) as place, place.person() as ida:
-        page = await to_trial(ida, place.link("ida"))
-        assert 'action="leave"' in page.text
-        assert stage(await ida.post("/.souk/leave")) == "debriefing"
-        assert stage(await ida.post("/.souk/start")) == "debriefing"
-        assert "You do not take part" in (await send(ida, "debriefing", button="use")).text
-        trials = outcomes_of(place.books.records, place.books.run)
-        assert [(each["place"], each["outcome"]) for each in trials] == [(0, "agent_limit")]
-        assert place.people[0]["code"] == ""
-
-
-async def test_of_who_is_forgotten_in_a_trial_nothing_is_stored(tmp_path: Path) -> None:
-    async with serving(tmp_path) as place, place.person() as kim:
-        page = await to_trial(kim, place.link("kim"))
-        place.books.forget(place.people[0]["participant"])
-        await chosen(kim, page)
-        assert (await kim.get("/.souk/go")).status_code == 403
-    assert outcomes_of(place.books.records, place.books.run) == []
-
-
-async def test_an_address_agrees_to_nothing_and_consent_is_given_once(tmp_path: Path) -> None:
-    async with serving(tmp_path, source={"kind": "open"}) as place, place.person() as pat:
-        crafted = {"agree": "yes", "device": DEVICE, "lang": "en"}
-        for page in (
-            await pat.get("/.souk/", params=crafted),
-            await pat.post("/.souk/begin", data=crafted),
-        ):
-            assert set(re.findall(r'type="hidden" name="(\w+)"', page.text)) == {"lang", "device"}
-        for _ in range(2):  # the second: the page before, by the back button
-            assert stage(await consented(pat, {})) == "instructions"
-        assert len(place.people) == 1
-        place.books.register.close()
-        async with place.person() as late:
-            assert "The study is closed" in (await late.post("/.souk/begin", data={"device": DEVICE})).text
-
-
-async def test_made_up_cookies_pass_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MOST, False, 20)
-    async with serving(tmp_path) as place, place.person() as one:
-        asked = [
-            (await one.get("/.souk/state", headers={"cookie": f"{COOKIE}={number}"})).status_code
-            for number in range(21)
-        ]
-        assert (asked[0], asked[-1]) == (200, 429)
-
-
-@pytest.mark.parametrize(
-    ("sent", "left"),
-    [
-        (["frame-ancestors 'none'"], [""]),
-        (["default-src 'self'; Frame-Ancestors 'self'; img-src *"], ["default-src 'self'; img-src *"]),
-        (["frame-ancestors 'none', default-src 'self'"], [", default-src 'self'"]),
-        (["script-src x", "frame-ancestors y"], ["script-src x", ""]),
-    ],
-)
-def test_a_shop_that_wants_no_frame_is_shown_in_one(sent: list[str], left: list[str]) -> None:
-    flow = tflow.tflow(resp=True)
-    assert flow.response
-    flow.response.headers["X-Frame-Options"] = "SAMEORIGIN"
-    flow.response.headers.set_all("Content-Security-Policy", sent)
-    PeopleGuests("/.souk/seen").responseheaders(flow)
-    assert "x-frame-options" not in flow.response.headers
-    assert flow.response.headers.get_all("content-security-policy") == left
 
 
 def test_a_study_is_prepared_once(tmp_path: Path) -> None:
