@@ -93,7 +93,8 @@ class Visits:
     def has_room(self) -> bool:
         """Whether a new person can begin."""
         study = self.register.study
-        return study is not None and not study["closed"] and self.register.is_free()
+        target = self.study.file.participants.target
+        return study is not None and not study["closed"] and self.register.has_room(target)
 
     def after(self, row: Row, stage: str) -> str:
         """Return the stage that follows one that has ended."""

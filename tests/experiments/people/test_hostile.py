@@ -109,3 +109,19 @@ def test_a_shop_that_wants_no_frame_is_shown_in_one(sent: list[str], left: list[
     PeopleGuests("/.souk/seen").responseheaders(flow)
     assert "x-frame-options" not in flow.response.headers
     assert flow.response.headers.get_all("content-security-policy") == left
+
+
+async def test_a_study_takes_no_more_people_than_it_wants(tmp_path: Path) -> None:
+    """Spare blocks are for those who drop out."""
+    few = {"target": 1, "spare": 1.0}
+    async with (
+        serving(tmp_path, participants=few, block={"trials": 1}) as place,
+        place.person() as uma,
+        place.person() as vic,
+    ):
+        page = await to_trial(uma, place.link("uma"))
+        asked = {**place.link("vic"), "device": DEVICE}
+        assert "Will you?" in (await vic.post("/.souk/begin", data=asked)).text
+        await to_end(uma, page)
+        assert "The study is full" in (await vic.post("/.souk/begin", data=asked)).text
+        assert place.books.status()["blocks"]["free"] == 1
