@@ -45,7 +45,7 @@ const show = (chosen) => {
 for (const [number, tab] of tabs.entries()) {
   tab.addEventListener("click", () => show(tab));
   tab.addEventListener("keydown", ({ key }) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key] * (document.dir === "rtl" ? -1 : 1);
     if (step) show(tabs[(number + step + tabs.length) % tabs.length]);
   });
 }
