@@ -106,6 +106,11 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         design = load_shop_design(study.experiment, study.agent)
     file = study.file
     trials = list(design.trials([study.agent]))
+    if file.practice and all(trial.carrier is not None for trial in trials):
+        message = (
+            "each trial of the experiment has a treatment, so that none is left to practise on; leave it out"
+        )
+        raise study.source.error(("practice",), message)
     register = Register(records, study.name)
     wanted = file.participants.blocks
     made = [row["trials"] for row in register.rows(blocks)][:wanted]

@@ -7,11 +7,14 @@ import pytest
 from mitmproxy.test import tflow
 
 from experiments.people.register import blocks
-from experiments.people.serving import PeopleGuests, key_path
+from experiments.people.serving import PeopleGuests, key_path, prepared
 from experiments.people.site import MOST
+from experiments.people.study_file import PeopleStudy
 from experiments.records.reading.people import outcomes_of
+from experiments.records.store import Records
 from interventions.errors import UserError
 from proxy.guests import COOKIE
+from tests.experiments.people.study_files import study_file
 from tests.experiments.people.test_site import (
     DEVICE,
     chosen,
@@ -125,3 +128,9 @@ async def test_a_study_takes_no_more_people_than_it_wants(tmp_path: Path) -> Non
         await to_end(uma, page)
         assert "The study is full" in (await vic.post("/.souk/begin", data=asked)).text
         assert place.books.status()["blocks"]["free"] == 1
+
+
+def test_who_has_nothing_to_practise_on_is_told_before_people_come(tmp_path: Path) -> None:
+    study = PeopleStudy.load(study_file(tmp_path, experiment="attributes", practice=True))
+    with pytest.raises(UserError, match="practice: each trial of the experiment has"):
+        prepared(study, Records(f"sqlite:///{tmp_path}/t.db"))
