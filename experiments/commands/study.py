@@ -30,15 +30,14 @@ def prepare(file: StudyFile, db: Db = DEFAULT_DB) -> None:
 
       souk study prepare docs/people/study.yaml
     """
-    from experiments.people.identity import StudyKey
-    from experiments.people.serving import key_path, prepared
+    from experiments.people.serving import key_of, key_path, prepared
     from experiments.people.study_file import PeopleStudy
     from experiments.records.store import Records
 
     found, records = PeopleStudy.load(file), Records(db)
     design, _ = prepared(found, records)
+    key_of(records, design.run_id, found)
     key = key_path(records, design.run_id, found)
-    StudyKey.make(key)
     people, size = found.file.participants, found.file.block.trials
     blocks = f"{people.blocks:,} blocks of {size} trials for {people.target:,} people"
     typer.echo(

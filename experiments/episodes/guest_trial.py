@@ -281,17 +281,21 @@ class GuestTrial:
             shown = self._pages_sent() if is_told else self._shown()
             end_with(choice, trajectory, self.definition, self.session, shown, at=at)
             keys = [product.key for product in self.definition.products]
-            if (
-                is_told
-                and trajectory.outcome == "choice"
-                and (why := untreated(self._shown(), self.session, keys))
-            ):
+            if is_told and trajectory.outcome == "choice" and (why := self._out_of_view(keys)):
                 trajectory.end("choice", NEVER_IN_VIEW + why, trajectory.choice)
         except TooSlow as error:
             trajectory.end("treatment_failed", str(error))
         if trajectory.outcome == "choice" and (reason := self._unseen(choice.product)):
             trajectory.end("treatment_failed", reason)
         self.end(trajectory)
+
+    def _out_of_view(self, keys: list[str]) -> str:
+        """Why not all that was planned is known to have been in view; in all conditions alike."""
+        if self.design.experiment.task == "compare-tabs":
+            reported = {look.product for look in self._looks}
+            if never := next((key for key in keys if key not in reported), ""):
+                return f"{never} was not opened, or the browser runs no scripts"
+        return untreated(self._shown(), self.session, keys)
 
     def _chosen_at(self, product: str) -> ProductObservation | None:
         """The page on which a product was chosen, where that is known and has to be an option's."""

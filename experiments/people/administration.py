@@ -61,6 +61,7 @@ class StudyBooks:
             },
             "median_minutes": round(statistics.median(minutes), 1) if minutes else None,
             "attention_failed": sum(1 for row in people if row["attention_failed"]),
+            "asked_to_delete": sum(1 for row in people if row["data"] == "delete"),
             "trials": dict(sorted(outcomes.items())),
         }
 
@@ -170,5 +171,5 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Row], *, private: 
 
 def _cell(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
-    is_formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    is_formula = isinstance(value, str) and value[:1] in tuple("=+-@\t\r\n")
     return f"'{value}" if is_formula else value

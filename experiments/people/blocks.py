@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
+from math import gcd
 from random import Random
 
 import numpy as np
@@ -57,8 +58,11 @@ def make_blocks(trials: Sequence[ShopTrial], blocks: int, size: int, seed: int) 
             made[column].append(own[row])
             held[column].update(_features(own[row]))
     square = williams(size)
+    # Rows in steps of a golden section: also the first few of them are spread over the whole square.
+    near = round(len(square) * 0.618)
+    step = next(each for each in range(max(near, 1), len(square) + 2) if gcd(each, len(square)) == 1)
     return [
-        [sorted(block, key=_condition)[place] for place in square[number % len(square)]]
+        [sorted(block, key=_condition)[place] for place in square[number * step % len(square)]]
         for number, block in enumerate(made)
     ]
 

@@ -235,8 +235,11 @@ class Register:
             connection.execute(changed.values(participant=participant, until=now + seconds, attempt=attempt))
         return GivenBlock(found.block, tuple(found.trials), attempt)
 
-    def is_free(self) -> bool:
-        """Return whether a block can be given to a new person."""
+    def has_room(self, target: int) -> bool:
+        """Return whether a block can be given to a new person: the target isn't reached, and one is free."""
+        done = sql.select(sql.func.count()).select_from(blocks).where(self._of(blocks), blocks.c.done == 1)
+        if self._records.ask(done)[0][0] >= target:
+            return False
         free = self._of(blocks), blocks.c.done == 0, blocks.c.until < time.time()
         return self._first(blocks, *free) is not None
 

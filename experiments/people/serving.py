@@ -23,7 +23,7 @@ from experiments.executors.start_pages import check_start_pages
 from experiments.people.blocks import design_digest, make_blocks
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
-from experiments.people.register import Register
+from experiments.people.register import Register, blocks, participants
 from experiments.people.site import Site
 from experiments.people.study_file import PeopleStudy
 from experiments.people.visits import Proposes, Visits
@@ -41,7 +41,7 @@ from proxy.server import run_proxy
 logger = logging.getLogger(__name__)
 
 REPORTS: Final = f"{PREFIX}seen"
-FRAMED: Final = re.compile(r"\s*frame-ancestors\b[^;]*;?", re.IGNORECASE)
+FRAMED: Final = re.compile(r"\s*frame-ancestors\b[^;,]*;?", re.IGNORECASE)
 
 
 class PeopleGuests(Guests):
@@ -106,11 +106,21 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         design = load_shop_design(study.experiment, study.agent)
     file = study.file
     trials = list(design.trials([study.agent]))
-    with study.source.placing(("participants",)):
-        made = make_blocks(trials, file.participants.blocks, file.block.trials, file.seed)
+    if file.practice and all(trial.carrier is not None for trial in trials):
+        message = (
+            "each trial of the experiment has a treatment, so that none is left to practise on; leave it out"
+        )
+        raise study.source.error(("practice",), message)
     register = Register(records, study.name)
-    blocks = [[trial.id for trial in block] for block in made]
-    register.prepare(design.run_id, study.digest(design_digest(design)), blocks)
+    wanted = file.participants.blocks
+    made = [row["trials"] for row in register.rows(blocks)][:wanted]
+    if more := wanted - len(made):  # a study that grows shares the trials that are left
+        taken = {trial for block in made for trial in block}
+        left = [trial for trial in trials if trial.id not in taken]
+        with study.source.placing(("participants",)):
+            further = make_blocks(left, more, file.block.trials, file.seed)
+        made += [[trial.id for trial in block] for block in further]
+    register.prepare(design.run_id, study.digest(design_digest(design)), made)
     return design, {trial.id: trial for trial in trials}
 
 
@@ -142,6 +152,17 @@ def key_path(records: Records, run: str, study: PeopleStudy) -> Path:
     return records.folder(run).parent / f"{study.name}.key"
 
 
+def key_of(records: Records, run: str, study: PeopleStudy) -> StudyKey:
+    """Return the key of a study. It is made before the first person: another one would know nobody.
+
+    Raises:
+        UserError: it is gone, and people have taken part.
+    """
+    path = key_path(records, run, study)
+    has_people = bool(Register(records, study.name).rows(participants))
+    return StudyKey(path) if has_people else StudyKey.make(path)
+
+
 @dataclass(frozen=True)
 class ServedStudy:
     """A study that is served: the address for people, the people who are there, and the shop's design."""
@@ -171,7 +192,7 @@ async def served(
     """
     codes = {} if without_codes else study.codes()
     design, trials = prepared(study, records)
-    key = StudyKey.make(key_path(records, design.run_id, study))
+    key = key_of(records, design.run_id, study)
     own = public.rstrip("/") if public else None
     if own and (urlsplit(own).scheme not in ("https", "http") or urlsplit(own).path):
         raise UserError(f"--public-url {public}: no origin; write it like https://study.example.org")

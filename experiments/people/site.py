@@ -85,8 +85,8 @@ class Site:
 
     def _is_flood(self, request: Request) -> bool:
         """Whether one browser or address asks too often; neither is stored anywhere."""
-        now, cookie = monotonic(), request.cookies.get(COOKIE, "")
-        most, name = MOST[bool(cookie)], cookie or _address(request)
+        now, row = monotonic(), self._person(request)
+        most, name = MOST[row is not None], row["participant"] if row else _address(request)
         asked = self._asked.setdefault(name, deque(maxlen=most))
         is_flood = len(asked) == most and now - asked[0] < 60
         asked.append(now)
@@ -110,7 +110,7 @@ class Site:
             return self._say(language, "link", "link_text", status=403)
         words = words_of(language)
         others = [each for each in self._visits.study.file.languages if each != language]
-        given = {key: value for key, value in request.query_params.items() if key != "lang"}
+        given = self._given(request.query_params)
         return HTMLResponse(
             self._screens.render(
                 language,
@@ -135,7 +135,7 @@ class Site:
             self._visits.register.count("screened")
             text = words["screened_text"].format(width=file.device.min_width, height=file.device.min_height)
             return self._ending(language, "screened", words["screened"], text)
-        hidden = {key: str(value) for key, value in form.items() if key != "button"}
+        hidden = {**self._given(form), "lang": language, "device": str(form.get("device", ""))}
         if known := self._visits.of_platform(ids.get("person", "")):
             buttons = [("resume", words["resume_button"], True)]
             title = words["again"] if known["ending"] else words["resume"]
@@ -144,7 +144,9 @@ class Site:
             )
         if not self._visits.has_room:
             self._visits.register.count("full")
-            return self._ending(language, "full", words["full"], words["full_text"])
+            closed = (self._visits.register.study or {}).get("closed")
+            title, text = (words["closed"], "") if closed else (words["full"], words["full_text"])
+            return self._ending(language, "full", title, text)
         buttons = [("agree", words["agree"], True), ("decline", words["decline"], False)]
         title = self._title("consent", language)
         return HTMLResponse(
@@ -159,6 +161,8 @@ class Site:
         form = await request.form()
         language, ids = self._language(form), self._ids(form)
         words = words_of(language)
+        if self._person(request):
+            return RedirectResponse("go", 303)
         if ids is None or not self._visits.has_room:
             return await self.begin(request)
         if form.get("button") != "agree":
@@ -313,8 +317,8 @@ class Site:
             return RedirectResponse("go", 303)
         try:
             trial = self._visits.begin(row, request.cookies[COOKIE])
-        except NotNow as why:
-            return HTMLResponse(self._screens.render(row["language"], str(why)), 503)
+        except NotNow:
+            return RedirectResponse("go", 303)
         if trial is None:
             self._visits.end(row, "full")
         response = RedirectResponse("go", 303)
@@ -369,6 +373,13 @@ class Site:
         names = source.parameters.model_dump()
         ids = {kind: str(given.get(name, "")) for kind, name in names.items()}
         return ids if all(LABEL.fullmatch(each) for each in ids.values()) else None
+
+    def _given(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """What a link brings, and nothing else: the rest of an address agrees to nothing."""
+        source = self._visits.study.file.source
+        platform = source.parameters.model_dump().values() if source.kind == "prolific" else ()
+        names = ("label", "sig") if source.kind == "labels" else platform
+        return {name: str(given[name]) for name in names if name in given}
 
     def _is_same(self, row: Row, person: str) -> bool:
         return bool(row["external"] == self._visits.key.hash(person))

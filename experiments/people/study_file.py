@@ -231,6 +231,8 @@ class StudyFile(StrictModel):
         names = [each.id for each in self.questions]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise problem_at("questions", message=f"two questions are called {twice}; rename one")
+        if own := next((name for name in names if name in ("stage", "button")), None):
+            raise problem_at("questions", message=f"{own} is a name of the page itself; rename the question")
         return self
 
 

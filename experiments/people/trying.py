@@ -61,9 +61,13 @@ class _Person:
     async def press(self, name: str | None = None) -> None:
         """Press the button of the study's page with this value; without one the first."""
         one = "main button" if name is None else f"main button[value={name}]"
-        await self._wait(self.page.locator(one).first.click())
+        await self._wait(self._go_by(one))
         if self.reloads and self.page.url.endswith("/go"):
             await self.page.reload()
+
+    async def _go_by(self, button: str) -> None:
+        async with self.page.expect_navigation():
+            await self.page.locator(button).first.click()
 
     async def come_in(self) -> None:
         await self.open()

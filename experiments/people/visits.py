@@ -93,7 +93,8 @@ class Visits:
     def has_room(self) -> bool:
         """Whether a new person can begin."""
         study = self.register.study
-        return study is not None and not study["closed"] and self.register.is_free()
+        target = self.study.file.participants.target
+        return study is not None and not study["closed"] and self.register.has_room(target)
 
     def after(self, row: Row, stage: str) -> str:
         """Return the stage that follows one that has ended."""
@@ -172,7 +173,7 @@ class Visits:
         """Give a person the next trial of the block; None: there is no block.
 
         Raises:
-            NotNow: the person's trial cannot be given at the moment.
+            NotNow: all trials of the block have ended; the next page is another one.
         """
         running = self._running.get(row["participant"])
         if running and not running.outcome:
@@ -187,12 +188,17 @@ class Visits:
             place = 0  # the time of the block was over: the person has another one, from its beginning
         while place < len(lease.trials) and self._is_finished(self._its_trial(lease, place).id):
             place += 1  # it had ended when the server was stopped
+        given = {"block": lease.block, "attempt": lease.attempt, "place": place}
         if place == len(lease.trials):
-            raise NotNow("The trials have ended. Reload the page.")
-        self.register.change(row["participant"], block=lease.block, attempt=lease.attempt, place=place)
+            self.register.change(row["participant"], **given, stage=self.after({**row, **given}, "trial"))
+            self.register.finish(row["participant"])
+            raise NotNow
+        self.register.change(row["participant"], **given)
         trial = self._its_trial(lease, place)
-        ended = partial(self._ended, row["participant"], lease, place, row["attention_failed"])
-        return self._give(row, cookie, trial, ended)
+        own = {"participant": row["participant"], "block": lease.block, "place": place}
+        own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
+        own |= {"proposed": self.proposal(trial, lease.block)}
+        return self._give(row, cookie, trial, partial(self._ended, lease, own))
 
     def _give(
         self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]
@@ -206,7 +212,7 @@ class Visits:
     @property
     def _practice(self) -> ShopTrial:
         """The trial to practise on: the last one without a treatment, which has no place in the records."""
-        return next(trial for trial in reversed(self.trials.values()) if trial.carrier is None)
+        return next(trial for trial in reversed([*self.trials.values()]) if trial.carrier is None)
 
     def _practised(self, row: Row) -> None:
         self.register.change(row["participant"], stage=self.after(row, "practice"))
@@ -223,31 +229,27 @@ class Visits:
         trial = self.trials[lease.trials[place]]
         return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
 
-    def _ended(
-        self, participant: str, lease: GivenBlock, place: int, failed: int, record: TrialRecord
-    ) -> None:
-        own = {"participant": participant, "block": lease.block, "place": place, "attempt": lease.attempt}
-        own |= {
-            "attention": failed,
-            "proposed": self.proposal(self._running[participant].definition, lease.block),
-        }
+    def _ended(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
         record = replace(record, participants=[own])
-        self._ending[participant] = asyncio.create_task(self._settle(participant, lease, place, record))
+        self._ending[own["participant"]] = asyncio.create_task(self._settle(lease, own, record))
 
-    async def _settle(self, participant: str, lease: GivenBlock, place: int, record: TrialRecord) -> None:
-        """Store a trial, and only then let the person go on."""
+    async def _settle(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
+        """Store a trial, and only then let the person go on; of who was forgotten meanwhile nothing is."""
+        participant = own["participant"]
+        if self.register.by("participant", participant) is None:
+            return
         await self._store(record)
         row = self.register.by("participant", participant)
-        if row is None or row["ending"]:
-            return
+        if row is None or row["ending"] or row["stage"] != "trial":
+            return  # forgotten, or has left
         if record.trial.outcome == "infra_error":
             name = record.trial.trial
             self._failures[name] = self._failures.get(name, 0) + 1
             if self._failures[name] == MOST_FAILURES:
                 self.end(row, "technical")
             return
-        row |= {"place": place + 1}
-        if row["place"] == len(lease.trials):
-            self.register.finish(participant)
+        row |= {"place": own["place"] + 1}
         stage = self.after(row, "trial")
         self.register.change(participant, place=row["place"], stage=stage)
+        if row["place"] == len(lease.trials):
+            self.register.finish(participant)

@@ -6,6 +6,12 @@ const device = document.querySelector("input[name=device]");
 if (device) device.value = [innerWidth, innerHeight, matchMedia("(pointer: fine)").matches ? 0 : 1].join();
 const back = document.querySelector("[data-back]");
 if (back) setTimeout(() => location.assign(back.href), 5000);
+let sent = false;
+addEventListener("submit", (event) => {
+  if (sent) event.preventDefault(); // a double click sends a form once
+  sent = true;
+});
+addEventListener("pageshow", () => { sent = false; });
 document.getElementById("title")?.focus({ preventScroll: true });
 
 const notice = document.querySelector("[data-second]");
@@ -39,7 +45,7 @@ const show = (chosen) => {
 for (const [number, tab] of tabs.entries()) {
   tab.addEventListener("click", () => show(tab));
   tab.addEventListener("keydown", ({ key }) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key] * (document.dir === "rtl" ? -1 : 1);
     if (step) show(tabs[(number + step + tabs.length) % tabs.length]);
   });
 }

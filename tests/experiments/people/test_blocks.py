@@ -20,6 +20,9 @@ def test_blocks_are_balanced_and_have_every_trial_once(people: int, each: int) -
     assert sorted(ids) == sorted(trial.id for trial in TRIALS[: people * each])
     assert len(set(ids)) == people * each
     shares = Counter(trial.condition for trial in TRIALS[: people * each])
+    for place in zip(*made, strict=True):  # also where there are fewer people than rows in the square
+        share = sum(trial.condition == "nudged" for trial in place) / people
+        assert abs(share - shares["nudged"] / (people * each)) <= 0.12
     for block in made:
         assert len({trial.set for trial in block}) == each
         orders = Counter(trial.ordering for trial in block)

@@ -18,11 +18,12 @@ from experiments.designs.loading import load_shop_design
 from experiments.episodes.shop_episode import session, to_record
 from experiments.people.administration import StudyBooks
 from experiments.people.identity import StudyKey
-from experiments.people.register import answers, events, participants
+from experiments.people.register import Register, answers, blocks, events, participants
 from experiments.people.serving import ServedStudy, key_path, prepared, served
 from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.integrity.check import check_database
 from experiments.records.reading.people import outcomes_of, trials_of_people
+from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import Start
 from experiments.records.store import Records
 from experiments.treatment.trajectory import Trajectory
@@ -153,6 +154,8 @@ async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
             assert "CODECOMPLETE" in (await anna.get("/.souk/go")).text
         trials = outcomes_of(place.books.records, place.books.run)
         assert [(each["place"], each["outcome"]) for each in trials] == [(0, "choice"), (1, "choice")]
+        # No script has told what was in view, nor has any where a product was not opened.
+        assert set(tidy_table(place.books.records, place.books.run)["in_view"]) == {0}
         row = place.people[0]
         assert (row["stage"], row["ending"], row["data"], row["width"]) == ("done", "complete", "use", 1300)
         kinds = [row["kind"] for row in place.books.register.rows(answers)]
@@ -303,6 +306,12 @@ def test_a_study_is_prepared_once(tmp_path: Path) -> None:
     records = Records(f"sqlite:///{tmp_path}/t.db")
     study = PeopleStudy.load(study_file(tmp_path))
     assert prepared(study, records)[0].run_id == prepared(study, records)[0].run_id
+    larger = PeopleStudy.load(study_file(tmp_path, participants={"target": 40, "spare": 0.2}))
+    prepared(larger, records)
+    shared = [each for row in Register(records, "small").rows(blocks) for each in row["trials"]]
+    assert len(set(shared)) == len(shared) == 48 * 2
+    with pytest.raises(UserError, match="a study only grows"):
+        prepared(study, records)
     other = PeopleStudy.load(study_file(tmp_path, reasons=False))
     with pytest.raises(Exception, match="prepared with other trials, pages or rules"):
         prepared(other, records)

@@ -31,6 +31,7 @@ BACK = "https://platform.example.org/complete?cc={code}"
         ({"check": {"questions": [{"text": "a", "options": ["b", "c"], "answer": 3}]}}, "2 options"),
         ({"questions": [{"id": "a", "text": "b", "options": ["c"]}]}, "one option is no choice"),
         ({"questions": [{"id": "a", "text": "b"}, {"id": "a", "text": "c"}]}, "two questions"),
+        ({"questions": [{"id": "stage", "text": "a"}]}, "a name of the page itself"),
         ({"pages": {**PAGES, "consent": "gone.md"}}, "no such file"),
         ({"exclusion": {}}, "exclusion"),
     ],

@@ -1,0 +1,136 @@
+"""What people, links, shops and accidents do to a study that nobody has planned for."""
+
+import re
+from pathlib import Path
+
+import pytest
+from mitmproxy.test import tflow
+
+from experiments.people.register import blocks
+from experiments.people.serving import PeopleGuests, key_path, prepared
+from experiments.people.site import MOST
+from experiments.people.study_file import PeopleStudy
+from experiments.records.reading.people import outcomes_of
+from experiments.records.store import Records
+from interventions.errors import UserError
+from proxy.guests import COOKIE
+from tests.experiments.people.study_files import study_file
+from tests.experiments.people.test_site import (
+    DEVICE,
+    chosen,
+    consented,
+    send,
+    serving,
+    stage,
+    to_end,
+    to_trial,
+)
+
+pytestmark = pytest.mark.slow
+
+
+async def test_a_server_that_was_killed_before_the_next_page_goes_on_there(tmp_path: Path) -> None:
+    async with serving(tmp_path, block={"trials": 1}) as place, place.person() as sue:
+        await chosen(sue, await to_trial(sue, place.link("sue")))
+        place.books.register.change(place.people[0]["participant"], stage="trial", place=0)
+        with place.books.records.writing() as connection:
+            connection.execute(blocks.update().values(done=0))
+        cookies = dict(sue.cookies)
+    async with serving(tmp_path, block={"trials": 1}) as place, place.person() as sue:
+        sue.cookies.update(cookies)
+        again = await sue.post("/.souk/start")
+        assert stage(again) == "reason"
+        assert "Your code is" in (await to_end(sue, again)).text
+        assert place.books.status()["blocks"]["done"] == 1
+        key_path(place.books.records, place.books.run, place.books.study).unlink()
+    with pytest.raises(UserError, match="the study's key is gone"):
+        async with serving(tmp_path, block={"trials": 1}):
+            pass
+
+
+async def test_who_leaves_in_a_trial_ends_it_and_has_no_further_one(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as ida:
+        page = await to_trial(ida, place.link("ida"))
+        assert 'action="leave"' in page.text
+        assert stage(await ida.post("/.souk/leave")) == "debriefing"
+        assert stage(await ida.post("/.souk/start")) == "debriefing"
+        assert "You do not take part" in (await send(ida, "debriefing", button="use")).text
+        trials = outcomes_of(place.books.records, place.books.run)
+        assert [(each["place"], each["outcome"]) for each in trials] == [(0, "agent_limit")]
+        assert place.people[0]["code"] == ""
+
+
+async def test_of_who_is_forgotten_in_a_trial_nothing_is_stored(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as kim:
+        page = await to_trial(kim, place.link("kim"))
+        place.books.forget(place.people[0]["participant"])
+        await chosen(kim, page)
+        assert (await kim.get("/.souk/go")).status_code == 403
+    assert outcomes_of(place.books.records, place.books.run) == []
+
+
+async def test_an_address_agrees_to_nothing_and_consent_is_given_once(tmp_path: Path) -> None:
+    async with serving(tmp_path, source={"kind": "open"}) as place, place.person() as pat:
+        crafted = {"agree": "yes", "device": DEVICE, "lang": "en"}
+        for page in (
+            await pat.get("/.souk/", params=crafted),
+            await pat.post("/.souk/begin", data=crafted),
+        ):
+            assert set(re.findall(r'type="hidden" name="(\w+)"', page.text)) == {"lang", "device"}
+        for _ in range(2):  # the second: the page before, by the back button
+            assert stage(await consented(pat, {})) == "instructions"
+        assert len(place.people) == 1
+        place.books.register.close()
+        async with place.person() as late:
+            assert "The study is closed" in (await late.post("/.souk/begin", data={"device": DEVICE})).text
+
+
+async def test_made_up_cookies_pass_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MOST, False, 20)
+    async with serving(tmp_path) as place, place.person() as one:
+        asked = [
+            (await one.get("/.souk/state", headers={"cookie": f"{COOKIE}={number}"})).status_code
+            for number in range(21)
+        ]
+        assert (asked[0], asked[-1]) == (200, 429)
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [
+        (["frame-ancestors 'none'"], [""]),
+        (["default-src 'self'; Frame-Ancestors 'self'; img-src *"], ["default-src 'self'; img-src *"]),
+        (["frame-ancestors 'none', default-src 'self'"], [", default-src 'self'"]),
+        (["script-src x", "frame-ancestors y"], ["script-src x", ""]),
+    ],
+)
+def test_a_shop_that_wants_no_frame_is_shown_in_one(sent: list[str], left: list[str]) -> None:
+    flow = tflow.tflow(resp=True)
+    assert flow.response
+    flow.response.headers["X-Frame-Options"] = "SAMEORIGIN"
+    flow.response.headers.set_all("Content-Security-Policy", sent)
+    PeopleGuests("/.souk/seen").responseheaders(flow)
+    assert "x-frame-options" not in flow.response.headers
+    assert flow.response.headers.get_all("content-security-policy") == left
+
+
+async def test_a_study_takes_no_more_people_than_it_wants(tmp_path: Path) -> None:
+    """Spare blocks are for those who drop out."""
+    few = {"target": 1, "spare": 1.0}
+    async with (
+        serving(tmp_path, participants=few, block={"trials": 1}) as place,
+        place.person() as uma,
+        place.person() as vic,
+    ):
+        page = await to_trial(uma, place.link("uma"))
+        asked = {**place.link("vic"), "device": DEVICE}
+        assert "Will you?" in (await vic.post("/.souk/begin", data=asked)).text
+        await to_end(uma, page)
+        assert "The study is full" in (await vic.post("/.souk/begin", data=asked)).text
+        assert place.books.status()["blocks"]["free"] == 1
+
+
+def test_who_has_nothing_to_practise_on_is_told_before_people_come(tmp_path: Path) -> None:
+    study = PeopleStudy.load(study_file(tmp_path, experiment="attributes", practice=True))
+    with pytest.raises(UserError, match="practice: each trial of the experiment has"):
+        prepared(study, Records(f"sqlite:///{tmp_path}/t.db"))
