@@ -230,7 +230,11 @@ def preview_page(
     file: File,
     id: _Id,
     url: Annotated[
-        str, typer.Argument(help="Any page; of the embedded shop: shop:KEY, shop:/path, shop:cart.")
+        str,
+        typer.Argument(
+            help="Any page; of the embedded shop: shop:KEY, shop:/path, shop:cart; with an "
+            "experiment's products: FILE.yaml:KEY."
+        ),
     ],
     png: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also a picture, before and after side by side.")
