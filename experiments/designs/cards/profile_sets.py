@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import comb
 from typing import Final
 
 from experiments.designs.cards.experiment_file import Block
@@ -20,10 +21,28 @@ ProfileSet = tuple[HotelProfile, ...]
 
 
 def form_sets(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list[ProfileSet]:
-    """Form different sets of different hotels, with each hotel in about as many sets as any other.
+    """Form different sets of different hotels of a city, with each hotel in about as many sets as any other.
 
-    The caller checks that the pool holds as many sets.
+    Cities take turns. The caller checks that there are as many sets (`most_sets`).
     """
+    cities: dict[str | None, list[HotelProfile]] = {}
+    for profile in sorted(profiles, key=lambda each: each.city or ""):
+        cities.setdefault(profile.city, []).append(profile)
+    turns = [range(number, block.sets, len(cities)) for number in range(len(cities))]
+    formed = [
+        _within_city(those, block.model_copy(update={"sets": len(turn)}), seed)
+        for those, turn in zip(cities.values(), turns, strict=True)
+    ]
+    return [formed[number % len(cities)][number // len(cities)] for number in range(block.sets)]
+
+
+def most_sets(profiles: Sequence[HotelProfile], size: int) -> int:
+    """Return how many sets of a size hotels make, if each of their cities has as many."""
+    cities = Counter(profile.city for profile in profiles)
+    return len(cities) * min(comb(hotels, size) for hotels in cities.values())
+
+
+def _within_city(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list[ProfileSet]:
     rng = random.Random(f"{seed}:{block.set_size}")  # noqa: S311 - a design, not a secret
     ranked = sorted(profiles, key=lambda profile: (profile.typical_price, profile.id))
     everyone = range(len(ranked))

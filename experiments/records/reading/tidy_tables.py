@@ -90,6 +90,10 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
+    if "attr_currency" in more:
+        codes = signs("en")
+        own = more.pop("attr_currency").map(lambda sign: codes.get(sign) or sign, na_action="ignore")
+        frame["currency"] = own.fillna(frame["currency"])
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     checked = check_table(frame)
     return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
