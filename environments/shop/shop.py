@@ -1,6 +1,5 @@
 """A shop, which knows where it is or what it sells."""
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,9 +7,9 @@ from functools import cache
 from typing import Final
 
 from environments.shop.catalogue import Catalogue, generate
-from environments.shop.server import Say, shop
+from environments.shop.server import Say, logger, shop
 
-logger = logging.getLogger(__name__)
+_usual_catalogue = cache(generate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,3 @@ class Shop:
 
 USUAL: Final = Shop()
 """The embedded shop with its own products."""
-
-
-@cache
-def _usual_catalogue() -> Catalogue:
-    return generate()

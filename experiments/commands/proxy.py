@@ -153,14 +153,13 @@ async def _serve(options: "ProxySettings") -> None:
     from experiments.console.background import ready
     from experiments.designs.choice_sets.shop_products import shop_products
     from experiments.designs.loading import embedded_shop
-    from experiments.designs.shop.experiment_file import EMBEDDED
     from interventions.yaml.sitemap import load_site_map
     from interventions.yaml.yaml_problems import did_you_mean
     from proxy.serve import serve as run_proxy
 
     shop = USUAL
     async with AsyncExitStack() as stack:
-        if options.reverse and (options.reverse == EMBEDDED or options.reverse.endswith(".yaml")):
+        if options.reverse and (options.reverse == "shop" or options.reverse.endswith(".yaml")):
             shop, site = embedded_shop(options.reverse), load_site_map(options.site)
             sold = {product.key for product in shop.catalogue.products}
             for product in options.product:

@@ -149,12 +149,7 @@ async def open_executor(
                     pictures=setup.pictures,
                 ) as testbed,
                 open_programs(
-                    setup.design,
-                    testbed,
-                    programs,
-                    setup.programs,
-                    setup.observe or "page",
-                    setup.private,
+                    setup.design, testbed, programs, setup.programs, setup.observe or "page", setup.private
                 ) as hosting,
             ):
                 yield _ByAgent(

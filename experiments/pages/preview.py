@@ -12,7 +12,6 @@ import httpx
 from environments.browser.download import downloaded
 from environments.shop.shop import USUAL, Shop
 from experiments.designs.loading import embedded_shop
-from experiments.designs.shop.experiment_file import EMBEDDED
 from interventions.apply.engine import EditFailed, Receipt, rewrite
 from interventions.apply.following import left_behind
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
@@ -108,7 +107,7 @@ def _known_key(place: str, shop: Shop, text: str) -> str:
     return key
 
 
-def _near(key: str, known: Iterable[str], place: str = EMBEDDED) -> str:
+def _near(key: str, known: Iterable[str], place: str = "shop") -> str:
     """Of a long list of keys only a close one is worth naming."""
     return did_you_mean(key, known, otherwise=f"find a key at {place}:/")
 

@@ -274,8 +274,7 @@ class ExperimentRun:
         """Raises UserError where a start page could not be treated."""
         if check := self._running.check:
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
-            shop = self.design.shop
-            await check(self.design, todo, shop, upstream_ca=self._upstream_ca, strict=strict)
+            await check(self.design, todo, self.design.shop, upstream_ca=self._upstream_ca, strict=strict)
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None

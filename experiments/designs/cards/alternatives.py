@@ -48,8 +48,8 @@ class ChoiceCard:
         Values that alternatives have themselves take their place.
         """
         own = {name: dict.fromkeys(str(each.get(name, "")) for each in alternatives) for name in values}
-        given = {name: " and ".join(filter(None, own[name])) or value for name, value in values.items()}
-        given = {name: value for name, value in given.items() if value}
+        told = {name: " and ".join(filter(None, own[name])) or value for name, value in values.items()}
+        given = {name: value for name, value in told.items() if value}
         return self._template.fill(given, alternatives, id=self._intervention.id)
 
 

@@ -114,11 +114,10 @@ def formed_sets(experiment: Experiment, site: SiteMap, source: Source, shop: Sho
             f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
     addresses = {first.category: category_address(first.category, shop) for first, *_ in sets}
-    if len(sets) == options.sets:
-        return _ShopSets(sets, served, addresses)
     page = "page of a category" if experiment.task == "listing" else "page of results"
-    note = f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"
-    return _ShopSets(sets, [*served, note], addresses)
+    if len(sets) < options.sets:
+        served.append(f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}")
+    return _ShopSets(sets, served, addresses)
 
 
 def displayed(products: ChoiceSet, match: Sequence[str]) -> Iterator[ProductFacts]:
