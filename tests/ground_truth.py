@@ -13,6 +13,7 @@ import sqlalchemy as sql
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import DisplayedOption, choice_probabilities, draw
 from analysis.choice.effects.effects import choice_effects
+from environments.shop.shop import Shop
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
@@ -59,7 +60,7 @@ async def carry_out(
     design = ShopDesign(source)
     trials = {trial.id: trial for trial in islice(design.trials([agent]), 0, count * step, step)}
     records = Records(f"sqlite:///{folder}/t.db")
-    async with open_testbed(folder, base_url) as testbed:
+    async with open_testbed(folder, Shop(base_url)) as testbed:
         runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
         await run_trials(runner, design, records, trials.values())
     return Done(records, design, trials, tidy_table(records, design.run_id))

@@ -1,5 +1,6 @@
 """souk interventions: write, check and look at intervention files."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -152,6 +153,10 @@ def validate(
             help="Print the JSON Schema of such files instead, for editors that complete and check them."
         ),
     ] = None,
+    fill: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=MODEL", help="First let a model write the table of this variable."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -162,6 +167,8 @@ def validate(
       souk interventions validate scarce.yaml
 
       souk interventions validate mine.yaml --products "Shoes,Hats" --strict
+
+      souk interventions validate mine.yaml --products "Tea,Coffee" --fill expertise=openai:gpt-6-luna
 
       souk interventions validate --schema interventions > interventions.schema.json
     """
@@ -175,6 +182,12 @@ def validate(
     if not files:
         raise UserError("name a file, such as souk interventions validate scarce.yaml; or --schema")
     site_map, (known, noun) = load_site_map(site), _products(products)
+    if fill:
+        from experiments.pages.table_values import add_table
+
+        name, _, model = fill.partition("=")
+        asyncio.run(add_table(Path(files[0]), name, model, (each.category for each in known)))
+        typer.echo(f"{files[0]}: {model} wrote the table {name}; read its lines before a run", err=True)
     slow = [Problem(site, None, None, key, why) for key, why in site_map.slow_expressions()]
     found = [("error" if strict else "warning", problem) for problem in slow]
     placebo = nudge = ""
@@ -230,7 +243,11 @@ def preview_page(
     file: File,
     id: _Id,
     url: Annotated[
-        str, typer.Argument(help="Any page; of the embedded shop: shop:KEY, shop:/path, shop:cart.")
+        str,
+        typer.Argument(
+            help="Any page; of the embedded shop: shop:KEY, shop:/path, shop:cart; with an "
+            "experiment's products: FILE.yaml:KEY."
+        ),
     ],
     png: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also a picture, before and after side by side.")

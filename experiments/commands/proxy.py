@@ -105,6 +105,10 @@ def serve(
 
       souk proxy serve -i nudges --only wirecutter --reverse shop --detach && curl http://127.0.0.1:8080/
 
+    The embedded shop with the products of an experiment:
+
+      souk proxy serve -i pick.yaml --reverse teas.yaml
+
     A shop on the web, for a browser without any setting; then open http://127.0.0.1:8080/:
 
       souk proxy serve -i my.yaml --site my-map.yaml --reverse https://shop.example
@@ -145,25 +149,27 @@ def serve(
 
 async def _serve(options: "ProxySettings") -> None:
     """Serve, for the embedded shop where `reverse` names it."""
-    from environments.shop.catalogue import generate
-    from environments.shop.server import shop
+    from environments.shop.shop import USUAL
     from experiments.console.background import ready
     from experiments.designs.choice_sets.shop_products import shop_products
+    from experiments.designs.loading import embedded_shop
     from interventions.yaml.sitemap import load_site_map
     from interventions.yaml.yaml_problems import did_you_mean
     from proxy.serve import serve as run_proxy
 
+    shop = USUAL
     async with AsyncExitStack() as stack:
-        if options.reverse == "shop":
-            sold, site = {product.key for product in generate().products}, load_site_map(options.site)
+        if options.reverse and (options.reverse == "shop" or options.reverse.endswith(".yaml")):
+            shop, site = embedded_shop(options.reverse), load_site_map(options.site)
+            sold = {product.key for product in shop.catalogue.products}
             for product in options.product:
                 if (key := site.key(product)) not in sold:
                     hint = did_you_mean(
-                        key, sold, otherwise="souk proxy serve --reverse shop shows what it sells"
+                        key, sold, otherwise=f"its pages under --reverse {options.reverse} show what it sells"
                     )
                     raise UserError(f"--product {product}: the embedded shop does not sell it; {hint}")
-            options = replace(options, reverse=await stack.enter_async_context(shop()))
-        await run_proxy(options, shop_products(), ready)
+            options = replace(options, reverse=await stack.enter_async_context(shop.opened()))
+        await run_proxy(options, shop_products(shop), ready)
 
 
 @app.command("stop")

@@ -12,7 +12,7 @@ from agents.providers.local_models import describe_model
 from agents.providers.model_settings import split_agent
 from agents.simulated.own_profiles import own_profiles, plain_data
 from environments.observation.views import View
-from environments.shop.catalogue import Catalogue
+from environments.shop.shop import USUAL, Shop
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.records.record import CONTROL, RunFacts, TrialRow
 from interventions.errors import UserError
@@ -113,10 +113,8 @@ class Design(ABC, Generic[T]):
     """The checked experiment file."""
     source: Source
     """The experiment file as it is written."""
-    base_url: str | None = None
-    """The address of the shop, with a slash at its end; None: the embedded one, or no shop at all."""
-    own_shop: Catalogue | None = None
-    """The products that the embedded shop serves in place of its own."""
+    shop: Shop = USUAL
+    """The shop, where its trials are in one."""
     analysis: str
     """The command of `souk analyze` for its runs."""
     wave: str | None = None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar, get_args
 
+from environments.shop.shop import USUAL, Shop
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.design import Design, Mode
 from experiments.designs.inputs.experiment_file import experiment_source
@@ -11,7 +12,7 @@ from experiments.designs.inputs.settings import with_settings
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
 from experiments.designs.shop.design import ShopDesign
-from experiments.designs.shop.experiment_file import Task
+from experiments.designs.shop.experiment_file import EMBEDDED, Task
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, did_you_mean
 
@@ -61,6 +62,18 @@ def load_shop_design(name: str, subject: str, *, shown: bool = False) -> ShopDes
         cause = "this subject looks at pages by itself, and Souk shows it none in another way"
         raise source.error(("observation",), f"{cause}; remove the key")
     return design
+
+
+def embedded_shop(name: str) -> Shop:
+    """Return the embedded shop by its name `shop`, or as the shop of an experiment.
+
+    Raises:
+        UserError: a mistake in the experiment, or its shop is another one.
+    """
+    shop = USUAL if name == EMBEDDED else load_shop_design(name, "", shown=True).shop
+    if shop.url:
+        raise UserError(f"{name}: its products are those of the shop {shop.url}; give that address")
+    return shop
 
 
 def _read(name: str, settings: Sequence[str] = ()) -> Source:

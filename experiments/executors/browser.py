@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
@@ -17,8 +17,7 @@ from environments.browser.pool import BrowserPool, run_browsers
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import first_line
 from environments.protocol.time_limit import Silent
-from environments.shop.catalogue import Catalogue
-from environments.shop.server import shop
+from environments.shop.shop import USUAL, Shop
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop
@@ -55,27 +54,25 @@ class Testbed:
 @asynccontextmanager
 async def open_testbed(
     folder: Path,
-    base_url: str | None = None,
+    shop: Shop = USUAL,
     upstream_ca: Path | None = None,
     say: Callable[[str], None] = logger.warning,
     guests: "Guests | None" = None,
     cores: int | None = None,
     *,
     pictures: bool = True,
-    own_shop: Catalogue | None = None,
 ) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
-    With `base_url`, the address of a shop that runs already (it ends with a slash), none is started. Its
-    certificate may be one of the authorities in the file `upstream_ca`. `say` is told where a shop that was
-    started has to be started again. `guests` are subjects with browsers of their own. `cores`: how many
-    processors episodes may keep busy, by default all. Without `pictures` the browser loads none.
-    `own_shop`: what a shop that is started serves in place of its own products.
+    A shop that runs already may have a certificate of one of the authorities in the file `upstream_ca`. `say`
+    is told where a shop that was started has to be started again. `guests` are subjects with browsers of
+    their own. `cores`: how many processors episodes may keep busy, by default all. Without `pictures` the
+    browser loads none.
     """
     from proxy.server import run_proxy  # noqa: PLC0415 - half a second that trials without pages need not wait
 
     async with (
-        shop(say=say, own=own_shop) if base_url is None else nullcontext(base_url) as shop_url,
+        shop.opened(say) as shop_url,
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
         run_proxy(folder / "ca", upstream_ca=upstream_ca, guests=guests) as proxy,
         run_browsers(proxy.spki, pictures=pictures) as browsers,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from agents.providers.batches import BatchQueue
+from environments.shop.shop import Shop
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Trial
@@ -39,7 +40,7 @@ class Check(Protocol[D_contra, T_contra]):
         self,
         design: D_contra,
         trials: Iterable[T_contra],
-        base_url: str | None,
+        shop: Shop,
         *,
         upstream_ca: Path | None,
         strict: bool = False,

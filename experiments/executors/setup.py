@@ -12,6 +12,7 @@ from agents.providers.batches import BatchQueue
 from agents.providers.network import close_connections
 from agents.simulated.own_profiles import take
 from agents.simulated.tab_shopper import ShopperProfile
+from environments.shop.shop import Shop
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
@@ -33,16 +34,16 @@ NOWHERE = "http://127.0.0.1/"
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """An experiment, the address of its shop, and how much to do at once.
+    """An experiment, its shop, and how much to do at once.
 
-    The address is None where each process starts a shop of its own. A setup reaches other processes pickled.
+    A shop without an address is started by each process. A setup reaches other processes pickled.
     They are ours: they run the same code for the same user, and what they are sent comes from nobody else.
     """
 
     design: AnyDesign
     folder: Path
     """The folder for the proxy's certificate authority."""
-    base_url: str | None
+    shop: Shop
     slots: int
     upstream_ca: Path | None = None
     """A file of authorities that may have signed the shop's certificate; it has to be on each node."""
@@ -140,21 +141,15 @@ async def open_executor(
             async with (
                 open_testbed(
                     setup.folder,
-                    setup.base_url,
+                    setup.shop,
                     setup.upstream_ca,
                     say,
                     programs.guests,
                     setup.cores,
                     pictures=setup.pictures,
-                    own_shop=setup.design.own_shop,
                 ) as testbed,
                 open_programs(
-                    setup.design,
-                    testbed,
-                    programs,
-                    setup.programs,
-                    setup.observe or "page",
-                    setup.private,
+                    setup.design, testbed, programs, setup.programs, setup.observe or "page", setup.private
                 ) as hosting,
             ):
                 yield _ByAgent(
@@ -162,13 +157,7 @@ async def open_executor(
                 )
         else:
             async with open_testbed(
-                setup.folder,
-                setup.base_url,
-                setup.upstream_ca,
-                say,
-                cores=setup.cores,
-                pictures=setup.pictures,
-                own_shop=setup.design.own_shop,
+                setup.folder, setup.shop, setup.upstream_ca, say, cores=setup.cores, pictures=setup.pictures
             ) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:

@@ -20,7 +20,7 @@ from environments.browser.download import download
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode
 from environments.protocol.actions import Action
-from environments.shop.catalogue import generate
+from environments.shop.shop import Shop
 from experiments.console.terminal import stderr_console, waiting
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -67,7 +67,7 @@ class StartPage:
 async def check_start_pages(
     design: ShopDesign,
     trials: Iterable[ShopTrial],
-    base_url: str | None,
+    shop: Shop,
     *,
     upstream_ca: Path | None = None,
     in_browser: bool = True,
@@ -78,7 +78,7 @@ async def check_start_pages(
     Each is fetched once. Where that gives another page than the product's, it is opened once as a trial does
     (`in_browser`): a shop may answer programs otherwise, or lead on by a script. A shop that cannot be
     reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded shop's
-    pages are known (`base_url` None). Where the start pages lead is noted in the design (`led`). Where the
+    pages are known. Where the start pages lead is noted in the design (`led`). Where the
     catalogue differs from them, one line for each kind says so.
 
     Raises:
@@ -87,10 +87,10 @@ async def check_start_pages(
     """
     if design.experiment.task != "compare-tabs":
         return
-    if base_url is None:
+    if (base_url := shop.url) is None:
         options = design.experiment.options
-        own = not design.own_shop and (options.catalogue or options.file)
-        _tell(list(_embedded(design, trials)) if own else [], strict)
+        named = options.catalogue or options.file
+        _tell(list(_embedded(design, trials, shop)) if named else [], strict)
         return
     key = _where(design)
     allow, free = allowed(design, base_url), asyncio.Semaphore(TOGETHER)
@@ -142,7 +142,7 @@ async def check_start_pages(
     if suspected and in_browser:
         said = f"opening start pages of {base_url} in the browser ..."
         with waiting(said), TemporaryDirectory(prefix="souk-start-") as folder:
-            async with open_testbed(Path(folder), base_url, upstream_ca) as testbed:
+            async with open_testbed(Path(folder), shop, upstream_ca) as testbed:
                 await _together(look(first[name], testbed) for name in suspected)
     _tell(list(figures.values()), strict)
 
@@ -156,13 +156,13 @@ def _tell(figures: Sequence[Row], strict: bool) -> None:
         stderr_console().print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
-def _embedded(design: ShopDesign, trials: Iterable[ShopTrial]) -> Iterator[Row]:
+def _embedded(design: ShopDesign, trials: Iterable[ShopTrial], shop: Shop) -> Iterator[Row]:
     """What the embedded shop's pages show of the products. Raises UserError where it has no such page."""
-    shop = {f"{product.key}.html": product for product in generate().products}
+    sold = {f"{product.key}.html": product for product in shop.catalogue.products}
     starts = {
         product.key: path for each in trials for product, path in zip(each.products, each.start, strict=True)
     }
-    missing = [path for path in starts.values() if path not in shop]
+    missing = [path for path in starts.values() if path not in sold]
     if missing:
         raise design.source.error(
             ("options",),
@@ -170,7 +170,7 @@ def _embedded(design: ShopDesign, trials: Iterable[ShopTrial]) -> Iterator[Row]:
             "name the shop of the catalogue (environment: https://...), or leave out options.catalogue",
         )
     for key, path in starts.items():
-        its = shop[path]
+        its = sold[path]
         shown = ShownFacts(its.name, None, its.price, its.rating, its.reviews)
         yield figure_row(design.products[key], shown)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agents.base import is_command
 from agents.simulated.own_profiles import own_profiles
-from environments.shop.server import shop
+from environments.shop.shop import Shop
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import MOST_IN_A_BROWSER, default_slots
@@ -41,7 +41,7 @@ class Workers:
         setup = Setup(
             design,
             folder,
-            design.base_url,
+            design.shop,
             0,
             shoppers=own_profiles(agents),
             programs=self.slots or self.cores_each if any(map(is_command, agents)) else 0,
@@ -82,7 +82,7 @@ def needs_pictures(design: AnyDesign, agents: Iterable[str]) -> bool:
     In the embedded shop each picture has its size, so that without them only what is drawn is another. What
     else a shop's pages do with their pictures nobody knows.
     """
-    if design.base_url is not None:
+    if design.shop.url is not None:
         return True
     blocks = (islice(design.trials([agent]), design.block_size(agent)) for agent in agents)
     return any(design.view(trial).screenshot for block in blocks for trial in block)
@@ -104,11 +104,8 @@ async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterato
         async with open_executor(setup, say) as executor:
             yield executor
     else:
-        needs_shop = setup.base_url is None and not setup.is_text
         async with (
-            shop(say=say, own=setup.design.own_shop)
-            if needs_shop
-            else nullcontext(setup.base_url) as base_url,
-            open_processes(replace(setup, base_url=base_url), workers.count, say) as pool,
+            nullcontext() if setup.is_text else setup.shop.opened(say) as url,
+            open_processes(replace(setup, shop=Shop(url)), workers.count, say) as pool,
         ):
             yield pool

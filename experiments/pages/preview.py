@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from environments.browser.download import downloaded
-from environments.shop.catalogue import generate
-from environments.shop.server import shop
+from environments.shop.shop import USUAL, Shop
+from experiments.designs.loading import embedded_shop
 from interventions.apply.engine import EditFailed, Receipt, rewrite
 from interventions.apply.following import left_behind
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
@@ -26,7 +26,6 @@ from interventions.yaml.sitemap import SiteMap, product_key
 from interventions.yaml.yaml_source import YamlError, did_you_mean
 from proxy.trust import keys_of, trusting
 
-SHOP: Final = "shop:"
 CART: Final = "cart"
 _TIMEOUT_S: Final = 20.0
 
@@ -38,6 +37,7 @@ class FetchedPage:
     url: str
     content_type: str
     body: bytes
+    shop: Shop = USUAL
 
     def text(self, body: bytes) -> str:
         """Return a version of the page, decoded as a browser would."""
@@ -65,11 +65,13 @@ async def fetched(
 ) -> AsyncIterator[FetchedPage]:
     """Fetch the page at `url`, or an answer in JSON; `drawn`: a page is opened in the browser.
 
-    `shop:KEY`, `shop:/path` and `shop:cart` are pages of the embedded shop, which runs as long as the block.
+    `shop:KEY`, `shop:/path` and `shop:cart` are pages of the embedded shop, which runs as long as the block;
+    with an experiment's file in place of `shop` it sells the experiment's products.
     Raises UserError.
     """
-    if not url.startswith(SHOP):
-        if not url.startswith(("http://", "https://")):
+    place, colon, target = url.partition(":")
+    if not colon or target.startswith("//"):
+        if place not in ("http", "https"):
             raise UserError(
                 f"{url}: no address of a page; write http://..., or shop:KEY, shop:/ or shop:cart"
             )
@@ -78,14 +80,15 @@ async def fetched(
             page = await _fetch(url, client)
         yield await _as_drawn(page, upstream_ca) if drawn and is_html(page.content_type) else page
         return
-    target = url.removeprefix(SHOP)
-    async with shop() as base:
+    shop = embedded_shop(place)
+    async with shop.opened() as base:
         if target == CART:
-            yield await _cart(base, product)
+            page = await _cart(place, shop, base, product)
         elif target.startswith("/") or not target:
-            yield await _fetch(base + target.lstrip("/"))
+            page = await _fetch(base + target.lstrip("/"))
         else:
-            yield await _fetch(f"{base}{_known_key(target)}.html")
+            page = await _fetch(f"{base}{_known_key(place, shop, target)}.html")
+        yield replace(page, shop=shop)
 
 
 async def _as_drawn(page: FetchedPage, upstream_ca: Path | None) -> FetchedPage:
@@ -97,16 +100,16 @@ async def _as_drawn(page: FetchedPage, upstream_ca: Path | None) -> FetchedPage:
     return FetchedPage(shown.url, "text/html; charset=utf-8", shown.html.encode())
 
 
-def _known_key(text: str) -> str:
-    key, catalogue = product_key(text), {product.key for product in generate().products}
+def _known_key(place: str, shop: Shop, text: str) -> str:
+    key, catalogue = product_key(text), {product.key for product in shop.catalogue.products}
     if key not in catalogue:
-        raise UserError(f"{SHOP}{text}: the shop has no such product; {_near(key, catalogue)}")
+        raise UserError(f"{place}:{text}: the shop has no such product; {_near(key, catalogue, place)}")
     return key
 
 
-def _near(key: str, known: Iterable[str]) -> str:
+def _near(key: str, known: Iterable[str], place: str = "shop") -> str:
     """Of a long list of keys only a close one is worth naming."""
-    return did_you_mean(key, known, otherwise="find a key at shop:/ or with souk env up shop")
+    return did_you_mean(key, known, otherwise=f"find a key at {place}:/")
 
 
 async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPage:
@@ -118,10 +121,10 @@ async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPa
     return FetchedPage(str(answer.url), answer.headers.get("content-type", ""), body)
 
 
-async def _cart(base: str, key: str | None) -> FetchedPage:
+async def _cart(place: str, shop: Shop, base: str, key: str | None) -> FetchedPage:
     """The cart page with one product in it."""
-    products = [item for item in generate().products if item.in_stock and not item.options]
-    wanted = _known_key(key) if key else products[0].key
+    products = [item for item in shop.catalogue.products if item.in_stock and not item.options]
+    wanted = _known_key(place, shop, key) if key else products[0].key
     found = [item for item in products if item.key == wanted]
     if not found:
         raise UserError(f"--product {key}: has options or is out of stock; choose another for the cart")
@@ -162,7 +165,7 @@ def preview(
         raise UserError(f"{place}: {error}; try another page") from None
     carriers = _carriers(facts.products, product, page.url, intervention, site)
     if _needs_category(intervention):
-        known = {item.key: item.category for item in generate().products}
+        known = {item.key: item.category for item in page.shop.catalogue.products}
         given = values.get("product.category", "")
         carriers = [
             replace(item, category=given or item.category or known.get(item.key, "")) for item in carriers

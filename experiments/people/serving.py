@@ -14,7 +14,7 @@ from mitmproxy import http
 from mitmproxy.addons.asgiapp import serve
 
 from environments.observation.stops import guard
-from environments.shop.server import shop
+from environments.shop.shop import Shop
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -24,9 +24,9 @@ from experiments.people.blocks import design_digest, make_blocks
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register, blocks, participants
-from experiments.people.site import Site
+from experiments.people.site import StudySite
 from experiments.people.study_file import PeopleStudy
-from experiments.people.visits import Proposes, Visits
+from experiments.people.visits import Proposes, StudyVisits
 from experiments.records.reading.people import choices_of
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
@@ -168,7 +168,7 @@ class ServedStudy:
     """A study that is served: the address for people, the people who are there, and the shop's design."""
 
     address: str
-    visits: Visits
+    visits: StudyVisits
     design: ShopDesign
 
 
@@ -212,9 +212,8 @@ async def served(
             if record.trial.outcome != "infra_error":
                 finished.add(record.trial.trial)
 
-        running = reverse or design.base_url
-        url = running or await stack.enter_async_context(shop(own=design.own_shop))
-        url = f"{(url or '').rstrip('/')}/"
+        shop = Shop(reverse.rstrip("/") + "/") if reverse else design.shop
+        url = await stack.enter_async_context(shop.opened())
         origin = Origin.of(shop_origin(url))
         begins = GuestTrials(design, url, reverse=True, observe="exposure", scripts=scripts)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
@@ -222,14 +221,14 @@ async def served(
         register = Register(records, study.name)
         known = finished.__contains__
         team = proposals(study, records)
-        visits = Visits(study, register, key, codes, trials, begins, guests, known, store, team)
+        visits = StudyVisits(study, register, key, codes, trials, begins, guests, known, store, team)
         changes = changes_of(records, design)
-        guests.app = Site(visits, changes, secure=bool(own and own.startswith("https:"))).app()
+        guests.app = StudySite(visits, changes, secure=bool(own and own.startswith("https:"))).app()
         proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
         slot = await proxy.open_slot(port, origin.url, public=own)
         own_names = (f"127.0.0.1:{slot.port}", f"localhost:{slot.port}")
         guests.names = (*own_names, *([urlsplit(own).netloc] if own else []))
         first = list(trials.values())
-        await check_start_pages(design, first, url if running else None, in_browser=False)
+        await check_start_pages(design, first, shop, in_browser=False)
         await stack.enter_async_context(admission)
         yield ServedStudy(own or slot.url, visits, design)

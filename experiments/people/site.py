@@ -21,7 +21,7 @@ from experiments.people.identity import LABEL
 from experiments.people.register import Row
 from experiments.people.screens import POLICY, Screens, words_of
 from experiments.people.study_file import Ending
-from experiments.people.visits import Visits
+from experiments.people.visits import StudyVisits
 from proxy.guests import COOKIE, PREFIX, NotNow
 
 HEADERS: Final = {
@@ -41,10 +41,12 @@ _AGENTS: Final = re.compile(r"(Firefox|Edg|Chrome|Safari)/(\d+)")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Site:
+class StudySite:
     """The pages of a study; each leads to the next one."""
 
-    def __init__(self, visits: Visits, changes: Callable[[str, str], list[str]], *, secure: bool) -> None:
+    def __init__(
+        self, visits: StudyVisits, changes: Callable[[str, str], list[str]], *, secure: bool
+    ) -> None:
         """Take the visits; `changes` says what was changed in a person's trials.
 
         `secure`: people come over TLS, and their cookies never leave it.

@@ -15,7 +15,7 @@ from environments.browser.pool import find_browser, flags
 from experiments.designs.shop.trial import ShopTrial
 from experiments.people.identity import StudyKey
 from experiments.people.study_file import Ending, PeopleStudy
-from experiments.people.visits import Visits
+from experiments.people.visits import StudyVisits
 from interventions.errors import UserError
 from proxy.guests import COOKIE
 
@@ -48,7 +48,7 @@ class _Person:
     """One person's browser, with what the person knows."""
 
     def __init__(
-        self, context: BrowserContext, page: Page, told: Told, address: str, visits: Visits, button: str
+        self, context: BrowserContext, page: Page, told: Told, address: str, visits: StudyVisits, button: str
     ) -> None:
         self.context, self.page, self.told, self.address, self.visits = context, page, told, address, visits
         self.button = button
@@ -231,7 +231,7 @@ def stories(people: int, study: PeopleStudy) -> list[tuple[str, Story, Ending | 
 
 
 async def send_people(
-    visits: Visits, address: str, button: str, people: int, seed: int, say: Callable[[str], None]
+    visits: StudyVisits, address: str, button: str, people: int, seed: int, say: Callable[[str], None]
 ) -> list[Told]:
     """Send people through a study that is served in this process; return what happened to each.
 
@@ -263,7 +263,9 @@ async def send_people(
         return await asyncio.gather(*(one(number, *each) for number, each in enumerate(sent)))
 
 
-async def _visit(browser: Browser, told: Told, link: str, visits: Visits, button: str, story: Story) -> None:
+async def _visit(
+    browser: Browser, told: Told, link: str, visits: StudyVisits, button: str, story: Story
+) -> None:
     context = await browser.new_context(viewport=_VIEWPORT)  # type: ignore[arg-type]
     context.set_default_timeout(_PATIENCE)
     try:

@@ -28,7 +28,7 @@ Proposes = Callable[[ShopTrial], str | None]
 """Says which option an agent proposes in a trial; None: none."""
 
 
-class Visits:
+class StudyVisits:
     """The people who are in the study now, and the trials that they have."""
 
     def __init__(

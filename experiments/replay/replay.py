@@ -132,7 +132,9 @@ class Replay:
             UserError: the shop, the proxy or the browser does not start, or the recording is none.
         """
         with tempfile.TemporaryDirectory(prefix="souk-replay-") as folder:
-            setup = Setup(self.design, Path(folder), None, slots or default_slots([]), upstream_ca)
+            setup = Setup(
+                self.design, Path(folder), self.design.shop, slots or default_slots([]), upstream_ca
+            )
             differences = self._ask(compared) if setup.is_text else await self._act(setup, upstream, compared)
         return [*self.missing, *(differences[number] for number in sorted(differences))]
 
@@ -161,7 +163,7 @@ class Replay:
         if upstream is None and (check := KINDS[self.design.kind].check):
             todo = (trial for _, trial in self.trials)
             with suppress(UserError):  # what has changed since is a difference of the trial
-                await check(self.design, todo, self.design.base_url, upstream_ca=setup.upstream_ca)
+                await check(self.design, todo, self.design.shop, upstream_ca=setup.upstream_ca)
         programs = ProgramGuests() if self._observe else None
         async with _open(setup, upstream, programs.guests if programs else None) as testbed:
             runner = self._runner(setup, testbed, programs)
@@ -257,17 +259,14 @@ async def _attempted(runner: Executor[T], trial: T, attempts: int) -> TrialRecor
 
 @asynccontextmanager
 async def _open(setup: Setup, upstream: Path | None, guests: Guests | None) -> AsyncIterator[Testbed]:
-    base_url = setup.design.base_url
     if upstream is None:
-        async with open_testbed(
-            setup.folder, base_url, setup.upstream_ca, guests=guests, own_shop=setup.design.own_shop
-        ) as testbed:
+        async with open_testbed(setup.folder, setup.shop, setup.upstream_ca, guests=guests) as testbed:
             yield testbed
         return
     recorded = Recording(upstream).answers()
     if not recorded:
         raise UserError(f"--upstream {upstream}: the recording is empty; record the shop first")
-    shop = base_url or f"{origin(recorded[0].url)}/"
+    shop = setup.shop.url or f"{origin(recorded[0].url)}/"
     async with (
         run_proxy(setup.folder / "ca", replay=upstream, guests=guests) as proxy,
         run_browsers(proxy.spki) as browsers,

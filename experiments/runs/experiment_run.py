@@ -275,8 +275,7 @@ class ExperimentRun:
         """Raises UserError where a start page could not be treated."""
         if check := self._running.check:
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
-            url = self.design.base_url
-            await check(self.design, todo, url, upstream_ca=self._upstream_ca, strict=strict)
+            await check(self.design, todo, self.design.shop, upstream_ca=self._upstream_ca, strict=strict)
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None

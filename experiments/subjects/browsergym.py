@@ -28,6 +28,7 @@ from environments.observation.settling import drawn_in
 from environments.observation.stops import guard, stops_of
 from environments.protocol.actions import Action
 from environments.protocol.observation import storable
+from environments.shop.shop import Shop
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -85,12 +86,10 @@ def open_experiment(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="souk-gym-")))
         portal = stack.enter_context(start_blocking_portal())
-        url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
-        portal.call(partial(check_start_pages, design, trials, url, upstream_ca=upstream_ca))
+        shop = Shop(f"{base_url.rstrip('/')}/") if base_url else design.shop
+        portal.call(partial(check_start_pages, design, trials, shop, upstream_ca=upstream_ca))
         testbed = stack.enter_context(
-            portal.wrap_async_context_manager(
-                open_testbed(folder, url, upstream_ca, own_shop=design.own_shop)
-            )
+            portal.wrap_async_context_manager(open_testbed(folder, shop, upstream_ca))
         )
         admission = stack.enter_context(
             portal.wrap_async_context_manager(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from environments.observation.stops import guard
-from environments.shop.server import shop
+from environments.shop.shop import Shop
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
@@ -138,7 +138,9 @@ async def serve_guests(options: GuestSettings) -> None:
     stopped_at = f"{PREFIX}stopped/{secrets.token_urlsafe(16)}" if live else None
     reports_to = f"{PREFIX}seen/{secrets.token_urlsafe(16)}"
     scripts = Scripts(guard(live.stop_before, stopped_at) if live and stopped_at else "", reports_to)
-    wanted = options.reverse or (options.at if options.at != EMBEDDED else design.base_url or EMBEDDED)
+    embedded = replace(design.shop, url=None) if options.reverse else design.shop
+    where = options.reverse or options.at
+    shop = embedded if where == EMBEDDED else Shop(where.rstrip("/") + "/")
     async with AsyncExitStack() as stack:
         stack.callback(_tell_unreceived, records, design.run_id)
         storing = set[asyncio.Task[None]]()
@@ -174,10 +176,7 @@ async def serve_guests(options: GuestSettings) -> None:
             # In the loop: a guest waits for its trial, and a database is asked in milliseconds.
             return trial in admission.runner.claim(records, [trial]).own
 
-        shop_url = (
-            await stack.enter_async_context(shop(own=design.own_shop)) if wanted == EMBEDDED else wanted
-        )
-        shop_url = shop_url.rstrip("/") + "/"
+        shop_url = await stack.enter_async_context(shop.opened())
         origin = Origin.of(shop_url if options.reverse else shop_origin(shop_url))
         folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         reverse = options.reverse is not None
@@ -200,8 +199,7 @@ async def serve_guests(options: GuestSettings) -> None:
             )
             for number in range(options.subjects)
         ]
-        looked_at = None if wanted == EMBEDDED else shop_url
-        await check_start_pages(design, trials, looked_at, upstream_ca=options.upstream_ca, in_browser=False)
+        await check_start_pages(design, trials, shop, upstream_ca=options.upstream_ca, in_browser=False)
         await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")

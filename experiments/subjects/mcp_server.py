@@ -80,10 +80,8 @@ async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
     trials = [trial for trial in every if trial.id not in done]
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-mcp-")))
-        await check_start_pages(design, trials, design.base_url, upstream_ca=offer.upstream_ca)
-        testbed = await stack.enter_async_context(
-            open_testbed(folder, design.base_url, offer.upstream_ca, own_shop=design.own_shop)
-        )
+        await check_start_pages(design, trials, design.shop, upstream_ca=offer.upstream_ca)
+        testbed = await stack.enter_async_context(open_testbed(folder, design.shop, offer.upstream_ca))
         begin = cache(partial(records.begin_run, design.run_id, design.name, design.facts([offer.label])))
         admission = await stack.enter_async_context(
             Admission(records, design.run_id, trials=len(done) + len(trials))

@@ -217,7 +217,7 @@ class Card(_Model):
     """The longest answer of a model to the prompt."""
     retries: int = 0
     """How often an invalid answer may be mended, after a reminder."""
-    rationale: bool = False
+    rationale: Annotated[bool, Field(exclude=True)] = False
     """Whether the answer is a JSON object, with the reason beside it."""
     form: Annotated[Literal["lines", "json"], Field(exclude=True)] = "lines"
     """How a prompt shows the facts of an alternative: line by line, or as a JSON record."""
@@ -272,6 +272,8 @@ class Card(_Model):
             asked["answer"]["lenient"] = True  # as stands in the ids of all trials with alternatives
         if self.form != "lines":
             asked["form"] = self.form
+        if self.rationale:
+            asked["rationale"] = True
         return to_json(asked).decode()
 
     @property

@@ -48,7 +48,7 @@ async def run_trials(
 ) -> None:
     """Run them at this executor; `finished` is called after each has been stored."""
     writer = Writer(records)
-    lost = Setup(design, Path(), None, executor.slots).lost
+    lost = Setup(design, Path(), design.shop, executor.slots).lost
     async with Admission(records, design.run_id) as admission:
         await Coordinator(executor, writer, admission, lost).run(trials, finished)
     await writer.close()

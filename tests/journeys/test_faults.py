@@ -21,6 +21,7 @@ from starlette.routing import Route
 from agents.base import Agent, Decision
 from environments.protocol.observation import Observation
 from environments.protocol.time_limit import NOBODY, Silent
+from environments.shop.shop import USUAL, Shop
 from experiments.designs.loading import load_design
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
@@ -43,10 +44,10 @@ AGENT = "simulated:balanced"
 TRIALS = 3
 SLOTS = 2
 
-Fault = Callable[[BrowserContext, Testbed, "Shop"], Awaitable[None]]
+Fault = Callable[[BrowserContext, Testbed, "ShopProcess"], Awaitable[None]]
 
 
-class Shop:
+class ShopProcess:
     """The embedded shop as a process that can be killed and started again at the same address."""
 
     url = ""
@@ -76,7 +77,7 @@ class Disturbed(ShopTrialRunner):
     disturbed = ""
     """The trial in which that was."""
 
-    def __init__(self, design: Any, testbed: Testbed, fault: Fault, shop: Shop) -> None:
+    def __init__(self, design: Any, testbed: Testbed, fault: Fault, shop: ShopProcess) -> None:
         super().__init__(design, testbed.base_url)
         self._fault: Fault | None = fault
         self._testbed, self._shop = testbed, shop
@@ -122,12 +123,12 @@ async def crash_the_tab(context: BrowserContext, *_: object) -> None:
     crash.cancel()
 
 
-async def close_the_proxys_ports(_: BrowserContext, testbed: Testbed, shop: Shop) -> None:
+async def close_the_proxys_ports(_: BrowserContext, testbed: Testbed, shop: ShopProcess) -> None:
     for listener in testbed.proxy._listeners.values():
         await listener.stop()
 
 
-async def restart_the_shop(_: BrowserContext, testbed: Testbed, shop: Shop) -> None:
+async def restart_the_shop(_: BrowserContext, testbed: Testbed, shop: ShopProcess) -> None:
     await shop.kill()
     await shop.start()
 
@@ -139,20 +140,20 @@ def rows(records: Records, *columns: sql.Column[Any]) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
-    return Setup(load_design("nudges"), tmp_path_factory.mktemp("testbed"), None, SLOTS)
+    return Setup(load_design("nudges"), tmp_path_factory.mktemp("testbed"), USUAL, SLOTS)
 
 
 @pytest.fixture(scope="module")
-async def shop() -> AsyncIterator[Shop]:
-    shop = Shop()
+async def shop() -> AsyncIterator[ShopProcess]:
+    shop = ShopProcess()
     await shop.start()
     yield shop
     await shop.kill()
 
 
 @pytest.fixture(scope="module")
-async def testbed(setup: Setup, shop: Shop) -> AsyncIterator[Testbed]:
-    async with open_testbed(setup.folder, shop.url) as testbed:
+async def testbed(setup: Setup, shop: ShopProcess) -> AsyncIterator[Testbed]:
+    async with open_testbed(setup.folder, Shop(shop.url)) as testbed:
         yield testbed
 
 
@@ -162,7 +163,12 @@ FAULTS = [kill_the_browser, crash_the_tab, close_the_proxys_ports, kill_playwrig
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_what_breaks_amid_a_trial_costs_an_attempt(
-    fault: Fault, setup: Setup, testbed: Testbed, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: Fault,
+    setup: Setup,
+    testbed: Testbed,
+    shop: ShopProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if fault is kill_playwright:  # its pages seem to be there, but never settle
         monkeypatch.setattr("environments.observation.settling.SETTLE_SECONDS", 2)
@@ -189,10 +195,10 @@ async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
 ) -> None:
     monkeypatch.setattr("experiments.executors.shop_watch.OUTAGE_SECONDS", 0.5)
     design: Any = setup.design
-    records, gone = Records(f"sqlite:///{tmp_path}/t.db"), Shop()
+    records, gone = Records(f"sqlite:///{tmp_path}/t.db"), ShopProcess()
     await gone.start()
     await gone.kill()
-    async with open_testbed(tmp_path, gone.url) as testbed:
+    async with open_testbed(tmp_path, Shop(gone.url)) as testbed:
         executor = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, SLOTS)
         await run_trials(executor, design, records, islice(design.trials([AGENT]), TRIALS))
     columns = tables.trials.c
@@ -227,7 +233,7 @@ async def provider(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Provider]:
 @pytest.fixture
 def hotels(tmp_path: Path) -> Setup:
     (tmp_path / "x.yaml").write_text(HOTELS.replace("sets: 8", "sets: 3"))
-    return Setup(load_design(str(tmp_path / "x.yaml")), tmp_path, None, 4)
+    return Setup(load_design(str(tmp_path / "x.yaml")), tmp_path, USUAL, 4)
 
 
 async def test_a_provider_that_is_down_holds_back_its_own_trials_only(

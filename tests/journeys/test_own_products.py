@@ -3,6 +3,7 @@
 import html
 from pathlib import Path
 
+import httpx
 import pytest
 import sqlalchemy as sql
 from PIL import Image
@@ -11,10 +12,15 @@ from playwright.async_api import async_playwright
 from environments.browser.pool import find_browser
 from environments.shop.server import shop
 from experiments.designs.catalogue.own_shop import own_catalogue
+from experiments.pages.preview import fetched, preview
 from experiments.records import tables
 from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.store import Records
+from interventions.errors import UserError
+from interventions.files.schema import load_interventions
+from interventions.yaml.sitemap import load_site_map
 from tests.experiments.running import run_here
+from tests.proxy.test_serve import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -66,6 +72,29 @@ def test_episodes_show_the_table_and_its_edits(folder: Path) -> None:
     assert {each["category"] for each in options} == {"Tee"}
     records = Records(f"sqlite:///{folder}/t.db")
     assert set(tidy_table(records, records.latest_run("teas")["run"])["currency"]) == {"EUR"}
+
+
+async def test_a_preview_shows_the_experiments_products(folder: Path) -> None:
+    site = load_site_map("onestopmarket")
+    rated = load_interventions(folder / "made.yaml", site)["rated"]
+    for place in ("assam", "cart"):
+        async with fetched(f"{folder}/teas.yaml:{place}", None) as page:
+            found = preview(page, rated, site, values={"product.category": "Tee"})
+        assert [product.name for product in found.products] == ["Assam"]
+        assert "Our pick, Assam" in page.text(found.after)
+    with pytest.raises(UserError, match=r"teas\.yaml:asam: the shop has no such product"):
+        async with fetched(f"{folder}/teas.yaml:asam", None):
+            pass
+
+
+async def test_the_proxy_alone_stands_for_the_experiments_shop(folder: Path) -> None:
+    options = ("-i", f"{folder}/made.yaml", "--reverse", f"{folder}/teas.yaml")
+    async with (
+        serving(*options) as (_, address, _),
+        httpx.AsyncClient(trust_env=False, timeout=60) as client,
+    ):
+        page = await client.get(f"{address}/assam.html")
+    assert "Our pick, Assam" in page.text and "1.299,00\xa0€" in page.text
 
 
 async def test_pages_show_pictures_and_escape_all_text(folder: Path) -> None:

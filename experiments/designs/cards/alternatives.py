@@ -43,8 +43,13 @@ class ChoiceCard:
         return list(self._template.fields)
 
     def fill(self, values: Mapping[str, str], alternatives: Sequence[Alternative]) -> Card:
-        """Return the card with the values of its variables that are not empty, and these alternatives."""
-        given = {name: value for name, value in values.items() if value}
+        """Return the card with the values of its variables that are not empty, and these alternatives.
+
+        Values that alternatives have themselves take their place.
+        """
+        own = {name: dict.fromkeys(str(each.get(name, "")) for each in alternatives) for name in values}
+        told = {name: " and ".join(filter(None, own[name])) or value for name, value in values.items()}
+        given = {name: value for name, value in told.items() if value}
         return self._template.fill(given, alternatives, id=self._intervention.id)
 
 

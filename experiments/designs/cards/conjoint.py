@@ -4,7 +4,6 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from math import comb
 from typing import Final, TypeVar
 
 from experiments.designs.cards.alternatives import ChoiceCard, as_shown
@@ -15,7 +14,7 @@ from experiments.designs.cards.hotel_profiles import (
     is_table_of_profiles,
     profiles_from,
 )
-from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
+from experiments.designs.cards.profile_sets import form_sets, most_sets, shown_sets_of
 from experiments.designs.cards.ready_cards import ShownSet, shown_sets_from
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.cards.variants import cells_of, varied
@@ -81,15 +80,17 @@ class ConjointDesign:
         if profiles and not self._spec.blocks:
             raise source.error(_BLOCKS, "missing; say which sets to form, such as [{set_size: 2, sets: 50}]")
         for index, block in enumerate(self._spec.blocks):
-            if block.sets > (most := comb(len(profiles), block.set_size)):
-                message = f"{len(profiles)} hotels make only {most} sets of {block.set_size}; lower sets"
+            if block.sets > (most := most_sets(profiles, block.set_size)):
+                within = " within their cities" if any(each.city for each in profiles) else ""
+                made = f"make only {most} sets of {block.set_size}{within}"
+                message = f"{len(profiles)} hotels {made}; lower sets"
                 raise source.error((*_BLOCKS, index, "sets"), message)
         return profiles, ready
 
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""
         card = self._card.fill(self._values, next(self._shown_sets()).alternatives)
-        profiles = [profile.model_dump(mode="json") for profile in self._profiles]
+        profiles = [profile.model_dump(mode="json", exclude_none=True) for profile in self._profiles]
         ready = [[shown_set.set, shown_set.repeat, shown_set.alternatives] for shown_set in self._ready]
         variants = {name: each.model_dump(mode="json") for name, each in self._spec.variants.items()}
         return [card.model_dump(mode="json"), profiles, ready, *([variants] if variants else [])]

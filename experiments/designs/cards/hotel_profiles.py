@@ -45,6 +45,10 @@ class HotelProfile(BaseModel):
     """The probability that free cancellation is offered."""
     breakfast: Share = 0.5
     """The probability that breakfast is included."""
+    city: Text | None = None
+    """What its cards say for `${city}`; None: what the experiment or the card says."""
+    currency: Text | None = None
+    """What its cards say for `${currency}`, such as `€`; None: as of `city`."""
 
     @field_validator("rooms", mode="before")
     @classmethod
@@ -81,6 +85,7 @@ class HotelProfile(BaseModel):
             "breakfast": int(rng.random() < self.breakfast),
             "amenities": self.amenities,
             "price": rng.randint(self.low, self.high),
+            **{name: value for name in ("city", "currency") if (value := getattr(self, name))},
         }
 
 
@@ -96,6 +101,8 @@ def profiles_from(rows: list[Row]) -> tuple[HotelProfile, ...]:
         profile = row.read(HotelProfile)
         if profile.id in profiles:
             raise row.error("id", f"the id {profile.id} is taken; give each hotel its own")
+        if profile.currency != next(iter(profiles.values()), profile).currency:
+            raise row.error("currency", "is another than in the row above; make a pool for each currency")
         profiles[profile.id] = profile
     return tuple(profiles.values())
 

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import comb
 from typing import Final
 
 from experiments.designs.cards.experiment_file import Block
@@ -20,11 +21,25 @@ ProfileSet = tuple[HotelProfile, ...]
 
 
 def form_sets(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list[ProfileSet]:
-    """Form different sets of different hotels, with each hotel in about as many sets as any other.
+    """Form different sets of different hotels of a city, with each hotel in about as many sets as any other.
 
-    The caller checks that the pool holds as many sets.
+    Cities take turns. The caller checks that there are as many sets (`most_sets`).
     """
-    rng = random.Random(f"{seed}:{block.set_size}")  # noqa: S311 - a design, not a secret
+    cities = sorted({profile.city or "" for profile in profiles})
+    within = ([each for each in profiles if (each.city or "") == city] for city in cities)
+    count = -(-block.sets // len(cities))
+    formed = [_within_city(those, block.set_size, count, seed) for those in within]
+    return [formed[number % len(cities)][number // len(cities)] for number in range(block.sets)]
+
+
+def most_sets(profiles: Sequence[HotelProfile], size: int) -> int:
+    """Return how many sets of a size hotels make, if each of their cities has as many."""
+    cities = Counter(profile.city for profile in profiles)
+    return len(cities) * min(comb(hotels, size) for hotels in cities.values())
+
+
+def _within_city(profiles: Sequence[HotelProfile], size: int, sets: int, seed: int) -> list[ProfileSet]:
+    rng = random.Random(f"{seed}:{size}")  # noqa: S311 - a design, not a secret
     ranked = sorted(profiles, key=lambda profile: (profile.typical_price, profile.id))
     everyone = range(len(ranked))
     shown = Counter[int]()
@@ -33,15 +48,15 @@ def form_sets(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list
     def rarest(candidates: Sequence[int]) -> int:
         return min(candidates, key=lambda rank: (shown[rank], rng.random()))
 
-    while len(found) < block.sets:
-        reach = max(block.set_size, round(_REACHES[len(found) % len(_REACHES)] * len(ranked)))
+    while len(found) < sets:
+        reach = max(size, round(_REACHES[len(found) % len(_REACHES)] * len(ranked)))
         members = [rarest(everyone)]
         near = [rank for rank in everyone if abs(rank - members[0]) <= reach and rank != members[0]]
-        while len(members) < block.set_size:
+        while len(members) < size:
             members.append(rarest(near))
             near.remove(members[-1])
         while frozenset(members) in found:
-            members = rng.sample(everyone, block.set_size)
+            members = rng.sample(everyone, size)
         shown.update(members)
         rng.shuffle(members)
         found[frozenset(members)] = tuple(ranked[rank] for rank in members)

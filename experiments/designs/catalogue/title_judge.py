@@ -14,6 +14,7 @@ from agents.base import AgentError, ProviderError
 from agents.providers.network import close_connections
 from agents.registry import make_respondent
 from experiments.console.terminal import plain, stderr_console
+from experiments.records.whole_file import whole_file
 from interventions.cards.card import LetterAnswer
 from interventions.cards.reply import ENDED, Ending, InvalidAnswer
 from interventions.data_file import read_source
@@ -138,12 +139,5 @@ def _read(path: Path) -> dict[str, _Answers]:
 
 
 def _write(path: Path, stored: dict[str, _Answers]) -> None:
-    """Whole or not at all."""
-    partial = path.with_name(f"{path.name}.part")
-    try:
+    with whole_file(path) as partial:
         partial.write_bytes(_File.dump_json(stored, indent=1))
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(
-            f"{path}: cannot be written ({error.strerror}); choose a folder that can be"
-        ) from None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from environments.shop.catalogue import Catalogue
+from environments.shop.shop import USUAL, Shop
 from experiments.designs.catalogue.table import CatalogueFile, read_catalogue
 from experiments.designs.catalogue.title_judge import judged_promotional
 from experiments.designs.catalogue.titles import SHIPPED, load_patterns, without_wording
@@ -14,7 +14,7 @@ from experiments.designs.choice_sets.coverage import coverage
 from experiments.designs.choice_sets.options import Options, Pairing
 from experiments.designs.choice_sets.pairings import ChoiceSet, matched_ratings, price_adjacent, random_sets
 from experiments.designs.choice_sets.set_file import read_sets
-from experiments.designs.choice_sets.shop_products import products_of, shop_products
+from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts
 from interventions.yaml.yaml_source import Source
 
@@ -39,24 +39,24 @@ class _FormedSets:
 
 
 def form_choice_sets(
-    source: Source, options: Options, seed: int, query: Sequence[str] = (), own: Catalogue | None = None
+    source: Source, options: Options, seed: int, query: Sequence[str] = (), shop: Shop = USUAL
 ) -> _FormedSets:
     """Form the choice sets that the `options` of the experiment `source` ask for.
 
     The same seed gives the same sets. Of all that a pairing finds, `sets` are sampled uniformly without
     replacement, and the alternatives of each put in random order. The sets of a file keep their order, and
-    that of their alternatives; where it has more than `sets`, as many are sampled. `own`: the products of
-    `options.catalogue`, where the embedded shop serves them.
+    that of their alternatives; where it has more than `sets`, as many are sampled. `shop`: sells the
+    products of `options.catalogue`, or this is another shop's.
 
     Raises:
         UserError: a mistake in a file that the options name, or there is no such choice set.
     """
     catalogue = None
-    if options.catalogue is not None and own is None:
+    if options.catalogue is not None and not shop.own:
         catalogue = read_catalogue(source.file_at(("options", "catalogue"), options.catalogue), query)
     notes = [catalogue.note(), *catalogue.unused] if catalogue else []
     addresses = catalogue.addresses if catalogue else {}
-    products = products_of(own) if own else catalogue.products if catalogue else shop_products()
+    products = catalogue.products if catalogue else shop_products(shop)
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     if options.file is not None:
         path = source.file_at(("options", "file"), options.file)
@@ -69,7 +69,7 @@ def form_choice_sets(
         return _FormedSets(found, notes, addresses)
     neutral, wording = _neutral(products, options, source, catalogue)
     notes += wording
-    compared, unrated = comparable(neutral, options, source, own)
+    compared, unrated = comparable(neutral, options, source, shop)
     notes += unrated
     found = PAIRINGS[options.pairing](compared, options, rng)
     if not found:
@@ -102,7 +102,7 @@ def _neutral(
 
 
 def comparable(
-    products: Sequence[ProductFacts], options: Options, source: Source, own: Catalogue | None = None
+    products: Sequence[ProductFacts], options: Options, source: Source, shop: Shop
 ) -> tuple[list[ProductFacts], list[str]]:
     """Return the products with a price and a rating, and notes of what was left out.
 
@@ -110,7 +110,7 @@ def comparable(
     `min_products_per_category` are left out. Raises UserError where the pairing needs ratings, or no category
     has so many products.
     """
-    compared, notes = _rated(products, options, source, own)
+    compared, notes = _rated(products, options, source, shop)
     if (least := options.min_products_per_category) is None:
         return compared, notes
     counts = Counter(product.category for product in compared)
@@ -127,11 +127,11 @@ def comparable(
 
 
 def _rated(
-    products: Sequence[ProductFacts], options: Options, source: Source, own: Catalogue | None
+    products: Sequence[ProductFacts], options: Options, source: Source, shop: Shop
 ) -> tuple[list[ProductFacts], list[str]]:
     """The products with a price and a rating, and a note of others that a user's table has."""
     rated = [product for product in products if product.price and product.rating]
-    if own is None or len(rated) == len(products):
+    if shop.own is None or len(rated) == len(products):
         return rated, []
     if rated:
         left = f"{len(products) - len(rated)} products without a rating are in the shop, and in no choice set"

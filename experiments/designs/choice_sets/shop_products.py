@@ -1,19 +1,11 @@
 """Find the products of the embedded shop that experiments choose from."""
 
-from functools import cache
-
-from environments.shop.catalogue import Catalogue, generate
+from environments.shop.shop import USUAL, Shop
 from interventions.apply.plan import ProductFacts
 
 
-@cache
-def shop_products() -> tuple[ProductFacts, ...]:
-    """Return the shop's products that can stand in a choice set."""
-    return products_of(generate())
-
-
-def products_of(catalogue: Catalogue) -> tuple[ProductFacts, ...]:
-    """Return the products of a catalogue that can stand in a choice set: in stock, without options."""
+def shop_products(shop: Shop = USUAL) -> tuple[ProductFacts, ...]:
+    """Return the products of the embedded shop that can stand in a choice set: in stock, no options."""
     return tuple(
         ProductFacts(
             key=product.key,
@@ -23,6 +15,6 @@ def products_of(catalogue: Catalogue) -> tuple[ProductFacts, ...]:
             rating=product.rating,
             reviews=product.reviews or (None if product.own else 0),
         )
-        for product in catalogue.products
+        for product in shop.catalogue.products
         if product.in_stock and not product.options
     )

@@ -8,12 +8,10 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from agents.base import is_command
 from agents.registry import looks_only
 from environments.observation.views import VIEWS, Modality
-from environments.shop.catalogue import Catalogue
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.attributes import shown
 from experiments.designs.shop.experiment_file import Experiment
-from experiments.designs.shop.listing import category_address
 from experiments.designs.shop.trial import ShopTrial, cell_name
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
@@ -32,10 +30,8 @@ class Cells:
         arms: Sequence[Arm],
         profiles: Mapping[str, str],
         addresses: Mapping[str, str],
-        own_shop: Catalogue | None = None,
     ) -> None:
-        """Take the parts of a design. addresses: where products' pages are, in place of the usual ones."""
-        self._own_shop = own_shop
+        """Take the parts of a design. addresses: where pages of products, or of categories, are."""
         self._experiment, self._sets, self._arms = experiment, sets, arms
         self._profiles, self._addresses = profiles, addresses
 
@@ -114,7 +110,7 @@ class Cells:
     def _start(self, products: ChoiceSet) -> tuple[str, ...]:
         match self._experiment.task:
             case "listing":
-                return (category_address(products[0].category, self._own_shop),)
+                return (self._addresses[products[0].category],)
             case "search":
                 return ("",)
         return tuple(self._page(each.key) for each in products)

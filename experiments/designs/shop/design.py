@@ -27,10 +27,9 @@ from experiments.designs.shop.ingredients import (
     displayed,
     formed_sets,
     nudges_of,
-    own_shop,
     prompt_of,
-    shop_address,
     shop_map,
+    shop_of,
 )
 from experiments.designs.shop.profiles import sentences
 from experiments.designs.shop.stopping import blocks
@@ -67,7 +66,7 @@ class ShopDesign(Design[ShopTrial]):
         self._subject = subject
         self.source = source
         self.experiment = experiment = validate(source, Experiment)
-        self.base_url = shop_address(experiment.environment)
+        self.shop = shop_of(experiment, source)
         site = shop_map(experiment.site, source)
         self._site_identity = site.identity()
         self.site: SiteMap = site.model_copy(update={"query": (*site.query, *experiment.query)})
@@ -77,8 +76,7 @@ class ShopDesign(Design[ShopTrial]):
         self._treatments = Treatments(experiment, self.site, self.nudges)
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""
-        self.own_shop = own_shop(experiment, source)
-        formed, self._notes, addresses = formed_sets(experiment, self.site, source, self.own_shop)
+        formed, self._notes, addresses = formed_sets(experiment, self.site, source, self.shop)
         self.products = {product.key: product for products in formed for product in products}
         self.sets: dict[str, ChoiceSet] = {
             set_id(products): tuple(displayed(products, experiment.match)) for products in formed
@@ -88,7 +86,7 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         self._treatments.check(shown)
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
-        self._cells = Cells(experiment, self.sets, self._arms, self.profiles, addresses, self.own_shop)
+        self._cells = Cells(experiment, self.sets, self._arms, self.profiles, addresses)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
         self.size = len(self.sets) * sum(self._cells.sizes(largest)) * experiment.repeats
         self.most_steps, self.most_seconds = experiment.limits.steps, experiment.limits.seconds
@@ -176,7 +174,7 @@ class ShopDesign(Design[ShopTrial]):
                 "digest": self.prompt.digest,
                 "templates": dict(self.prompt.sources),
             },
-            **({"own_shop": content(self.own_shop)} if self.own_shop else {}),
+            **({"own_shop": content(self.shop.own)} if self.shop.own else {}),
             **({"prompt_of_pictures": picture_prompt().digest} if self._shows_pictures else {}),
             **({"listed": self._listed()} if declared or self._allocation else {}),
         }

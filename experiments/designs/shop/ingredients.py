@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
 from environments.launch.launchable import launchable
-from environments.shop.catalogue import Catalogue
+from environments.shop.shop import Shop
 from experiments.designs.catalogue.own_shop import own_catalogue, says_pages
 from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.attributes import value
 from experiments.designs.shop.cells import Arm
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
-from experiments.designs.shop.listing import listed_sets
+from experiments.designs.shop.listing import category_address, listed_sets
 from experiments.designs.shop.stopping import Stopping
 from interventions.apply.plan import ProductFacts
 from interventions.files.schema import Intervention, load_interventions
@@ -24,21 +24,11 @@ from interventions.yaml.yaml_source import Source
 
 
 class _ShopSets(NamedTuple):
-    """Choice sets, notes on them, and the addresses of products' pages where these are known."""
+    """Choice sets, notes, and the addresses of the pages of products or categories that are known."""
 
     sets: list[ChoiceSet]
     notes: list[str]
     addresses: Mapping[str, str]
-
-
-def shop_address(environment: str) -> str | None:
-    """Return the address of the shop; None: the embedded one, which is started."""
-    if environment == EMBEDDED:
-        return None
-    if environment.startswith("compose:"):
-        target = launchable(environment.removeprefix("compose:"))
-        return target.url.format(port=target.port)
-    return environment.rstrip("/") + "/"
 
 
 def shop_map(name: str, source: Source) -> SiteMap:
@@ -105,17 +95,22 @@ def arms_of(
     return [*alone, *combinations(named, 2)]
 
 
-def own_shop(experiment: Experiment, source: Source) -> Catalogue | None:
-    """Return the products of the experiment's catalogue where the embedded shop serves them, else None.
+def shop_of(experiment: Experiment, source: Source) -> Shop:
+    """Return the shop of an experiment; the embedded one sells the products of a catalogue without keys.
 
     Raises UserError.
     """
-    options = experiment.options
+    options, environment, url = experiment.options, experiment.environment, None
+    if environment.startswith("compose:"):
+        target = launchable(environment.removeprefix("compose:"))
+        url = target.url.format(port=target.port)
+    elif environment != EMBEDDED:
+        url = environment.rstrip("/") + "/"
     if options.catalogue is None:
-        return None
+        return Shop(url)
     path = source.file_at(("options", "catalogue"), options.catalogue)
-    if experiment.environment == EMBEDDED and not says_pages(path):
-        return own_catalogue(path, options.currency or "USD", options.language or "en")
+    if environment == EMBEDDED and not says_pages(path):
+        return Shop(own=own_catalogue(path, options.currency or "USD", options.language or "en"))
     if experiment.task != "compare-tabs":
         message = f"{experiment.task} needs products that the embedded shop serves; write compare-tabs"
         raise source.error(("task",), message)
@@ -123,33 +118,31 @@ def own_shop(experiment: Experiment, source: Source) -> Catalogue | None:
         if getattr(options, name) is not None:
             message = "is of products that the embedded shop serves, and these are another shop's; remove it"
             raise source.error(("options", name), message)
-    return None
+    return Shop(url)
 
 
-def formed_sets(
-    experiment: Experiment, site: SiteMap, source: Source, own: Catalogue | None = None
-) -> _ShopSets:
+def formed_sets(experiment: Experiment, site: SiteMap, source: Source, shop: Shop) -> _ShopSets:
     """Form the choice sets of an experiment. Raises UserError."""
     options = experiment.options
     why = "no column key or url: the embedded shop serves its"
-    served = [f"{options.catalogue}: {why} {len(own.products)} products"] if own else []
+    served = [f"{options.catalogue}: {why} {len(shop.own.products)} products"] if shop.own else []
     if experiment.task == "compare-tabs":
-        formed = form_choice_sets(source, options, experiment.seed, site.query, own)
+        formed = form_choice_sets(source, options, experiment.seed, site.query, shop)
         return _ShopSets(
             formed.sets, [*served, *formed.notes], {} if experiment.says_page else formed.addresses
         )
-    sets, left_out = listed_sets(experiment.task, options, experiment.seed, source, own)
+    sets, left_out = listed_sets(experiment.task, options, experiment.seed, source, shop)
     if not sets:
         raise source.error(
             ("options",),
             f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
     served += left_out
-    if len(sets) == options.sets:
-        return _ShopSets(sets, served, {})
+    addresses = {first.category: category_address(first.category, shop) for first, *_ in sets}
     page = "page of a category" if experiment.task == "listing" else "page of results"
-    note = f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"
-    return _ShopSets(sets, [*served, note], {})
+    if len(sets) < options.sets:
+        served.append(f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}")
+    return _ShopSets(sets, served, addresses)
 
 
 def displayed(products: ChoiceSet, match: Sequence[str]) -> Iterator[ProductFacts]:

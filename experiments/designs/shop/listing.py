@@ -2,17 +2,16 @@
 
 import random
 from collections.abc import Iterable
-from functools import cache
 from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel
 
-from environments.shop.catalogue import Catalogue, generate
+from environments.shop.shop import USUAL, Shop
 from environments.shop.store import ProductQuery, Store
 from experiments.designs.choice_sets.forming import PAIRINGS, comparable
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.pairings import ChoiceSet
-from experiments.designs.choice_sets.shop_products import products_of, shop_products
+from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts, Treatment
 from interventions.edits.base import Edit, Leftover
 from interventions.edits.reorder import key, siblings
@@ -72,43 +71,31 @@ def show_only(products: Iterable[ProductFacts]) -> Treatment:
     return Treatment(ShowOnly.kind().replace("_", "-"), None, (ShowOnly(keys=keys),), ("listing",))
 
 
-def category_address(category: str, own: Catalogue | None = None) -> str:
+def category_address(category: str, shop: Shop = USUAL) -> str:
     """Return the address of a category's listing, with as many products on a page as possible."""
-    catalogue = own or _catalogue()
-    url = next(node.url for node in catalogue.categories if node.leaves == (category,))
+    url = next(node.url for node in shop.catalogue.categories if node.leaves == (category,))
     return f"{url}?product_list_limit={PAGE}"
 
 
 def listed_sets(
-    task: ListingTask, options: Options, seed: int, source: Source, own: Catalogue | None = None
+    task: ListingTask, options: Options, seed: int, source: Source, shop: Shop
 ) -> tuple[list[ChoiceSet], list[str]]:
     """Form choice sets of products that the shop lists on one page; return notes of what was left out too.
 
     The page is one of a category, or of a search for its name. The sets are formed and sampled like those of
-    all products. Raises UserError where the pairing needs ratings, and `own` products have none.
+    all products. Raises UserError where the pairing needs ratings, and a user's products have none.
     """
-    store = Store(own) if own else _store()
-    every = products_of(own) if own else shop_products()
+    store, every = Store(shop.catalogue), shop_products(shop)
     on_page = {
         category: {product.key for product in store.find(_query(task, category)).products}
         for category in {product.category for product in every}
     }
-    compared, notes = comparable(every, options, source, own)
+    compared, notes = comparable(every, options, source, shop)
     products = [product for product in compared if product.key in on_page[product.category]]
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     found = PAIRINGS[options.pairing](products, options, rng)
     sampled = rng.sample(found, min(options.sets, len(found)))
     return [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled], notes
-
-
-@cache
-def _catalogue() -> Catalogue:
-    return generate()
-
-
-@cache
-def _store() -> Store:
-    return Store(_catalogue())
 
 
 def _query(task: ListingTask, category: str) -> ProductQuery:

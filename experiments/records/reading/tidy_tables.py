@@ -103,6 +103,9 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
+    if "attr_currency" in more:
+        own = more.pop("attr_currency")
+        frame["currency"] = own.replace({s: c for s, c in signs("en").items() if c}).fillna(frame["currency"])
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     checked = check_table(frame).drop(columns={"rationale"}.difference(frame))
     return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agents.base import ProviderError, Reply
+from environments.shop.shop import USUAL, Shop
 from experiments.designs.loading import load_design
 from experiments.executors import text as text_runner
 from experiments.executors.browser import default_slots
@@ -33,7 +34,7 @@ from tests.support import serve
 @pytest.fixture
 def setup(tmp_path: Path) -> Setup:
     (tmp_path / "x.yaml").write_text(HOTELS)
-    return Setup(load_design(str(tmp_path / "x.yaml")), tmp_path, None, 3)
+    return Setup(load_design(str(tmp_path / "x.yaml")), tmp_path, USUAL, 3)
 
 
 @pytest.fixture
@@ -196,7 +197,7 @@ def test_pictures_are_loaded_where_somebody_looks(
 ) -> None:
     design = load_design(experiment)
     assert Workers().setup(design, tmp_path, agents).pictures == pictures
-    design.base_url = "https://shop.example/"
+    design.shop = Shop("https://shop.example/")
     assert Workers().setup(design, tmp_path, agents).pictures, "the pages of others may need their pictures"
 
 
@@ -210,7 +211,7 @@ async def test_the_browser_of_a_run_loads_pictures_as_its_setup_says(
     async with serve(shop.app()) as url:
         made = design(experiment(tmp_path, shop, url))
         trials = list(islice(made.trials(["simulated:balanced"]), 1))
-        async with open_executor(Setup(made, tmp_path, url, 1, pictures=pictures)) as executor:
+        async with open_executor(Setup(made, tmp_path, made.shop, 1, pictures=pictures)) as executor:
             await run_trials(executor, made, records, trials)
     assert records.outcomes(made.run_id) == {"choice": 1}
     assert ("/picture.png" in shop.asked) == pictures

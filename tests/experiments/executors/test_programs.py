@@ -18,6 +18,7 @@ import pytest
 
 from agents.programs.bubblewrap import confine, files_of, left_open
 from agents.programs.program import run_program
+from environments.shop.shop import USUAL
 from experiments.designs.loading import load_design
 from experiments.executors.executor import Attempt
 from experiments.executors.setup import Setup, open_executor
@@ -237,7 +238,7 @@ async def one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asyn
     """A setup in which one program may run."""
     monkeypatch.setenv("SOUK_PROGRAM_FILES", str(tmp_path))
     (tmp_path / "e.yaml").write_text(LIMITED)
-    yield Setup(load_design(str(tmp_path / "e.yaml")), run_folder(tmp_path), None, 4, programs=1)
+    yield Setup(load_design(str(tmp_path / "e.yaml")), run_folder(tmp_path), USUAL, 4, programs=1)
 
 
 @pytest.mark.thorough

@@ -98,9 +98,9 @@ async def test_a_shop_that_answers_programs_otherwise_is_looked_at_in_the_browse
     async with serve(NotForPrograms().app()) as address:
         made = design(experiment(tmp_path, ForeignShop(), address))
         trials = list(made.trials(["simulated:balanced"]))
-        await check_start_pages(made, trials, made.base_url)
+        await check_start_pages(made, trials, made.shop)
         with pytest.raises(UserError, match=r"could not be treated at \S+: it is no page \(HTTP 404\)"):
-            await check_start_pages(made, trials, made.base_url, in_browser=False)
+            await check_start_pages(made, trials, made.shop, in_browser=False)
 
 
 @pytest.mark.thorough
@@ -160,7 +160,7 @@ async def test_a_shop_that_does_not_answer_programs_is_left_to_the_trials(
         if is_down:
             await stack.aclose()
         made = design(experiment(tmp_path, ForeignShop(), address))
-        await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
+        await check_start_pages(made, made.trials(["simulated:balanced"]), made.shop)
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ async def test_each_product_of_each_set_is_looked_for(lost: int, tmp_path: Path)
         del shop.names[key := list(shop.names)[lost]]
         with pytest.raises(UserError, match=f"{key} could not be treated at "):
             trials = made.trials(["simulated:balanced"])
-            await check_start_pages(made, trials, made.base_url, in_browser=False)
+            await check_start_pages(made, trials, made.shop, in_browser=False)
 
 
 @pytest.mark.thorough
@@ -242,7 +242,7 @@ async def test_where_a_start_page_leads_is_known_before_it_is_opened(tmp_path: P
     async with serve(shop.app()) as address:
         made = design(experiment(tmp_path, shop, address))
         trials = list(made.trials(["simulated:balanced"]))
-        await check_start_pages(made, trials, made.base_url)
+        await check_start_pages(made, trials, made.shop)
     for trial in trials:
         places = known(made, trial, f"{address}/")
         assert [places[f"shop/{key}-and-its-name"] for key in KEYS] == list(KEYS)

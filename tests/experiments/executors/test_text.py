@@ -20,6 +20,7 @@ from experiments.runs.experiment_run import ExperimentRun
 from interventions.cards.reply import ENDED
 from tests.experiments.chat_model import ChatModel, model  # noqa: F401 (fixture)
 from tests.experiments.command_line import forked_souk
+from tests.experiments.designs.test_mistakes import FILES
 from tests.held_provider import held_provider, seen
 
 HOTELS = """\
@@ -86,6 +87,21 @@ def test_choices_between_hotels(tmp_path: Path) -> None:
     assert first["viewed_first"].eq(1).all()
     pairs = table.groupby(["set", "repeat", "ordering"])["option"].agg(tuple).unstack("ordering")
     assert (pairs["forward"].map(lambda options: options[::-1]) == pairs["reversed"]).all()
+
+
+def test_the_table_has_the_city_and_currency_of_the_pool(tmp_path: Path) -> None:
+    head, *rows = FILES["profiles.csv"].splitlines()
+    lines = [f"{head},city,currency", *(f"{row},Lyon,€" for row in rows)]
+    (tmp_path / "lyon.csv").write_text("\n".join(lines))
+    few = (
+        HOTELS.replace("pool: hotels", "pool: lyon.csv")
+        .replace("sets: 6", "sets: 2")
+        .replace("sets: 4", "sets: 1")
+    )
+    run = ended(tmp_path, few, "simulated:balanced")
+    table = tidy_table(run.records, run.design.run_id)
+    assert set(table["attr_city"]) == {"Lyon"} and set(table["currency"]) == {"EUR"}
+    assert "attr_currency" not in table
 
 
 @pytest.mark.slow

@@ -155,7 +155,7 @@ async def test_a_page_that_cannot_be_treated(find, shop: str, id: str, path: str
         ("http://[::1/", r"http://\[::1/: cannot be fetched \(.+\); .*"),
         (
             "shop:no-such-product",
-            r"shop:no-such-product: the shop has no such product; find a key at shop:/ .*",
+            r"shop:no-such-product: the shop has no such product; find a key at shop:/",
         ),
     ],
 )

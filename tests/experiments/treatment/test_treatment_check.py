@@ -10,6 +10,7 @@ import pytest
 from agents.base import Agent, Decision, GaveUp
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
+from environments.shop.shop import Shop
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import IN_VAIN, ShopTrialRunner, judge, to_record
 from experiments.executors.browser import Testbed, open_testbed
@@ -40,7 +41,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place
     shop = ForeignShop()
     async with (
         serve(shop.app()) as address,
-        open_testbed(tmp_path_factory.mktemp("testbed"), address) as testbed,
+        open_testbed(tmp_path_factory.mktemp("testbed"), Shop(address)) as testbed,
     ):
         yield Place(shop, address, testbed, await testbed.proxy.open_slot())
 
@@ -60,7 +61,7 @@ async def carry_out(
     made = design(experiment(folder, place.shop, place.address + prefix, **how))
     trials = made.trials(["simulated:balanced"])
     trial = next(t for t in trials if t.carrier == (None if control else t.products[0].key))
-    episodes = ShopTrialRunner(made, str(made.base_url))
+    episodes = ShopTrialRunner(made, str(made.shop.url))
     session = place.slot.session = episodes.session(trial)
     try:
         async with place.testbed.browsers.context(place.slot.url) as context:

@@ -12,6 +12,7 @@ import psutil
 import yaml
 
 from environments.observation.observe import NOTHING
+from environments.shop.shop import Shop
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
@@ -99,7 +100,7 @@ async def measured(design: ShopDesign, base_url: str | None = None) -> tuple[flo
     trials = list(itertools.islice(design.trials([AGENT]), EPISODES))
     taken: dict[bool, list[float]] = {True: [], False: []}
     with tempfile.TemporaryDirectory() as folder:
-        async with open_testbed(Path(folder), base_url) as testbed:
+        async with open_testbed(Path(folder), Shop(base_url)) as testbed:
             runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
             order = [
                 side for pair in range(BLOCKS) for side in ((True, False) if pair % 2 else (False, True))

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from environments.observation.views import VIEWS, Modality
+from environments.shop.shop import Shop
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import Testbed, open_testbed
@@ -123,7 +124,7 @@ class Stages:
             if name != EMBEDDED:
                 base = await self._stack.enter_async_context(running(name))
                 cases()[name].write_files(folder, base)
-            testbed = await self._stack.enter_async_context(open_testbed(folder, base))
+            testbed = await self._stack.enter_async_context(open_testbed(folder, Shop(base)))
             self._stage = Stage(name, testbed, folder)
         return self._stage
 

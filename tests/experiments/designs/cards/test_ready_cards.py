@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.designs.cards.trial import CardTrial
+from interventions.errors import UserError
 from tests.experiments.designs.make import AGENT, made, trials
 from tests.experiments.designs.test_mistakes import FILES
 
@@ -147,6 +148,31 @@ def test_own_profiles_in_a_city_and_currency_of_ones_own(tmp_path: Path) -> None
         told = text.replace("New York City", "Lyon").replace("$", "€")
         assert other.cards[0].model_dump_json() == told
         assert trial.options == other.options
+
+
+def test_city_and_currency_are_columns_of_the_pool(tmp_path: Path) -> None:
+    head, *rows = PROFILES.splitlines()
+    blocks = [{"set_size": 2, "sets": 3, "repeats": 2}]
+    keyed = made(
+        "hotels", **own(tmp_path, PROFILES, blocks=blocks, cards="hotels"), city="Lyon", currency="€"
+    )
+    by_key = list(keyed.trials(["a"]))
+    in_lyon = "\n".join([f"{head},city,currency", *(f"{row},Lyon,€" for row in rows)])
+    by_column = trials("hotels", **own(tmp_path, in_lyon, blocks=blocks, cards="hotels"))
+    assert [trial.cards for trial in by_column] == [trial.cards for trial in by_key]
+    assert {o.attributes["city"] for trial in by_column for o in trial.options} == {"Lyon"}
+    ids = [f"{city},{row}".split(",") for city in ("Lyon", "Nantes") for row in rows]
+    renamed = [",".join([f"{city}-{id}", *cells, city, "€"]) for city, id, *cells in ids]
+    both = "\n".join([f"{head},city,currency", *renamed])
+    cities = set[str]()
+    for trial in trials("hotels", **own(tmp_path, both, blocks=blocks, cards="hotels")):
+        (city,) = {str(option.attributes["city"]) for option in trial.options}
+        assert f"a hotel room in {city} for" in trial.cards[0].prompt
+        cities.add(city)
+    assert cities == {"Lyon", "Nantes"}
+    with pytest.raises(UserError, match=r"own.csv:3: currency: is another than in the row above"):
+        mixed = "\n".join([f"{head},currency", f"{rows[0]},€", *(f"{row},$" for row in rows[1:])])
+        trials("hotels", **own(tmp_path, mixed, blocks=blocks, cards="hotels"))
 
 
 @given(draw=st.randoms(use_true_random=False))

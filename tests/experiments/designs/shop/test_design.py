@@ -233,6 +233,6 @@ def test_addresses_of_environments(tmp_path: Path) -> None:
         (live, "https://shop.example/en/"),
     ):
         made = ShopDesign(parse_yaml(f"name: e\ngoal: Buy.\n{lines}", "e.yaml"))
-        assert made.base_url == address
+        assert made.shop.url == address
     trial = next(made.trials(["simulated:random"]))
     assert trial.start == tuple(f"p/{product.key}" for product in trial.products)
