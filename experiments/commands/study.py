@@ -208,6 +208,9 @@ def export(
 def forget(
     file: StudyFile,
     person: Annotated[str | None, typer.Argument(metavar="[PERSON]", help="A participant, or an id.")] = None,
+    asked: Annotated[
+        bool, typer.Option("--asked", help="All who asked for it at the end; write the payments before.")
+    ] = False,
     all_keys: Annotated[
         bool, typer.Option("--all-keys", help="Delete the key and all ids: the study is anonymous then.")
     ] = False,
@@ -221,15 +224,18 @@ def forget(
 
       souk study forget study.yaml p3f21c09aa
 
+      souk study forget study.yaml --asked
+
       souk study forget study.yaml --all-keys
     """
     books = _books(file, db)
-    if bool(person) == all_keys:
-        raise UserError("souk study forget: name a person, or add --all-keys")
-    if person:
-        name = books.person(person, _key(file, db))
-        trials = books.forget(name)
-        typer.echo(f"{name}: deleted; {trials:,} trials are withdrawn. Delete backups that hold this person")
+    if bool(person) + asked + all_keys != 1:
+        raise UserError("souk study forget: name a person, or add --asked or --all-keys")
+    if not all_keys:
+        names = books.asked_to_be_forgotten() if asked else [books.person(str(person), _key(file, db))]
+        for name in names:
+            typer.echo(f"{name}: deleted; {books.forget(name):,} trials are withdrawn")
+        typer.echo(f"{len(names):,} people are forgotten here; delete them in your backups too")
         return
     from experiments.people.serving import key_path
 

@@ -117,6 +117,11 @@ class StudyBooks:
         self.register.forget(participant)
         return len(trials)
 
+    def asked_to_be_forgotten(self) -> list[str]:
+        """Return the people whose visit has ended with the wish that their data be deleted."""
+        rows = self.register.rows(participants)
+        return [row["participant"] for row in rows if row["data"] == "delete" and row["ending"]]
+
     def person(self, name: str, key: StudyKey | None) -> str:
         """Return the random name of a person, given by it or by the platform's id. Raises UserError."""
         found = self.register.by("participant", name)

@@ -205,7 +205,7 @@ class StudySite:
         words, file, render = words_of(language), self._visits.study.file, self._screens.render
         note = self._visits.register.note
         note(row["participant"], "page", f"{stage} {row['place']}")
-        if row["ending"]:
+        if row["ending"] and stage != "debriefing":
             return self._done(row)
         usual: dict[str, Any] = {"action": "next", "may_leave": True, "hidden": {"stage": stage}}
         onward = [("next", words["next"], True)]
@@ -269,7 +269,7 @@ class StudySite:
         row, form = self._person(request), await request.form()
         if row is None:
             return RedirectResponse("go", 303)
-        if row["ending"] or form.get("stage") != row["stage"]:
+        if form.get("stage") != row["stage"] or row["stage"] == "done":
             return RedirectResponse("go", 303)
         file, register, who = self._visits.study.file, self._visits.register, row["participant"]
         stage = row["stage"]

@@ -132,12 +132,16 @@ class StudyVisits:
         self.register.change(row["participant"], **changes)
 
     def end(self, row: Row, ending: Ending) -> None:
-        """End a visit before its time; a block that is not done is free again."""
+        """End a visit before its time; a block that is not done is free again.
+
+        Who has seen a trial is told first what was false in it.
+        """
         running = self._running.pop(row["participant"], None)
         if running and not running.outcome:
             running.left()
         self.register.give_back(row["participant"])
-        self.register.change(row["participant"], stage="done", **self.code(ending))
+        stage = "debriefing" if running or row["place"] else "done"
+        self.register.change(row["participant"], stage=stage, **self.code(ending))
 
     def leave(self, row: Row) -> None:
         """Let a person leave: the block is free again, and what was false is said at once."""

@@ -298,7 +298,7 @@ async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
         assert "was shown; it is not on the shop" in left.text
         ended = await send(ida, "debriefing", button="delete")
         assert "You do not take part" in ended.text
-        assert place.people[0]["data"] == "delete"
+        assert place.books.asked_to_be_forgotten() == [place.people[0]["participant"]]
         assert place.books.status()["blocks"]["done"] == 0
 
 
@@ -387,3 +387,15 @@ async def test_a_study_is_kept_in_postgresql(tmp_path: Path) -> None:
             assert place.books.status()["people"] == {"complete": 1}
             assert place.books.forget(place.people[0]["participant"]) == 2
             assert place.people == []
+
+
+async def test_who_cannot_go_on_is_told_what_was_false(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as oda:
+        await chosen(oda, await to_trial(oda, place.link("oda")))
+        place.there.visits.end(place.people[0], "technical")
+        page = await oda.get("/.souk/go")
+        assert stage(page) == "debriefing"
+        assert "was shown; it is not on the shop" in page.text
+        ended = await send(oda, "debriefing", button="use")
+        assert "Something went wrong" in ended.text
+        assert place.people[0]["ending"] == "technical"
