@@ -222,6 +222,7 @@ async def served(
         known = finished.__contains__
         team = proposals(study, records)
         visits = StudyVisits(study, register, key, codes, trials, begins, guests, known, store, team)
+        stack.push_async_callback(visits.close)
         changes = changes_of(records, design)
         guests.app = StudySite(visits, changes, secure=bool(own and own.startswith("https:"))).app()
         proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))

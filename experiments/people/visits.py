@@ -151,6 +151,13 @@ class StudyVisits:
         self.register.give_back(row["participant"])
         self.register.change(row["participant"], stage="debriefing")
 
+    async def close(self) -> None:
+        """Stop the trials that run, without a record, and wait for those that have ended."""
+        for trial in self._running.values():
+            if not trial.outcome:
+                trial.stop()
+        await asyncio.gather(*self._ending.values(), return_exceptions=True)
+
     def stays(self, row: Row) -> None:
         """Keep the block for a person of whom something is heard."""
         self.register.stay(row["participant"], 60 * self.study.file.time.lease_minutes)

@@ -45,7 +45,7 @@ MISTAKES = [
     ("analyze wtp -a simulated:anchord", 'no trials of this agent; did you mean "simulated:anchored"?'),
     ("analyze wtp --exclude simulated:anchored", "--exclude simulated:anchored: no agent is left; exclude"),
     ("analyze --db mysql://me:secret@here/runs", "--db mysql://me:***@here/runs: runs are kept in SQLite or"),
-    ("compare nudges --agent simulated:balanced", "there are choices of 1"),
+    ("compare nudges --agent simulated:balanced", "there are answers of 1"),
     ("compare nudges --agent simulated:balancd", "there are no trials of this agent"),
     ("compare no-such-run", "no run"),
     ("export nudges --out e.csv --codebook x.txt", "the suffix must be .md or .csv"),
