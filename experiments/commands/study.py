@@ -105,7 +105,6 @@ def try_(
       souk study try study.yaml --people 50
     """
     import json
-    from pathlib import Path as Folder
     from tempfile import TemporaryDirectory
 
     from experiments.people.checks import tried
@@ -113,7 +112,7 @@ def try_(
 
     found = PeopleStudy.load(file)
     with TemporaryDirectory(prefix="souk-try-") as folder:
-        trying = tried(found, Folder(folder), people, seed, lambda line: typer.echo(line, err=True))
+        trying = tried(found, Path(folder), people, seed, lambda line: typer.echo(line, err=True))
         checks = run_until_stopped(trying)
     if as_json:
         typer.echo(json.dumps([{"check": what, "fault": fault} for what, fault in checks], indent=2))

@@ -13,14 +13,14 @@ from experiments.people.identity import StudyKey
 from experiments.people.register import COUNTED, Register, Row, answers, blocks, events, participants
 from experiments.people.study_file import PeopleStudy
 from experiments.records.integrity.deletion import withdraw
-from experiments.records.reading.people import outcomes_of
+from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
 from interventions.errors import UserError
 
 _GROUP: Final = 5
 """Answers that fewer people than this have given could tell who somebody is."""
-PAYMENTS: Final = ("person", "session", "participant", "outcome", "code", "minutes", "trials", "note")
+PAYMENTS: Final = ("person", "session", "participant", "outcome", "code", "minutes", "trials")
 
 
 class StudyBooks:
@@ -44,7 +44,7 @@ class StudyBooks:
         stages: Counter[str] = Counter(row["stage"] for row in people if not row["ending"])
         made = self.register.rows(blocks)
         minutes = [self._minutes(row) for row in people if row["ending"] == "complete"]
-        outcomes = Counter(row["outcome"] for row in outcomes_of(self.records, self.run))
+        outcomes = Counter(row["outcome"] for row in trials_of_people(self.records, self.run))
         return {
             "study": self.study.name,
             "run": self.run,
@@ -80,7 +80,6 @@ class StudyBooks:
                     "code": row["code"],
                     "minutes": round(self._minutes(row), 1),
                     "trials": row["place"],
-                    "note": "",
                 }
             )
         _write(path, PAYMENTS, rows, private=True)
@@ -112,7 +111,9 @@ class StudyBooks:
 
     def forget(self, participant: str) -> int:
         """Delete what is stored of a person, and leave shells of the trials; return how many these are."""
-        trials = [r["trial"] for r in outcomes_of(self.records, self.run) if r["participant"] == participant]
+        trials = [
+            r["trial"] for r in trials_of_people(self.records, self.run) if r["participant"] == participant
+        ]
         withdraw(self.records, self.run, trials)
         self.register.forget(participant)
         return len(trials)
@@ -135,7 +136,7 @@ class StudyBooks:
 
     @staticmethod
     def _minutes(row: Row) -> float:
-        return float((row["ended_at"] or row["seen_at"]) - row["consented_at"]) / 60
+        return float(row["seen_at"] - row["consented_at"]) / 60
 
     @staticmethod
     def _state(row: Row, now: float, late: float) -> str:

@@ -8,7 +8,6 @@ from random import Random
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from interventions.errors import UserError
 
@@ -77,11 +76,6 @@ def williams(size: int) -> list[list[int]]:
         first.append((first[-1] + (step if step % 2 else size - step)) % size)
     rows = [[(each + shift) % size for each in first] for shift in range(size)]
     return rows if size % 2 == 0 else rows + [row[::-1] for row in rows]
-
-
-def design_digest(design: ShopDesign) -> str:
-    """Return the name of the trials of a design."""
-    return design.run_id.rsplit("-", 1)[1]
 
 
 def _condition(trial: ShopTrial) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from experiments.people.register import answers, blocks, participants
 from experiments.people.serving import served
 from experiments.people.study_file import PeopleStudy
 from experiments.people.trying import CANARY, Told, send_people
-from experiments.records.reading.people import outcomes_of, trials_of_people
+from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 
 Check = tuple[str, str]
@@ -49,7 +49,7 @@ def _of_blocks(books: StudyBooks, sets: dict[str, str]) -> Iterator[Check]:
     whole = Counter(row["block"] for row in stored)
     lost = [row["block"] for row in done if whole[row["block"]] < len(row["trials"])]
     yield "each done block is whole", f"block {lost[0]}" if lost else ""
-    outcomes = Counter(row["outcome"] for row in outcomes_of(books.records, books.run))
+    outcomes = Counter(row["outcome"] for row in stored)
     bad = outcomes["treatment_failed"] + outcomes["infra_error"]
     yield "every page was treated", f"{bad} of {outcomes.total()} trials failed" if bad else ""
 
@@ -63,25 +63,32 @@ def _of_people(books: StudyBooks, told: Sequence[Told]) -> Iterator[Check]:
     wanted = Counter(each.expected for each in told if each.expected and not each.error)
     wrong = [f"{name}: {ends[name]} and not {count}" for name, count in wanted.items() if ends[name] != count]
     yield "every visit ends as it should", wrong[0] if wrong else ""
-    strangers = sum(1 for each in people if not each["consent"])
-    yield "only who has consented is stored", f"{strangers} have not" if strangers else ""
+    agreed = sum(1 for each in told if each.expected not in ("declined", "screened"))
+    other = f"{len(people)} people are, and {agreed} have" if len(people) != agreed and not broken else ""
+    yield "only who has consented is stored", other
     waits = sorted(wait for each in told for wait in each.waits)
     late = statistics.quantiles(waits, n=20)[-1] if len(waits) > 1 else 0.0
     yield f"pages come at once (95 % within {late:.2f} s)", "" if late < 5 else "the machine is too slow"
 
 
 def _of_texts(books: StudyBooks, folder: Path, told: Sequence[Told]) -> Iterator[Check]:
-    """What people wrote is in their answers alone, and nobody's id is anywhere."""
-    data = b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
-    wanted = sum(CANARY in row["text"] for row in books.register.rows(answers))
-    yield (
-        "what people write is in answers alone",
-        "" if data.count(CANARY.encode()) >= wanted else "it is lost",
-    )
-    ids = [each.person for each in told if each.person and each.person.encode() in data]
+    """Nobody's id is anywhere; and once all are forgotten, nothing that they wrote, and no name of them."""
+    ids = [each.person for each in told if each.person and each.person.encode() in _data(folder)]
     yield "no id of a platform is stored", f"{len(ids)} are" if ids else ""
-    forgotten = next((r["participant"] for r in books.register.rows(participants) if r["place"]), None)
-    if forgotten:
-        books.forget(forgotten)
-        left = b"".join(path.read_bytes() for path in sorted(folder.rglob("*.db*")) if path.is_file())
-        yield "a person who is forgotten is gone", "a trace is left" if forgotten.encode() in left else ""
+    wrote = any(CANARY in row["text"] for row in books.register.rows(answers))
+    yield "what people write is stored", "" if wrote or not _writes(books) else "it is lost"
+    names = [row["participant"] for row in books.register.rows(participants)]
+    for name in names:
+        books.forget(name)
+    left = [text for text in (CANARY, *names) if text.encode() in _data(folder)]
+    yield "who is forgotten is gone, with all that was written", f"{left[0]} is left" if left else ""
+
+
+def _writes(books: StudyBooks) -> bool:
+    """Whether people are asked for a text."""
+    file = books.study.file
+    return file.reasons or any(not each.options for each in file.questions)
+
+
+def _data(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())

@@ -49,7 +49,6 @@ participants = sql.Table(
     sql.Column("consent", Text, nullable=False),
     sql.Column("consented_at", sql.Float, nullable=False),
     sql.Column("seen_at", sql.Float, nullable=False),
-    sql.Column("ended_at", sql.Float),
     sql.Column("width", sql.Integer),
     sql.Column("height", sql.Integer),
     sql.Column("touch", sql.Integer),
@@ -182,13 +181,11 @@ class Register:
             changed = studies.update().where(studies.c.study == self._study)
             connection.execute(changed.values({what: column + 1}))
 
-    def consent(self, **facts: Any) -> Row:
+    def consent(self, **facts: Any) -> None:
         """Store a person who has consented; the name is random and tells nothing."""
         now = time.time()
         row = {
-            **dict.fromkeys(
-                ("external", "sealed", "block", "attempt", "ended_at", "width", "height", "touch")
-            ),
+            **dict.fromkeys(("external", "sealed", "block", "attempt", "width", "height", "touch")),
             **dict.fromkeys(("ending", "code", "data", "browser"), ""),
             **dict.fromkeys(("place", "checks_failed", "attention_failed"), 0),
             "study": self._study,
@@ -200,14 +197,13 @@ class Register:
         }
         with self._records.writing() as connection:
             connection.execute(participants.insert().values(row))
-        return row
 
     def by(self, column: str, value: str) -> Row | None:
         """Return the person with this `participant`, `cookie` or `external`; None: there is none."""
         return self._first(participants, self._of(participants), participants.c[column] == value)
 
     def change(self, participant: str, **changes: Any) -> None:
-        """Change what is stored of a person; the block is kept for the person at the same time."""
+        """Change what is stored of a person."""
         with self._records.writing() as connection:
             its = self._of(participants), participants.c.participant == participant
             connection.execute(participants.update().where(*its).values(seen_at=time.time(), **changes))

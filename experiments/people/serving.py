@@ -20,7 +20,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrials, Scripts, shop_origin
 from experiments.executors.start_pages import check_start_pages
-from experiments.people.blocks import design_digest, make_blocks
+from experiments.people.blocks import make_blocks
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register, blocks, participants
@@ -120,7 +120,7 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         with study.source.placing(("participants",)):
             further = make_blocks(left, more, file.block.trials, file.seed)
         made += [[trial.id for trial in block] for block in further]
-    register.prepare(design.run_id, study.digest(design_digest(design)), made)
+    register.prepare(design.run_id, study.digest, made)
     return design, {trial.id: trial for trial in trials}
 
 

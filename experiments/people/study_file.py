@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
@@ -16,9 +16,9 @@ from interventions.yaml.yaml_source import KeyPath, Source, load_yaml, problem_a
 
 Ending = Literal["complete", "declined", "screened", "failed_check", "technical", "full"]
 """How a person's visit ends; each has its code."""
-ENDINGS: Final[tuple[Ending, ...]] = ("complete", "declined", "screened", "failed_check", "technical", "full")
-PAGES: Final = ("welcome", "consent", "instructions", "task", "debriefing")
-"""The pages whose text the study's file gives."""
+ENDINGS: Final[tuple[Ending, ...]] = get_args(Ending)
+Page = Literal["welcome", "consent", "instructions", "task", "debriefing"]
+"""A page whose text the study's file gives."""
 _LANGUAGE: Final = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?"
 
 Language = Annotated[str, StringConstraints(pattern=rf"^{_LANGUAGE}$")]
@@ -187,7 +187,7 @@ class _Exclusions(StrictModel):
     seconds_per_trial: _Below | None = None
     """Of the person's median trial."""
     seen_share: _Below | None = None
-    """Of the trials with a treatment, the share in which it was in view."""
+    """The share of trials in which all that was planned was in view."""
 
 
 class _Team(StrictModel):
@@ -212,7 +212,7 @@ class StudyFile(StrictModel):
     source: _Recruiting = _Recruiting()
     device: _Device = _Device()
     time: _Time = _Time()
-    pages: Mapping[Literal["welcome", "consent", "instructions", "task", "debriefing"], Text]
+    pages: Mapping[Page, Text]
     practice: bool = False
     """Whether the instructions end with a trial to practise on, which is not stored."""
     check: _Check | None = None
@@ -312,10 +312,11 @@ class PeopleStudy:
         except (OSError, UnicodeDecodeError):
             raise self.source.error(key, f"{path}: cannot be read; save it as UTF-8") from None
 
-    def digest(self, design_digest: str) -> str:
-        """Return a name of all that was declared: trials, pages, rules; the codes are no part of it."""
+    @property
+    def digest(self) -> str:
+        """A name of all that was declared, pages and rules; the trials have theirs, and codes are no part."""
         declared = self.file.model_dump(mode="json", exclude={"source", "time", "participants"})
-        return digest({"study": declared, "texts": self.texts, "design": design_digest})
+        return digest({"study": declared, "texts": self.texts})
 
 
 def in_language(text: Mapping[str, str], language: str) -> str:
@@ -327,7 +328,7 @@ def _texts(value: Any, key: tuple[str | int, ...]) -> list[tuple[tuple[str | int
     """Yield every text of a study with its key."""
     if isinstance(value, Mapping):
         own = value.keys() and all(isinstance(each, str) for each in value.values())
-        is_text = own and key and key[-1] in ("text", "why", *PAGES)
+        is_text = own and key and key[-1] in ("text", "why", *get_args(Page))
         if is_text or (own and len(key) > 1 and key[-2] == "options"):
             return [(key, value)]
         return [each for name, part in value.items() for each in _texts(part, (*key, name))]

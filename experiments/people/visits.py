@@ -2,9 +2,10 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, Final
 
 from experiments.designs.inputs.identity import digest
@@ -20,10 +21,16 @@ MOST_FAILURES: Final = 3
 """How often a person's trial may fail for a technical reason before the visit ends."""
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
-Store = Callable[[TrialRecord], Any]
-"""Stores a trial that has ended; awaited, it says whether that is durable."""
+_STAGES: Final = (
+    *("instructions", "practice", "check", "trial"),
+    *("reason", "attention", "trial"),  # after each trial, as far as there are more
+    *("questions", "debriefing", "done"),
+)
+HEARD: Final = 20.0
+"""How often it is stored that a person is still there, in seconds."""
 
-
+Store = Callable[[TrialRecord], Awaitable[None]]
+"""Stores a trial that has ended, and returns once that is durable."""
 Proposes = Callable[[ShopTrial], str | None]
 """Says which option an agent proposes in a trial; None: none."""
 
@@ -52,6 +59,7 @@ class StudyVisits:
         self._running: dict[str, GuestTrial] = {}
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, int] = {}
+        self._heard: dict[str, float] = {}
 
     # Who it is
 
@@ -98,31 +106,16 @@ class StudyVisits:
 
     def after(self, row: Row, stage: str) -> str:
         """Return the stage that follows one that has ended."""
-        file = self.study.file
-        order = [
-            "instructions",
-            "practice",
-            "check",
-            "trial",
-            "reason",
-            "attention",
-            "questions",
-            "debriefing",
-            "done",
-        ]
-        there = {
-            "check": file.check is not None,
+        file, place = self.study.file, row["place"]
+        is_there = {
             "practice": file.practice,
+            "check": file.check is not None,
+            "trial": place < file.block.trials,
+            "reason": file.reasons,
+            "attention": place in file.block.attention,
             "questions": bool(file.questions),
         }
-        place = row["place"]
-        there |= {"reason": file.reasons and stage == "trial", "attention": place in file.block.attention}
-        further = order[order.index(stage) + 1 :]
-        if stage == "trial" or (stage in ("reason", "attention") and place < file.block.trials):
-            further = (
-                [*further[: further.index("questions")], "trial"] if place < file.block.trials else further
-            )
-        return next(each for each in further if there.get(each, True))
+        return next(each for each in _STAGES[_STAGES.index(stage) + 1 :] if is_there.get(each, True))
 
     def go(self, row: Row, stage: str) -> None:
         """Lead a person to a stage; at the end the code is stored before it is shown."""
@@ -132,24 +125,24 @@ class StudyVisits:
         self.register.change(row["participant"], **changes)
 
     def end(self, row: Row, ending: Ending) -> None:
-        """End a visit before its time; a block that is not done is free again.
-
-        Who has seen a trial is told first what was false in it.
-        """
-        running = self._running.pop(row["participant"], None)
-        if running and not running.outcome:
-            running.left()
-        self.register.give_back(row["participant"])
-        stage = "debriefing" if running or row["place"] else "done"
-        self.register.change(row["participant"], stage=stage, **self.code(ending))
+        """End a visit before its time. Who has seen a trial is told first what was false in it."""
+        has_seen = self._stop(row) or bool(row["place"])
+        self.register.change(
+            row["participant"], stage="debriefing" if has_seen else "done", **self.code(ending)
+        )
 
     def leave(self, row: Row) -> None:
-        """Let a person leave: the block is free again, and what was false is said at once."""
+        """Let a person leave: what was false is said at once."""
+        self._stop(row)
+        self.register.change(row["participant"], stage="debriefing")
+
+    def _stop(self, row: Row) -> bool:
+        """Free the block, if it is not done; end the trial, and return whether there was one."""
         running = self._running.pop(row["participant"], None)
         if running and not running.outcome:
             running.left()
         self.register.give_back(row["participant"])
-        self.register.change(row["participant"], stage="debriefing")
+        return running is not None
 
     async def close(self) -> None:
         """Stop the trials that run, without a record, and wait for those that have ended."""
@@ -159,7 +152,10 @@ class StudyVisits:
         await asyncio.gather(*self._ending.values(), return_exceptions=True)
 
     def stays(self, row: Row) -> None:
-        """Keep the block for a person of whom something is heard."""
+        """Keep the block for a person of whom something is heard, which is every second in a trial."""
+        if monotonic() - self._heard.get(row["participant"], -HEARD) < HEARD:
+            return
+        self._heard[row["participant"]] = monotonic()
         self.register.stay(row["participant"], 60 * self.study.file.time.lease_minutes)
 
     def code(self, ending: Ending) -> dict[str, Any]:

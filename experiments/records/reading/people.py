@@ -18,11 +18,6 @@ def participants_of(records: Records, run: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[column.name for column in columns])
 
 
-def trials_of_people(records: Records, run: str) -> list[Row]:
-    """Return the trials of people in a run with participant, block, place and attempt."""
-    return records.rows(participants, sql.select(participants).where(participants.c.run == run))
-
-
 def changes_in(records: Records, run: str, participant: str) -> list[Row]:
     """Return product, before and after of each edit in a person's trials, in the order of the trials."""
     columns = (receipts.c.product, receipts.c.before, receipts.c.after)
@@ -36,15 +31,13 @@ def changes_in(records: Records, run: str, participant: str) -> list[Row]:
     return [dict(row._mapping) for row in records.ask(query)]
 
 
-def outcomes_of(records: Records, run: str) -> list[Row]:
-    """Return participant, place, outcome, seconds and nudge of each trial of people in a run."""
-    columns = (
-        participants.c.participant,
-        participants.c.place,
-        *(trials.c[name] for name in ("trial", "outcome", "seconds", "nudge", "condition")),
+def trials_of_people(records: Records, run: str) -> list[Row]:
+    """Return the trials of people in a run: whose, where in which block, what was proposed, the outcome."""
+    query = sql.select(participants, trials.c.outcome).join_from(
+        participants, trials, same_trial(participants, trials)
     )
-    query = sql.select(*columns).join_from(participants, trials, same_trial(participants, trials))
-    found = records.ask(query.where(participants.c.run == run).order_by(*columns[:2]))
+    order = participants.c.participant, participants.c.place
+    found = records.ask(query.where(participants.c.run == run).order_by(*order))
     return [dict(row._mapping) for row in found]
 
 

@@ -10,7 +10,7 @@ from experiments.people.register import blocks
 from experiments.people.serving import PeopleGuests, key_path, prepared
 from experiments.people.site import MOST
 from experiments.people.study_file import PeopleStudy
-from experiments.records.reading.people import outcomes_of
+from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 from interventions.errors import UserError
 from proxy.guests import COOKIE
@@ -55,7 +55,7 @@ async def test_who_leaves_in_a_trial_ends_it_and_has_no_further_one(tmp_path: Pa
         assert stage(await ida.post("/.souk/leave")) == "debriefing"
         assert stage(await ida.post("/.souk/start")) == "debriefing"
         assert "You do not take part" in (await send(ida, "debriefing", button="use")).text
-        trials = outcomes_of(place.books.records, place.books.run)
+        trials = trials_of_people(place.books.records, place.books.run)
         assert [(each["place"], each["outcome"]) for each in trials] == [(0, "agent_limit")]
         assert place.people[0]["code"] == ""
 
@@ -66,7 +66,7 @@ async def test_of_who_is_forgotten_in_a_trial_nothing_is_stored(tmp_path: Path) 
         place.books.forget(place.people[0]["participant"])
         await chosen(kim, page)
         assert (await kim.get("/.souk/go")).status_code == 403
-    assert outcomes_of(place.books.records, place.books.run) == []
+    assert trials_of_people(place.books.records, place.books.run) == []
 
 
 async def test_an_address_agrees_to_nothing_and_consent_is_given_once(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from experiments.people.register import Register, answers, blocks, events, parti
 from experiments.people.serving import ServedStudy, key_path, prepared, served
 from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.integrity.check import check_database
-from experiments.records.reading.people import outcomes_of, trials_of_people
+from experiments.records.reading.people import trials_of_people
 from experiments.records.reading.tidy_tables import tidy_table
 from experiments.records.record import Start
 from experiments.records.store import Records
@@ -152,7 +152,7 @@ async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
             assert "Your code is CODECOMPLETE." in done.text
             assert BACK.replace("{code}", "CODECOMPLETE") in done.text
             assert "CODECOMPLETE" in (await anna.get("/.souk/go")).text
-        trials = outcomes_of(place.books.records, place.books.run)
+        trials = trials_of_people(place.books.records, place.books.run)
         assert [(each["place"], each["outcome"]) for each in trials] == [(0, "choice"), (1, "choice")]
         # No script has told what was in view, nor has any where a product was not opened.
         assert set(tidy_table(place.books.records, place.books.run)["in_view"]) == {0}
@@ -256,7 +256,7 @@ async def test_a_person_goes_on_elsewhere_and_after_the_server_has_stopped(tmp_p
         ) as phone:
             done = await to_end(phone, await phone.get("/.souk/go"))
             assert "Your code is" in done.text
-        trials = outcomes_of(place.books.records, place.books.run)
+        trials = trials_of_people(place.books.records, place.books.run)
         assert len({each["trial"] for each in trials}) == len(trials) == 2
 
 
@@ -283,10 +283,10 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
         assert "Practice" in practice.text
         page = await chosen(ned, await ned.post("/.souk/start"))
         assert stage(page) == "trial"
-        assert outcomes_of(place.books.records, place.books.run) == []
+        assert trials_of_people(place.books.records, place.books.run) == []
         assert place.books.status()["blocks"]["given"] == 0
         assert "Your code is" in (await to_end(ned, page)).text
-        assert len(outcomes_of(place.books.records, place.books.run)) == 2
+        assert len(trials_of_people(place.books.records, place.books.run)) == 2
 
 
 async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
