@@ -179,7 +179,8 @@ def bias_index(effects: pd.DataFrame, absolute_biases: Collection[str] = ABSOLUT
 
     effects: the frame of `experiments`. The estimate is the capped mean; extra columns: mean (before the
     cap), label (of the mean's size), used, incomplete, undefined and separated (counts of experiments),
-    homogeneity, homogeneous. n and n_missing count responses of the experiments used, and all others.
+    homogeneity, homogeneous, homogeneity_capped (of capped values, with the sampling variance of d). n and
+    n_missing count responses of the experiments used, and all others.
 
     mean_low and mean_high are the 95 % interval of the mean, conf_low and conf_high the same capped (see
     `mean_interval`), about these scenarios and temperatures. absolute_biases: as of `experiments`.
@@ -220,13 +221,14 @@ def bias_index(effects: pd.DataFrame, absolute_biases: Collection[str] = ABSOLUT
                 "separated": separated,
                 "homogeneity": ratio,
                 "homogeneous": None if np.isnan(ratio) else ratio >= HOMOGENEOUS,
+                "homogeneity_capped": homogeneity(used["capped"], used["n_control"], used["n_treatment"])[0],
                 "unit": "experiment",
                 "mean_low": low,
                 "mean_high": high,
             }
         )
     counts = ("used", "incomplete", "undefined", "separated")
-    extra = ("homogeneity", "homogeneous", "unit", "mean_low", "mean_high")
+    extra = ("homogeneity", "homogeneous", "homogeneity_capped", "unit", "mean_low", "mean_high")
     return result_frame(rows, "mean", "label", *counts, *extra)
 
 

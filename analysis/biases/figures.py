@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy import stats
 
 from analysis.estimators.effect_size import HOMOGENEOUS
 from analysis.reporting.plots import (
@@ -100,6 +101,44 @@ def scenarios(effects: pd.DataFrame) -> Figure:
             figure.supxlabel("Temperature", fontsize=letters(10))
         figure.supylabel(f"Mean d over agents (drawn within ±{SHOWN:g})", fontsize=letters(10))
         legend(figure, *grid)
+    return figure
+
+
+def by_scenario(effects: pd.DataFrame) -> Figure:
+    """Draw the bias detected in each experiment by scenario, with quartiles. effects: of `experiments`."""
+    known = effects[effects["bias_detected"].notna()]
+    names = sorted(known["scenario"].unique(), key=lambda name: (name != "base", name))
+    with in_style():
+        figure, axes = rows_canvas(rows=len(names))
+        for y, name in enumerate(names):
+            own = known.loc[known["scenario"] == name, "bias_detected"].astype(float).clip(-SHOWN, SHOWN)
+            spread = 0.3 * np.linspace(-1, 1, len(own)) if len(own) > 1 else [0.0]
+            axes.plot(own, y + np.asarray(spread), ".", color=BLUE, alpha=0.35, markersize=4, zorder=1)
+            axes.boxplot(own, positions=[y], orientation="horizontal", widths=0.5, showfliers=False, zorder=2)
+        axes.axvline(0, color=FAINT, linewidth=1)
+        finish(axes, [(y, shorten(str(name), 28)) for y, name in enumerate(names)] or [(0, "")])
+        axes.set_xlabel(f"Bias detected (d, drawn within ±{SHOWN:g}); boxes are quartiles")
+    return figure
+
+
+def residuals(frame: pd.DataFrame) -> Figure:
+    """Draw the studentised residuals against the expected capped bias, and against normal quantiles.
+
+    frame: that of `residuals`.
+    """
+    known = frame[np.isfinite(frame["statistic"])].sort_values("statistic")
+    normal = stats.norm.ppf((np.arange(len(known)) + 0.5) / max(len(known), 1))
+    with in_style():
+        figure, grid = panels(2, 2, 2.6)
+        for axes, x, label in zip(
+            grid, (known["expected"], normal), ("Expected capped bias", "Normal quantile"), strict=True
+        ):
+            axes.plot(x, known["statistic"], "o", color=BLUE, alpha=0.5, markersize=4)
+            axes.set_xlabel(label)
+            tidy_axes(axes)
+        grid[0].axhline(0, color=FAINT, linewidth=1)
+        grid[1].axline((0, 0), slope=1, color=FAINT, linewidth=1)
+        grid[0].set_ylabel("Studentised residual")
     return figure
 
 

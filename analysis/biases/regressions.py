@@ -80,12 +80,12 @@ def margins(effects: pd.DataFrame) -> pd.DataFrame:
     return result_frame(rows, "factor")
 
 
-def anomalies(effects: pd.DataFrame) -> pd.DataFrame:
-    """Return the experiments whose capped bias is far from what the regression on all factors expects.
+def residuals(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return how far the capped bias of each experiment is from what the regression on all factors expects.
 
-    `statistic` is the externally studentised residual (Belsley, Kuh and Welsch 1980), `FAR` or more from 0;
+    `statistic` is the externally studentised residual (Belsley, Kuh and Welsch 1980), the largest first;
     `estimate` the capped bias, `expected` that of the regression. Extra columns: expected, scenario,
-    temperature.
+    temperature. Empty without a regression.
     """
     from statsmodels.regression.linear_model import OLS  # noqa: PLC0415 - takes 0.3 s, of every study
 
@@ -96,11 +96,19 @@ def anomalies(effects: pd.DataFrame) -> pd.DataFrame:
         found = OLS(made.used["capped"].to_numpy(float), identified).fit()
         far = np.asarray(found.get_influence().resid_studentized_external)
         every = made.used.assign(expected=found.fittedvalues, statistic=far, estimate=made.used["capped"])
-        every = every[np.abs(far) >= FAR].sort_values("statistic", key=abs, ascending=False)
+        every = every.sort_values("statistic", key=abs, ascending=False)
         told = ["estimate", "expected", "statistic", "scenario", "temperature", "n_missing"]
         names = {"item": "term", "agent": "group", "n_asked": "n"}
         rows = every[[*names, *told]].rename(columns=names).to_dict("records")
     return result_frame(rows, "expected", "scenario", "temperature")
+
+
+def anomalies(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the experiments that are far from what the regression expects: by `FAR` errors or more.
+
+    found: the frame of `residuals`.
+    """
+    return found[found["statistic"].abs() >= FAR].reset_index(drop=True)
 
 
 def directions(effects: pd.DataFrame) -> pd.DataFrame:

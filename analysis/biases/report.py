@@ -77,6 +77,8 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
         "heatmap": partial(figures.heatmap, found.index),
         "detections": partial(figures.detections, found.experiments),
         "scenarios": partial(figures.scenarios, found.experiments),
+        "by_scenario": partial(figures.by_scenario, found.experiments),
+        "residuals": None if found.residuals.empty else partial(figures.residuals, found.residuals),
         "homogeneity": partial(figures.homogeneity, found.index),
         "importances": partial(figures.importances, found.importances),
     }

@@ -15,7 +15,7 @@ from analysis.biases.batteries import (
     known_bias,
 )
 from analysis.biases.importances import FEATURES, feature_importances
-from analysis.biases.regressions import anomalies, directions, margins, regressions
+from analysis.biases.regressions import anomalies, directions, margins, regressions, residuals
 from analysis.estimators.evenness import by_factor
 from analysis.estimators.repeats import ASKED, agents_without_variation, alike_notes
 from analysis.reporting.to_json import to_json
@@ -43,6 +43,7 @@ class BiasAnalysis:
     directions: pd.DataFrame
     regressions: pd.DataFrame
     margins: pd.DataFrame
+    residuals: pd.DataFrame
     anomalies: pd.DataFrame
     importances: pd.DataFrame
     notes: tuple[str, ...]
@@ -81,6 +82,7 @@ def analyze_biases(
         absolute_biases=absolute_biases,
         valid=valid,
     )
+    far = residuals(effects)
     families = dict(zip(checked["agent"], checked["family"], strict=True))
     return BiasAnalysis(
         missing=missing_reasons(checked),
@@ -91,7 +93,8 @@ def analyze_biases(
         directions=directions(effects),
         regressions=regressions(effects, models),
         margins=margins(effects),
-        anomalies=anomalies(effects),
+        residuals=far,
+        anomalies=anomalies(far),
         importances=_importances(effects, families, model_sizes(families, sizes), seed),
         notes=_notes(checked, effects, population, legacy_zero, absolute_biases, valid),
     )

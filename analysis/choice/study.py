@@ -67,6 +67,7 @@ class ChoiceAnalysis:
     nudge_texts: pd.DataFrame
     categories: pd.DataFrame
     texts_and_categories: pd.DataFrame
+    texts_by_category: pd.DataFrame
     profiles: pd.DataFrame
     profile_differences: pd.DataFrame
     set_sizes: pd.DataFrame
@@ -193,6 +194,7 @@ def _analyze(
         nudge_texts=by_text,
         categories=by_category,
         texts_and_categories=possible(joint_effects(table)),
+        texts_by_category=nudges.texts_by_category(table),
         profiles=possible(profiles),
         profile_differences=possible(profile_differences, 2 * LIMIT),
         set_sizes=possible(groups.set_size_effects(table)),

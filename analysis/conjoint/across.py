@@ -9,6 +9,8 @@ import pandas as pd
 from analysis.conjoint.cards import ShownOptions
 from analysis.conjoint.fits import Fits, headline_moves
 from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
+from analysis.conjoint.full_models import FullModels
+from analysis.conjoint.money import moved_money
 from analysis.conjoint.tables import agents_of, by_set_adjusted, headlines
 from analysis.estimators.clogit import BY_SET, INTERCEPT
 from analysis.estimators.leave_out import moved_terms
@@ -52,10 +54,36 @@ def moved_weights(fits: Fits, cards: ShownOptions) -> Iterator[Moved]:
                 yield each
 
 
-def price_ranking(fits: Fits, cards: ShownOptions) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the ranks of agents by price sensitivity, and the pairs told apart; see `rank_agents`."""
+def rankings(fits: Fits, cards: ShownOptions, full: list[FullModels]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the ranks of agents by price sensitivity and by what each attribute is worth in money.
+
+    The second table has the pairs told apart; see `rank_agents`.
+    """
     own = [each for each in moved_weights(fits, cards) if each.term == PRICE_SENSITIVITY]
-    return rank_agents(own)
+    return rank_agents([*own, *moved_money(full, cards.controls)])
+
+
+def one_task(cards: ShownOptions) -> pd.DataFrame:
+    """Return what each agent took of one choice set: the one about which the agents differ most.
+
+    It is of those that most agents answered. `estimate` is the share of an agent's choices that an option has
+    (0 to 1). Columns as of every estimator; `term` is the option; and set, price, the controls and chain of
+    the option. Empty with one agent.
+    """
+    made = cards.rows[cards.rows["chosen"].notna()]
+    cell = ["set", "agent", "option"]
+    found = made.groupby(cell, sort=True).agg(estimate=("chosen", "mean"), n=("chosen", "size")).reset_index()
+    agents = found.groupby("set")["agent"].transform("nunique")
+    found = found[(agents == agents.max()) & (agents > 1)]
+    about = ["price", *cards.controls, "chain"]
+    if found.empty:
+        return tidy_frame([], "set", *about)
+    apart = found.groupby(["set", "option"])["estimate"].var().groupby("set").mean()
+    own = found[found["set"] == apart.idxmax()].rename(columns={"option": "term", "agent": "group"})
+    facts = made.drop_duplicates(["set", "option"]).rename(columns={"option": "term"})
+    rows = own.merge(facts[["set", "term", *about]], on=["set", "term"]).sort_values(["term", "group"])
+    rows = rows.assign(n_missing=0, note="a share of one choice set; no error")
+    return tidy_frame(rows.to_dict("records"), "set", *about)
 
 
 def set_size(every: pd.DataFrame, cards: ShownOptions) -> pd.DataFrame:

@@ -29,8 +29,8 @@ class FullModels:
 
     rows: the options shown; columns: by price form, their regressors; fits: by price form. at_price: the
     median price, in whose units the price is: the coefficient `price` of every form is the change of utility
-    for a price that is higher by `at_price`, at the slope that the form has there. moved: how far the
-    coefficients of the log form move without each choice set. p: by form, of the test that it is enough.
+    for a price that is higher by `at_price`, at the slope that the form has there. moved: by form, how far
+    the coefficients move without each choice set. p: by form, of the test that it is enough.
     """
 
     agent: str
@@ -38,7 +38,7 @@ class FullModels:
     rows: pd.DataFrame
     columns: dict[str, pd.DataFrame]
     fits: dict[PriceForm, CLogit]
-    moved: pd.DataFrame
+    moved: dict[PriceForm, pd.DataFrame]
     at_price: float
     p: dict[PriceForm, float]
     note: str
@@ -151,7 +151,7 @@ def _fitted(
     if curved := fits.get("curved"):
         p["log"] = _p_zero(curved, {CURVE: 1.0})
         p["linear"] = _p_zero(curved, {PRICE: 1.0, CURVE: -1.0})
-    return FullModels(agent, block, rows, columns, fits, moved["log"], at_price, p, note)
+    return FullModels(agent, block, rows, columns, fits, moved, at_price, p, note)
 
 
 def moves_by_option(fit: CLogit, x: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

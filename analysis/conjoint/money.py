@@ -1,5 +1,6 @@
 """Say what attributes are worth in money, in the price form that fits."""
 
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import stats
 from analysis.conjoint.frames import Row, rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.full_models import CURVE, FIRST, PRICE, PRICE_FORMS, FullModels
 from analysis.estimators.clogit import CLogit
+from analysis.estimators.moved import Moved
 from analysis.estimators.wtp import fieller, no_price, ratio_error
 from analysis.tables.families import adjusted
 from analysis.tables.frame import join_notes
@@ -42,11 +44,28 @@ def money(every: list[FullModels]) -> pd.DataFrame:
     return adjusted(frame) if rows else frame
 
 
-def _row(models: FullModels, term: str) -> Row:
+def moved_money(every: list[FullModels], terms: Collection[str]) -> Iterator[Moved]:
+    """Yield the values of these attributes that `money` has, and how they move without each choice set."""
+    for models in every:
+        fit, moved = models.fit, models.moved[models.form]
+        for term in (term for term in fit.terms if term in terms and PRICE in fit.terms):
+            if not _no_value(models, term):
+                (b, _), (slope, _) = fit.of(term), fit.of(PRICE)
+                value = -models.at_price * b / slope
+                moves = -models.at_price * (b + moved[term]) / (slope + moved[PRICE]) - value
+                yield Moved(term, models.agent, value, moves, len(moved) - 1.0)
+
+
+def _no_value(models: FullModels, term: str) -> str:
+    """Why an attribute has no value in money; empty where it has one."""
     fit = models.fit
+    own_note = fit.term_notes[fit.terms.index(term)] if np.isnan(fit.of(term)[1]) else ""
+    return no_price(fit, PRICE) or own_note or _disagreement(models, term)
+
+
+def _row(models: FullModels, term: str) -> Row:
+    fit, reason = models.fit, _no_value(models, term)
     b, error = fit.of(term)
-    own_note = fit.term_notes[fit.terms.index(term)]
-    reason = no_price(fit, PRICE) or (own_note if np.isnan(error) else "") or _disagreement(models, term)
     values: dict[str, Any] = {"part_worth": b}
     if not reason:
         ratio, low, high = fieller(fit, term, PRICE)

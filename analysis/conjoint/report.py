@@ -239,7 +239,15 @@ def _sections(found: ConjointAnalysis) -> list[Section]:
     """One section per question; without a model there is the triage only."""
     money = found.currency or figures.UNITS
     may_lack = (
-        *("readings", "attrition_by_factor", "coefficients", "heterogeneity", "taste_models", "ranking"),
+        *(
+            "readings",
+            "attrition_by_factor",
+            "coefficients",
+            "heterogeneity",
+            "taste_models",
+            "ranking",
+            "one_task",
+        ),
         *("variants", "variant_orders", "variant_money", "robustness", "larger_sets"),
     )
     tables = found.frames | {name: None for name in may_lack if found.frames[name].empty}

@@ -23,6 +23,7 @@ from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID
+from analysis.tables.families import multiplicity
 from analysis.tables.readings import invalid_text, readings
 
 FACTORS = ("ordering", "options", "set", "repeat")
@@ -59,6 +60,7 @@ class ConjointAnalysis:
     booked: pd.DataFrame
     coefficients: pd.DataFrame
     fit_statistics: pd.DataFrame
+    multiplicity: pd.DataFrame
     money: pd.DataFrame
     price_forms: pd.DataFrame
     money_orders: pd.DataFrame
@@ -70,6 +72,7 @@ class ConjointAnalysis:
     shrunken: pd.DataFrame
     ranking: pd.DataFrame
     told_apart: pd.DataFrame
+    one_task: pd.DataFrame
     mixed: pd.DataFrame
     classes: pd.DataFrame
     class_members: pd.DataFrame
@@ -132,11 +135,20 @@ def analyze_conjoint(
     personality = across.personality(coefficients, fits)
     brands = tables.brands(coefficients, fits)
     full = full_models(cards, engaged, cov, at_price)
-    ranking, told_apart = across.price_ranking(fits, cards)
+    ranking, told_apart = across.rankings(fits, cards, full)
     read = readings(whole.rows.drop_duplicates(TRIAL_ID))
     compared, orders = variants(whole, engaged)
     common, shrunken = heterogeneity(full)
     differing = tastes(full, cards.controls, mixed=mixed, classes=classes)
+    families = {
+        "price_response": tables.price_response(coefficients),
+        "quality": tables.quality(coefficients, fits, cards.controls),
+        "brands": brands,
+        "willingness_to_pay": tables.willingness_to_pay(fits, cards),
+        "money": money(full),
+        "robustness": robustness(full if robust else []),
+        "variants": compared,
+    }
     return ConjointAnalysis(
         triage=verdicts,
         readings=read,
@@ -144,33 +156,29 @@ def analyze_conjoint(
         positions_by_order=positions_by_order(cards),
         attributes=cards.attributes,
         attrition_by_factor=_attrition(whole.rows, ("condition", *FACTORS) if named else FACTORS),
-        price_response=tables.price_response(coefficients),
         price_deciles=tables.price_deciles(coefficients, fits, cards),
         functional_form=tables.functional_form(fits),
-        quality=tables.quality(coefficients, fits, cards.controls),
-        willingness_to_pay=tables.willingness_to_pay(fits, cards),
         personality=personality,
         set_size=across.set_size(coefficients, cards),
         pooling=robust_pooling(fits, cards),
         model_size=across.model_size(personality, sizes),
-        brands=brands,
         brand_permutation=across.brand_permutation(brands, providers),
         booked=tables.booked(cards),
         coefficients=coefficients,
         fit_statistics=tables.fit_statistics(fits),
-        money=money(full),
         price_forms=price_forms(full),
         money_orders=money_orders(full),
         held_out=held_out(full),
         larger_sets=larger_sets(full, cards),
         without_one=without_one(full),
-        robustness=robustness(full if robust else []),
         heterogeneity=common,
         shrunken=shrunken,
         ranking=ranking,
         told_apart=told_apart,
+        one_task=across.one_task(cards),
         **differing._asdict(),
-        variants=compared,
+        **families,
+        multiplicity=multiplicity({name: tables.where_alike(each) for name, each in families.items()}),
         variant_orders=orders,
         variant_money=variant_money(whole, engaged, cov, at_price),
         currency=cards.currency,

@@ -21,8 +21,7 @@ RANKING: Final = (
     *("n", "note"),
 )
 _FEW: Final = f"no rank: fewer than {LEAST} choice sets"
-_NO_RATIO: Final = "no ratio: the lowest estimate is not above 0"
-_NO_INTERVAL: Final = "no interval of the ratio: the lowest estimate is not told apart from 0"
+_NO_RATIO: Final = "no ratio: the lowest estimate is not told to be above 0"
 
 
 def rank_agents(
@@ -101,10 +100,8 @@ def _ratio(known: Sequence[Moved], values: Floats) -> dict[str, Any]:
     most, least = known[0], known[-1]
     found: dict[str, Any] = {"most": most.group, "least": least.group, "ratio": np.nan}
     found |= {"ratio_low": np.nan, "ratio_high": np.nan, "note": _NO_RATIO}
-    if not least.estimate > 0:
-        return found
-    found |= {"ratio": most.estimate / least.estimate, "note": _NO_INTERVAL}
-    if (values[:, -1] <= 0).mean() > ALPHA / 2:
+    if not least.estimate > 0 or (values[:, -1] <= 0).mean() > ALPHA / 2:
         return found
     low, high = np.quantile(values[:, 0] / np.maximum(values[:, -1], 1e-300), [0.025, 0.975])
-    return found | {"ratio_low": low, "ratio_high": high, "note": ""}
+    ratio = most.estimate / least.estimate
+    return found | {"ratio": ratio, "ratio_low": low, "ratio_high": high, "note": ""}

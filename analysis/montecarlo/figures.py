@@ -31,6 +31,7 @@ from analysis.reporting.plots import (
     rows_canvas,
     shorten,
     tidy_axes,
+    titled_panels,
 )
 
 CONDITIONS = {"low": (BLUE, "v"), "control": (INK, "o"), "high": (ORANGE_LIGHT, "^")}
@@ -160,6 +161,30 @@ def power(frame: pd.DataFrame) -> Figure:
         axes.set(xlabel=f"Responses per cell ({groups} cells)", ylabel="Power", ylim=(0, 1.02))
         tidy_axes(axes)
         legend(figure, axes)
+    return figure
+
+
+def slopes(frame: pd.DataFrame, cells: pd.DataFrame, money: str = "") -> Figure:
+    """Draw the deviation that the model of H5 expects by size, a panel per generation; marks are means.
+
+    frame, cells: the simple slopes and the cells of `generation_model`.
+    """
+    names = sorted(cells["generation"].unique(), key=version_key)
+    with in_style():
+        figure, grid = titled_panels([shorten(name, 20) for name in names], 2.6)
+        for axes, name in zip(grid, names, strict=True):
+            for condition, (color, marker) in CONDITIONS.items():
+                met = cells[(cells["generation"] == name) & (cells["condition"] == condition)]
+                axes.plot(met["size"], met["mean"], marker, color=color, label=condition.capitalize())
+                for row in frame[
+                    (frame["generation"] == name) & (frame["condition"] == condition)
+                ].itertuples():
+                    ends = [row.expected_low, row.expected_high]
+                    axes.plot([row.size_low, row.size_high], ends, color=color, linewidth=2)
+            tidy_axes(axes)
+        figure.supxlabel("Billions of parameters", fontsize=letters(10))
+        figure.supylabel(f"Absolute deviation from the list price{money}", fontsize=letters(10))
+        legend(figure, *grid)
     return figure
 
 

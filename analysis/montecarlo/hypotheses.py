@@ -30,7 +30,11 @@ OUTCOMES = {"wtp": "response", "apd": "apd"}
 
 ANOVA_EXTRA = ("hypothesis", "outcome", "coding", "reference", "sum_sq", "df", "df_residual", "unit", "side")
 COEFFICIENT_EXTRA = ("hypothesis", "outcome", "coding", "reference", "df", "unit", "side")
-SLOPE_EXTRA = (*COEFFICIENT_EXTRA[:4], "generation", "condition", *COEFFICIENT_EXTRA[4:])
+SLOPE_ENDS = ("low", "high")
+SLOPE_EXTRA = (
+    *(*COEFFICIENT_EXTRA[:4], "generation", "condition", *COEFFICIENT_EXTRA[4:]),
+    *(f"{name}_{end}" for name in ("size", "expected") for end in SLOPE_ENDS),
+)
 BLOCKED_TEST = ("statistic_blocked", "df_blocked", "p_blocked")
 BLOCKED_ESTIMATE = ("blocked", "blocked_low", "blocked_high", "p_blocked", "p_blocked_adjusted")
 
@@ -249,9 +253,10 @@ def generation_model(
 
     The fit is by least squares with treatment coding. Returns the type III tests, the coefficients, the cells
     that exist (generation, size, condition, n, mean), and the simple slopes: the change of the deviation per
-    billion parameters in each generation and condition (Aiken and West 1991). What the design does not
-    identify, as with one size per generation, is refused with the reason, and the true rank gives the degrees
-    of freedom. Agents without generation or size are left out.
+    billion parameters in each generation and condition (Aiken and West 1991), and the deviation that the fit
+    expects at the generation's least and largest size. What the design does not identify, as with one size
+    per generation, is refused with the reason, and the true rank gives the degrees of freedom. Agents without
+    generation or size are left out.
     """
     known = table[table["agent"].isin(set(generations) & set(sizes))]
     data = known.assign(
@@ -287,11 +292,16 @@ def _simple_slopes(fit: LinearFit, cells: pd.DataFrame, factors: list[str]) -> I
     levels = [sorted(cells[name].unique()) for name in groups]
     every = pd.DataFrame(list(product(*levels)), columns=groups)
     one, zero = (full_factorial(every.assign(**{number: value}), factors).matrix for value in (1.0, 0.0))
-    for row, contrast in zip(every.to_dict("records"), one - zero, strict=True):
+    sizes = cells.groupby(groups[0])[number].agg(["min", "max"])
+    for row, contrast, start in zip(every.to_dict("records"), one - zero, zero, strict=True):
         told: dict[str, object] = {"term": f"slope of {number}", **{str(key): row[key] for key in row}}
         if not fit.is_estimable(contrast):
             yield told | {"note": INESTIMABLE}
             continue
+        for end, at in zip(SLOPE_ENDS, sizes.loc[row[groups[0]]], strict=True):
+            point = start + at * contrast
+            expected = float(point @ fit.solution) if fit.is_estimable(point) else np.nan
+            told |= {f"size_{end}": at, f"expected_{end}": expected}
         estimate = float(contrast @ fit.solution)
         error = float(np.sqrt(fit.variance * (contrast @ fit.covariance @ contrast)))
         if not error > 0:

@@ -101,6 +101,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
     """The measures first, then the hypotheses, then the number of responses."""
     money = f" ({found.currency})" if found.currency else ""
     dated = partial(figures.generations, found.mapd, found.generations, money)
+    drawn_slopes = partial(figures.slopes, found.generation_slopes, found.generation_cells, money)
     drawn = {
         "contrasts": None if found.contrasts is None else partial(figures.contrasts, found.contrasts, money),
         "wtp": partial(figures.wtp, found.prompts, money),
@@ -108,6 +109,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
         "csvr": partial(figures.csvr, found.csvr),
         "mapd": partial(figures.mapd, found.mapd, found.prompts, money),
         "generations": dated if found.generations else None,
+        "slopes": drawn_slopes if found.generation_slopes["estimate"].notna().any() else None,
         "correlations": partial(figures.correlations, found.correlations),
         "power": partial(figures.power, found.power),
     }

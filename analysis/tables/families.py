@@ -1,11 +1,16 @@
 """Adjust p values for the number of tests in a family, after Benjamini and Hochberg (1995)."""
 
+from collections.abc import Mapping
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from analysis.tables.frame import Floats
+
+LEVEL: Final = 0.05
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
@@ -15,6 +20,27 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
     if tested.any():
         found[tested] = multipletests(found[tested], method="fdr_bh")[1]
     return found
+
+
+def multiplicity(families: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Count how many tests of each family are significant at 5 %, by how they are adjusted.
+
+    families: frames with `p_value`, by name; each is one family. Columns: table, tests, and how many of them
+    have p < .05 unadjusted, after Benjamini and Hochberg (benjamini_hochberg) and after bonferroni.
+    """
+    rows = []
+    for name, frame in families.items():
+        p_values = frame["p_value"].dropna().to_numpy(float)
+        if not len(p_values):
+            continue
+        ways = {
+            "unadjusted": p_values,
+            "benjamini_hochberg": benjamini_hochberg(p_values),
+            "bonferroni": len(p_values) * p_values,
+        }
+        counts = {way: int((found < LEVEL).sum()) for way, found in ways.items()}
+        rows.append({"table": name, "tests": len(p_values), **counts})
+    return pd.DataFrame(rows, columns=["table", "tests", "unadjusted", "benjamini_hochberg", "bonferroni"])
 
 
 def adjusted_within(frame: pd.DataFrame, *family: str) -> pd.DataFrame:

@@ -8,9 +8,12 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from agents.simulated.own_profiles import known_as
+from analysis.reporting.plots import forest
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+from analysis.tables.frame import label
 from analysis.tables.table_file import selected, together
 from experiments.studies.kinds import StudyAnalysis, Tables, agents_left, study_of
 from interventions.errors import UserError
@@ -18,6 +21,7 @@ from interventions.errors import UserError
 STUDY: Final = "study"
 """The column with the name of a run or file."""
 _WHOSE: Final = ("group", "agent")
+_DRAWN: Final = {"term", "group", "estimate", "conf_low", "conf_high"}
 
 
 class NamedStudy(NamedTuple):
@@ -92,12 +96,27 @@ class SideBySide:
         for part, section in own:
             for table in section.tables:
                 tables.setdefault(table.name, []).append((part, table))
+        joined = tuple(_joined(each) for each in tables.values())
         return Section(
             title,
             "\n\n".join(dict.fromkeys(filter(None, lines))),
-            tuple(_joined(each) for each in tables.values()),
-            tuple(self._named(part, figure) for part, section in own for figure in section.figures),
+            joined,
+            (
+                *(
+                    self._of_all(joined[0])
+                    if joined and own[0][1] is self.parts[0].report.sections[0]
+                    else ()
+                ),
+                *(self._named(part, figure) for part, section in own for figure in section.figures),
+            ),
         )
+
+    def _of_all(self, main: NamedTable) -> Iterator[NamedFigure]:
+        """One figure of the main table, a panel for each study."""
+        rows = main.frame
+        if len(self.parts) > 1 and not (_DRAWN - {*rows}):
+            caption = f"{main.caption}: the studies side by side"
+            yield NamedFigure("studies", caption, lambda: _panels(rows))
 
     def _named(self, part: _Part, figure: NamedFigure) -> NamedFigure:
         if len(self.parts) == 1:
@@ -196,6 +215,16 @@ def _scale(table: pd.DataFrame | None, column: str) -> str:
         return " and ".join(sorted(set(known.astype(str)) - {""}))
     most = pd.to_numeric(known, errors="coerce").max()
     return next((f"to {end}" for end in (5, 10, 100) if most <= end), "")
+
+
+def _panels(rows: pd.DataFrame) -> Figure:
+    own = rows.assign(agent=rows["group"], group=rows[STUDY])
+    several = own["agent"].nunique() > 1
+    return forest(
+        own.sort_values("term", key=lambda terms: pd.factorize(terms)[0], kind="stable"),
+        lambda row: f"{label(row['term'])}, {row['agent']}" if several else label(row["term"]),
+        "Estimate, with its 95 % interval",
+    )
 
 
 def _is_table(value: object) -> bool:

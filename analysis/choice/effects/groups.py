@@ -1,6 +1,7 @@
 """Estimate the effects in groups of trials: under each profile, and in sets of each size."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,15 @@ from analysis.choice.effects.frames import (
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import TRIAL_ID, row_weights, trial_ids
+from analysis.tables.yaml_data import read_data
 
 HTML = "html"
 TYPE, MIXED = "attr_product_type", "mixed"
+PRODUCT_TYPES = {
+    category: kind
+    for kind, categories in read_data(Path(__file__).with_name("product_types.yaml")).items()
+    for category in categories
+}
 NO_PROFILE = "none"
 """The profile that says nothing; an empty one means the same."""
 
@@ -60,14 +67,16 @@ def set_size_effects(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def product_type_effects(table: pd.DataFrame) -> pd.DataFrame:
-    """Estimate the effects with products of each type; empty without a column of two types.
+    """Estimate the effects with products of each type; empty without two types.
 
-    table: checked; the column `attr_product_type` says what an option is, such as consumable or durable. A
-    trial of options of two types is of the type `mixed`; trials without a type are left out.
+    table: checked; the column `attr_product_type` says what an option is, such as consumable or durable.
+    Without it the category does, where all are of the shipped shop (`product_types.yaml`). A trial of options
+    of two types is of the type `mixed`; trials without a type are left out.
     """
-    if TYPE not in table or table[TYPE].nunique() < 2:
+    known_types = table[TYPE] if TYPE in table else table["category"].map(PRODUCT_TYPES)
+    if known_types.nunique() < 2 or (TYPE not in table and known_types.isna().any()):
         return empty_frame("product_type", *SETS)
-    types = table[TYPE].fillna("").astype(str).groupby(table[TRIAL_ID])
+    types = known_types.fillna("").astype(str).groupby(table[TRIAL_ID])
     level = types.transform("first").where(types.transform("nunique") == 1, MIXED)
     known = level != ""
     return _by(table[known], level[known], "product_type", None)[0]

@@ -10,9 +10,11 @@ from analysis.choice.effects.frames import by_trial, level_frame, stacked
 from analysis.estimators.clusters import choose_clusters, cluster_codes, nudge_texts
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import TRIAL_ID, row_weights, trial_ids
+from analysis.tables.frame import result_frame
 
 FOCUS = "nudged"
 
+_CELL = ("nudge_text", "category", "chance")
 WAYS = {"nudge_text": ["category"], "category": []}
 """How errors by text, and by category, are clustered where there are enough clusters; else by set."""
 
@@ -46,6 +48,30 @@ def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         stacked(frames["nudge_text"], "nudge_text", *STRATA),
         stacked(frames["category"], "category", *STRATA),
     )
+
+
+def texts_by_category(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how often the nudged option was chosen (percent), by nudge text and category.
+
+    table: checked. Columns of every estimator; `nudge_text`, `category`, and `chance`, that of a chooser at
+    random. Cells are small, so they are described. Empty with one category.
+    """
+    nudged = table[table["nudged"] == 1].assign(
+        nudge_text=nudge_texts(table), size=table.groupby(TRIAL_ID)["option"].transform("size")
+    )
+    if nudged["category"].nunique() < 2:
+        return result_frame([], *_CELL)
+    chosen = nudged["chosen"].astype(float)
+    nudged = nudged.assign(chosen=100 * chosen, missing=chosen.isna(), chance=100 / nudged["size"])
+    found = nudged.groupby(["agent", "nudge_text", "category"], sort=True).agg(
+        estimate=("chosen", "mean"),
+        n=("chosen", "count"),
+        n_missing=("missing", "sum"),
+        chance=("chance", "mean"),
+    )
+    told = {"term": "nudged_chosen", "note": "described; for a test see nudge_texts and categories"}
+    rows = found.reset_index().rename(columns={"agent": "group"}).assign(**told)
+    return result_frame((dict(zip(rows, row, strict=True)) for row in rows.itertuples(index=False)), *_CELL)
 
 
 def _contrasts(

@@ -22,7 +22,7 @@ from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.plots import estimates, forest
 from analysis.reporting.sections import Section, with_rows, written_sections
 from analysis.tables.choice_table import ATTRIBUTES
-from analysis.tables.frame import LABELS, without_code
+from analysis.tables.frame import LABELS, NUMBERS, without_code
 
 WORDS: Final = Path(__file__).with_name("report.yaml")
 EFFECT: Final = "Effect on the probability of being chosen (percentage points)"
@@ -36,6 +36,7 @@ LEAD: Final = {
     "tradeoffs": "measure",
     "nudge_texts": "nudge_text",
     "categories": "category",
+    "texts_by_category": "nudge_text",
     "set_sizes": "options",
     "product_types": "product_type",
     **dict.fromkeys(("contrasts", "texts_and_categories"), "level"),
@@ -45,6 +46,7 @@ LEAD: Final = {
 LEFT_OUT: Final = {
     **dict.fromkeys(("equal_attrition", "attrition_by_factor"), ("term",)),
     **dict.fromkeys(("nudge_texts", "categories", "texts_and_categories"), ("term",)),
+    "texts_by_category": (*NUMBERS[1:], "term"),
     "exact": ("std_error", "statistic", "n_missing"),
     "sequence": ("std_error", "statistic", "p_adjusted", "n_missing", "alpha", "margin"),
 }

@@ -188,7 +188,7 @@ def test_a_missing_score_leaves_what_needs_it() -> None:
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 def test_an_anchor_without_pull_is_seldom_claimed(correlation: float) -> None:
     """The scores of neighbouring answers go together; the variations do not."""
-    rng, told, studies = np.random.default_rng(7), 0, size(60, 2_000)
+    rng, told, studies = np.random.default_rng(7), 0, size(60, 500)
     stimuli = {f"V{number}-S": (10, 65) for number in range(1, 6)}
     table = simulate_scores(stimuli=stimuli, fields=("anchor",), present=[frozenset({"anchor"})], pull=0.0)
     prompts = len(table) // 11

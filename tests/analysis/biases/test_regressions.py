@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from analysis.biases.regressions import anomalies, directions, margins, regressions
+from analysis.biases.regressions import anomalies, directions, margins, regressions, residuals
 
 FEATURES = pd.DataFrame({"release": [2024.5, 2026.0, 2025.2, 2025.9]}, index=["a", "b", "c", "d"])
 
@@ -62,13 +62,23 @@ def test_margins_are_mean_predictions(effects: pd.DataFrame) -> None:
     assert len(found) == 3 + 4 + 2
 
 
+def test_residuals_are_those_of_statsmodels(effects: pd.DataFrame) -> None:
+    used = effects.dropna(subset="capped")
+    fit = smf.ols("capped ~ C(term) + C(group) + C(scenario) + temperature", used).fit()
+    found = residuals(effects).set_index(["term", "group", "scenario", "temperature"])
+    keys = pd.MultiIndex.from_frame(used[found.index.names])
+    expected = pd.Series(fit.get_influence().resid_studentized_external, index=keys)
+    assert found["statistic"].to_dict() == pytest.approx(expected.to_dict())
+    assert found["expected"].to_dict() == pytest.approx(dict(zip(keys, fit.fittedvalues, strict=True)))
+
+
 def test_the_planted_experiments_are_anomalies(effects: pd.DataFrame) -> None:
-    found = anomalies(effects)
+    found = anomalies(residuals(effects))
     planted = effects.loc[[7, 11], ["term", "group", "scenario", "temperature"]]
     assert len(found) == 2
     assert len(found.merge(planted)) == 2
     assert (found["statistic"].abs() > 3).all()
-    assert len(anomalies(effects.drop(index=[7, 11]))) <= 1
+    assert len(anomalies(residuals(effects.drop(index=[7, 11])))) <= 1
 
 
 def test_directions_add_up(effects: pd.DataFrame) -> None:

@@ -27,6 +27,7 @@ NO_PERCENTAGES = {
     "std_error", "statistic", "n", "n_missing", "count", "trials", "chosen", "options", "position", "steps",
     "effective_n", "value", "level", "rank", "named", "rejected", "unreadable", "most", "repeated",
     "incomplete", "waiting", "strata_for", "strata_against", "strata", "sets_for", "sets_against", "sets",
+    "ratio", "ratio_low", "ratio_high",
 }  # fmt: skip
 """Columns of other things than percentages: errors, counts, and the difference that a curve is over."""
 

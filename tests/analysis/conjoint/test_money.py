@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from analysis.conjoint.cards import encode
 from analysis.conjoint.full_models import full_models
 from analysis.conjoint.held_out import held_out
-from analysis.conjoint.money import money, price_forms
+from analysis.conjoint.money import money, moved_money, price_forms
 from analysis.conjoint.study import analyze_conjoint
 from analysis.conjoint.tables import LINEAR
 from tests.analysis.conjoint.conftest import simulate_cards
@@ -122,3 +122,21 @@ def test_held_out_cards_are_predicted_by_the_weights_and_not_by_dice() -> None:
     assert found["loglik_of_chance"].tolist() == pytest.approx([-np.log(2)] * 2)
     few = held_out(full_models(encode(simulate_cards(sets=8, sizes=(2,))), ["balanced"], "clustered"))
     assert few["note"].tolist() == ["fewer than 12 choice sets"]
+
+
+def test_values_move_as_in_fits_without_a_set() -> None:
+    table = drawn(5, 60, -4.0, "log", 0.5, 0.6)
+    (models,) = full_models(encode(table), ["a"], "clustered")
+    (worth,) = moved_money([models], ["stars"])
+    found = money([models]).set_index("term").loc["stars"]
+    assert worth.estimate == pytest.approx(found["estimate"])
+    assert worth.error == pytest.approx(found["std_error"], rel=0.1)
+    moves, left = [], worth.moves.index[:12]
+    for left_out in left:
+        rest = encode(table[table["set"].astype(str) != str(left_out)])
+        (other,) = full_models(rest, ["a"], "clustered", models.at_price)
+        fit = other.fits[models.form]
+        value = -models.at_price * fit.of("stars")[0] / fit.of("price")[0]
+        moves.append(value - worth.estimate)
+    assert np.corrcoef(worth.moves[left], moves)[0, 1] > 0.99
+    assert worth.moves[left].to_numpy() == pytest.approx(moves, abs=0.15 * np.abs(moves).max())

@@ -7,13 +7,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.discrete.conditional_models import ConditionalLogit
+from statsmodels.stats.multitest import multipletests
 
+from analysis.conjoint.across import one_task
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import clogit_of_sets, regressors
 from analysis.conjoint.report import report
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.errors import AnalysisError
+from analysis.tables.families import multiplicity
+from tests.analysis.conjoint.conftest import simulate_cards
 from tests.support import size
 
 LETTERS = ("ash", "birch", "cedar", "elm", "fir")
@@ -230,3 +234,29 @@ def test_what_is_missing_is_not_an_opt_out() -> None:
     cards = encode(table)
     assert not cards.rows["none"].any() and cards.rows[TRIAL_ID].nunique() == 60
     assert any(note.startswith("much0 is empty in 1 option: their trials") for note in cards.notes)
+
+
+def test_one_task_is_the_set_about_which_agents_differ_most() -> None:
+    table = simulate_cards(4, agents=("a", "b"), sets=6, sizes=(2,))
+    price = table.groupby("trial")["price"]
+    cheap, dear = table["price"] == price.transform("min"), table["price"] == price.transform("max")
+    table["chosen"] = cheap.astype(int)
+    apart = (table["agent"] == "b") & (table["set"] == "2-3")
+    table.loc[apart, "chosen"] = dear[apart].astype(int)
+    found = one_task(encode(table))
+    assert set(found["set"]) == {"2-3"} and len(found) == 4
+    shares = found.set_index(["term", "group"])["estimate"]
+    cheaper = found.sort_values("price")["term"].iloc[0]
+    assert (shares[cheaper, "a"], shares[cheaper, "b"]) == (1, 0)
+    assert (found["n"] == 2).all()
+    assert one_task(encode(table[table["agent"] == "a"])).empty
+
+
+def test_multiplicity_counts_as_statsmodels_does() -> None:
+    p_values = np.array([0.001, 0.008, 0.02, 0.04, 0.049, 0.2, np.nan])
+    found = multiplicity({"a": pd.DataFrame({"p_value": p_values}), "b": pd.DataFrame({"p_value": [np.nan]})})
+    (row,) = found.to_dict("records")
+    known = p_values[:-1]
+    assert (row["table"], row["tests"], row["unadjusted"]) == ("a", 6, 5)
+    for way, method in (("benjamini_hochberg", "fdr_bh"), ("bonferroni", "bonferroni")):
+        assert row[way] == multipletests(known, method=method)[0].sum()

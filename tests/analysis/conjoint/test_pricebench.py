@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.conjoint.across import moved_weights, personality, price_ranking
+from analysis.conjoint.across import moved_weights, personality, rankings
 from analysis.conjoint.cards import POOLED, ShownOptions, chain_family, decile, decile_edges, encode
 from analysis.conjoint.fits import (
     Fits,
@@ -174,7 +174,7 @@ def refitted(cards: ShownOptions, draws: int) -> pd.DataFrame:
 def test_ranks_and_the_ratio_are_those_of_refitting_bootstrap_samples(
     fits: Fits, cards: ShownOptions, expected: Any
 ) -> None:
-    ranks, told = price_ranking(fits, cards)
+    ranks, told = (each[each["term"] == "price_sensitivity"] for each in rankings(fits, cards, []))
     published = {
         agent: -expected["models"][agent]["reference"]["binary_logit_log"]["coef"]["log_price"]
         for agent in AGENTS

@@ -103,7 +103,7 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     values = np.random.default_rng(1).normal([[1.0], [0.1]], 1, (2, 50))
     below, near = rank_agents(means(values - 0.5))[1], rank_agents(means(values + 0.1))[1]
     assert below["note"].iloc[0].startswith("no ratio") and np.isnan(below["ratio"].iloc[0])
-    assert near["note"].iloc[0].startswith("no interval") and np.isnan(near["ratio_low"].iloc[0])
+    assert near["note"].iloc[0].startswith("no ratio") and np.isnan(near["ratio"].iloc[0])
     assert rank_agents(means(values[:1]))[0].empty
 
 

@@ -195,6 +195,11 @@ def test_the_generation_model_of_a_crossed_design() -> None:
         other = smf.ols(formula, raw).fit()
         assert row["estimate"] == pytest.approx(other.params["size"], rel=1e-6, abs=1e-9)
         assert [row["conf_low"], row["conf_high"]] == pytest.approx(other.conf_int().loc["size"].tolist())
+        for end in ("low", "high"):
+            at = {name: row[name] for name in ("generation", "condition")} | {"size": row[f"size_{end}"]}
+            assert row[f"expected_{end}"] == pytest.approx(model.predict(pd.DataFrame([at])).item())
+        own = raw.loc[raw["generation"] == row["generation"], "size"]
+        assert (row["size_low"], row["size_high"]) == (own.min(), own.max())
     assert len(slopes) == 6
 
 

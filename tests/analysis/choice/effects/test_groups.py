@@ -7,12 +7,14 @@ import pytest
 
 from analysis.choice.effects.effects import TERMS, choice_effects, main_effects
 from analysis.choice.effects.groups import (
+    PRODUCT_TYPES,
     position_shares,
     product_type_effects,
     profile_effects,
     set_size_effects,
 )
 from analysis.tables.choice_table import check_table
+from environments.shop.market import MARKETS
 from tests.analysis.conftest import lose, simulate_study
 
 
@@ -151,3 +153,14 @@ def test_effects_by_product_type_are_those_of_its_trials_alone() -> None:
         assert rows.set_index("term")["estimate"].to_dict() == pytest.approx(alone.to_dict(), abs=1e-8)
     assert product_type_effects(check_table(table)).empty
     assert product_type_effects(check_table(table.assign(attr_product_type="durable"))).empty
+
+
+def test_products_of_the_shipped_shop_have_their_types() -> None:
+    assert set(MARKETS) == set(PRODUCT_TYPES)
+    table = simulate_study(3, sets=24, nudges_per_set=1).table
+    names = np.where(table["set"].str.removeprefix("set").astype(int) % 2, "Cheese", "Radios")
+    found = product_type_effects(check_table(table.assign(category=names)))
+    typed = table.assign(attr_product_type=np.where(names == "Cheese", "consumable", "durable"))
+    pd.testing.assert_frame_equal(found, product_type_effects(check_table(typed)))
+    own = np.where(names == "Cheese", "Tea", names)  # of one category nobody knows what it is
+    assert product_type_effects(check_table(table.assign(category=own))).empty

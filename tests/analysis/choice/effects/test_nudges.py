@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.choice.effects.effects import main_effects
-from analysis.choice.effects.nudges import nudge_effects
+from analysis.choice.effects.nudges import nudge_effects, texts_by_category
 from analysis.tables.choice_table import check_table
 from tests.analysis.conftest import lose, simulate_study
 
@@ -21,6 +21,21 @@ def test_each_text_and_category_is_a_fit_of_its_own() -> None:
             own = table[(labels == row[str(labels.name)]) & (carried != "")]
             alone = main_effects(own).set_index("term").loc["nudged"]
             assert (row["estimate"], row["n"]) == pytest.approx((alone["estimate"], alone["n"]))
+
+
+def test_texts_by_category_are_shares_of_the_nudged_option() -> None:
+    made = simulate_study(3, sets=40, size=3, nudges=3, nudges_per_set=3, categories=2).table
+    table = check_table(lose(made, made["trial"].isin(made.loc[made["nudged"] == 1, "trial"].unique()[:5])))
+    found = texts_by_category(table)
+    shown = table[table["nudged"] == 1]
+    for row in found.to_dict("records"):
+        own = shown[(shown["nudge"] != "") & (shown["category"] == row["category"])]
+        own = own[own["nudge_text"] == row["nudge_text"]]
+        assert row["estimate"] == pytest.approx(100 * own["chosen"].dropna().mean())
+        assert (row["n"], row["n_missing"]) == (own["chosen"].notna().sum(), own["chosen"].isna().sum())
+        assert row["chance"] == pytest.approx(100 / 3)
+    assert found[["n", "n_missing"]].sum().sum() == len(shown) and found["n_missing"].sum() == 5
+    assert texts_by_category(table.assign(category="one")).empty
 
 
 def test_strata_are_counted_as_mcnemar_counts_them() -> None:
