@@ -4,13 +4,14 @@ Agents that were shown the same choice sets share their luck: a set is left out,
 """
 
 from collections.abc import Sequence
-from itertools import combinations
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from analysis.estimators.moved import LEAST, Moved
+from analysis.estimators.moved import LEAST, ROUNDING, Moved
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import Floats
 
@@ -49,7 +50,7 @@ def rank_agents(
         values = _drawn(known, draws, seed)
         best = values == values.max(axis=1, keepdims=True) if known else values
         first = best / best.sum(axis=1, keepdims=True)
-        tests = {(at, by): _test(known[at], known[by]) for at, by in combinations(range(len(known)), 2)}
+        tests = _tests(known)
         for each in own:
             row = {"term": term, "group": each.group, "estimate": each.estimate, "n": len(each.moves)}
             if (at := next((n for n, other in enumerate(known) if other is each), None)) is not None:
@@ -68,17 +69,39 @@ def rank_agents(
 
 def _drawn(known: Sequence[Moved], draws: int, seed: int) -> Floats:
     """Estimates in bootstrap samples of the clusters: draws x agents."""
-    moves = pd.DataFrame({at: each.moves for at, each in enumerate(known)}).fillna(0.0).sort_index()
-    count = len(moves)
-    if not count:
+    if not known:
         return np.zeros((draws, 0))
+    moves = _moves(known).fillna(0.0).to_numpy()
+    return np.asarray([each.estimate for each in known] - _more(len(moves), draws, seed) @ moves)
+
+
+@lru_cache(maxsize=1)
+def _more(count: int, draws: int, seed: int) -> Floats:
+    """How many times more than once each cluster is in each bootstrap sample: draws x clusters."""
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
-    return np.asarray([each.estimate for each in known] - (drawn - 1) @ moves.to_numpy())
+    return drawn - 1.0
 
 
-def _test(one: Moved, other: Moved) -> float:
-    """The p value that two estimates differ; NaN without an error."""
-    return float(one.less(other).row()["p_value"])
+def _moves(known: Sequence[Moved]) -> pd.DataFrame:
+    """Clusters x agents; NaN where an agent was not shown a cluster."""
+    return pd.DataFrame({at: each.moves for at, each in enumerate(known)}).sort_index()
+
+
+def _tests(known: Sequence[Moved]) -> dict[tuple[int, int], float]:
+    """The p value that two estimates differ, for each pair of them as `Moved.less` has it: all at once."""
+    if len(known) < 2:
+        return {}
+    moves, (one, other) = _moves(known), np.triu_indices(len(known), 1)
+    there, values = moves.notna().to_numpy(float), moves.fillna(0.0).to_numpy()
+    shared, products = there.T @ there, values.T @ values
+    count = shared[one, one] + shared[other, other] - shared[one, other]
+    size = products[one, one] + products[other, other]
+    squares = size - 2 * products[one, other]
+    squares[squares <= ROUNDING * size] = np.nan
+    apart = np.array([known[at].estimate - known[by].estimate for at, by in zip(one, other, strict=True)])
+    df = np.array([min(known[at].df, known[by].df) for at, by in zip(one, other, strict=True)])
+    p_values = 2 * stats.t.sf(np.abs(apart) / np.sqrt((count - 1) / count * squares), df)
+    return dict(zip(zip(one.tolist(), other.tolist(), strict=True), p_values.tolist(), strict=True))
 
 
 def _pairs(p_values: Floats) -> dict[str, Any]:
