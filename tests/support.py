@@ -23,9 +23,13 @@ THOROUGH = "SOUK_THOROUGH" in os.environ
 Case = TypeVar("Case")
 
 
+MOST_TIMES = 10
+"""`make thorough` is no use if nobody can wait for it: a test has at most so many times as many cases."""
+
+
 def size(usual: int, thorough: int) -> int:
     """Return a number of trials, studies or cases: the usual one, or that of `make thorough`."""
-    return thorough if THOROUGH else usual
+    return min(thorough, MOST_TIMES * usual) if THOROUGH else usual
 
 
 def usual(cases: Iterable[Case], number: int) -> list[Case]:
