@@ -90,7 +90,7 @@ def residuals(effects: pd.DataFrame) -> pd.DataFrame:
     from statsmodels.regression.linear_model import OLS  # noqa: PLC0415 - takes 0.3 s, of every study
 
     made = _Regression.of(_data(effects), "capped", FACTORS)
-    rows = []
+    rows: list[Any] = []
     if made.fit and made.design and made.fit.df_residual > 1 and made.fit.variance > 0:
         identified = made.design.matrix[:, ~np.isnan(made.fit.coefficients)]
         found = OLS(made.used["capped"].to_numpy(float), identified).fit()

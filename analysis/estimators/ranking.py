@@ -79,7 +79,7 @@ def _drawn(known: Sequence[Moved], draws: int, seed: int) -> Floats:
 def _more(count: int, draws: int, seed: int) -> Floats:
     """How many times more than once each cluster is in each bootstrap sample: draws x clusters."""
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
-    return drawn - 1.0
+    return np.asarray(drawn - 1.0)
 
 
 def _moves(known: Sequence[Moved]) -> pd.DataFrame:
@@ -98,8 +98,8 @@ def _tests(known: Sequence[Moved]) -> dict[tuple[int, int], float]:
     size = products[one, one] + products[other, other]
     squares = size - 2 * products[one, other]
     squares[squares <= ROUNDING * size] = np.nan
-    apart = np.array([known[at].estimate - known[by].estimate for at, by in zip(one, other, strict=True)])
-    df = np.array([min(known[at].df, known[by].df) for at, by in zip(one, other, strict=True)])
+    estimates, degrees = (np.array([getattr(each, name) for each in known]) for name in ("estimate", "df"))
+    apart, df = estimates[one] - estimates[other], np.minimum(degrees[one], degrees[other])
     p_values = 2 * stats.t.sf(np.abs(apart) / np.sqrt((count - 1) / count * squares), df)
     return dict(zip(zip(one.tolist(), other.tolist(), strict=True), p_values.tolist(), strict=True))
 

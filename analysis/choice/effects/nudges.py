@@ -1,6 +1,7 @@
 """Estimate what each nudge text does, and what nudges do in each category, from trials with a nudge."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -70,8 +71,9 @@ def texts_by_category(table: pd.DataFrame) -> pd.DataFrame:
         chance=("chance", "mean"),
     )
     told = {"term": "nudged_chosen", "note": "described; for a test see nudge_texts and categories"}
-    rows = found.reset_index().rename(columns={"agent": "group"}).assign(**told)
-    return result_frame((dict(zip(rows, row, strict=True)) for row in rows.itertuples(index=False)), *_CELL)
+    rows = found.reset_index().rename(columns={"agent": "group"})
+    every: list[Any] = rows.assign(**told).to_dict("records")
+    return result_frame(every, *_CELL)
 
 
 def _contrasts(
