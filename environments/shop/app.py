@@ -1,6 +1,6 @@
 """The shop as an ASGI application: which function answers which address."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -74,7 +74,7 @@ def create_app(catalogue: Catalogue) -> Starlette:
 
     async def not_found(request: Request, error: Exception) -> Response:
         visit = shop.visit(request)
-        response = shop.page(visit, status=404, **told["not found"])
+        response = shop.page(visit, status=404, **_in_words(shop, told["not found"]))
         shop.introduce(visit, response)
         return response
 
@@ -108,9 +108,17 @@ def create_app(catalogue: Catalogue) -> Starlette:
     return Starlette(routes=routes, exception_handlers={404: not_found})
 
 
+def _in_words(shop: Storefront, told: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a page that is always the same, its texts in the shop's language."""
+    return {
+        name: list(map(shop.word, value)) if isinstance(value, list) else shop.word(value)
+        for name, value in told.items()
+    }
+
+
 def _fixed_page(**told: Any) -> Reader:
     async def handler(shop: Storefront, visit: ShopVisit) -> Response:
-        return shop.page(visit, **told)
+        return shop.page(visit, **_in_words(shop, told))
 
     return handler
 

@@ -71,7 +71,7 @@ async def document(shop: Storefront, visit: ShopVisit) -> Response:
 async def search(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the products with any of the words searched for."""
     text = visit.request.query_params.get("q", "").strip()[:128]
-    title = f"Search results for: '{text}'"
+    title = shop.word("Search results for: '{}'").format(text)
     return _listing(
         shop,
         visit,
@@ -230,7 +230,11 @@ def _price_facet(shop: Storefront, listing: Listing, link_to: LinkTo) -> list[Fa
 
 def _price_label(shop: Storefront, low: float | None, high: float | None) -> str:
     least = shop.money(round(100 * (low or 0)))
-    return f"{least} and above" if high is None else f"{least} - {shop.money(round(100 * high) - 1)}"
+    return (
+        shop.word("{} and above").format(least)
+        if high is None
+        else f"{least} - {shop.money(round(100 * high) - 1)}"
+    )
 
 
 def _price_range(text: str) -> tuple[float | None, float | None] | None:

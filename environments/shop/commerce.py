@@ -31,7 +31,7 @@ async def cart(shop: Storefront, visit: ShopVisit) -> Response:
     return shop.page(
         visit,
         "cart.html",
-        title="Shopping Cart",
+        title=shop.word("Shopping Cart"),
         body_class="checkout-cart-index",
         session=session,
         shipping=SHIPPING_CENTS * session.quantity,
@@ -59,8 +59,9 @@ async def add(shop: Storefront, visit: ShopVisit, form: FormData) -> Response:
     except CartFull:
         session.say("error", "The requested qty exceeds the maximum qty allowed in shopping cart.")
         return visit.go(product_url(product, visit.base))
-    cart_link = Markup('<a href="{}checkout/cart/">shopping cart</a>').format(visit.base)
-    session.say("success", Markup("You added {} to your {}.").format(product.name, cart_link))
+    cart_link = Markup('<a href="{}checkout/cart/">{}</a>').format(visit.base, shop.word("shopping cart"))
+    said = Markup(shop.word("You added {} to your {}."))  # noqa: S704 - the shop's own words
+    session.say("success", said.format(product.name, cart_link))
     if visit.is_xhr:
         return JSONResponse([])
     return visit.go(visit.origin(visit.request.path_params["uenc"]))
@@ -115,7 +116,9 @@ async def sections(shop: Storefront, visit: ShopVisit) -> Response:
     if "cart" in wanted:
         content["cart"] = _cart_section(shop, visit, session)
     if "messages" in wanted:
-        messages = [{"type": message.kind, "text": message.html} for message in session.take_messages()]
+        messages = [
+            {"type": message.kind, "text": shop.word(message.html)} for message in session.take_messages()
+        ]
         content["messages"] = {"messages": messages}
     if "directory-data" in wanted:
         content["directory-data"] = {}
@@ -130,7 +133,7 @@ async def checkout(shop: Storefront, visit: ShopVisit) -> Response:
     return shop.page(
         visit,
         "checkout.html",
-        title="Checkout",
+        title=shop.word("Checkout"),
         body_class="checkout-index-index",
         layout="checkout",
         session=session,
@@ -160,8 +163,8 @@ async def success(shop: Storefront, visit: ShopVisit) -> Response:
     return shop.page(
         visit,
         "success.html",
-        title="Success Page",
-        heading="Thank you for your purchase!",
+        title=shop.word("Success Page"),
+        heading=shop.word("Thank you for your purchase!"),
         body_class="checkout-onepage-success",
         session=session,
     )

@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from babel.numbers import format_currency
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from environments.shop.catalogue import Catalogue, Product
 from environments.shop.sessions import Sessions, ShopSession
 from environments.shop.store import Store
+from environments.shop.wording import translated, words_of
 
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
@@ -110,7 +111,10 @@ class Storefront:
         self.sessions = sessions
         self.categories = {category.url: category for category in catalogue.categories}
         self.by_sku = {product.sku: product for product in catalogue.everything}
-        self.static = _read_static()
+        words = words_of(catalogue.language)
+        self.word: Callable[[str], str] = lambda text: words.get(text, text)
+        """Say one of the shop's own texts in its language."""
+        self.static = _read_static(words)
         # A number that changes with any of the files stands in their addresses, which are cached for ever.
         digest = hashlib.blake2b(b"".join(self.static.values()), digest_size=5).digest()
         self.static_path = f"static/version{int.from_bytes(digest)}/frontend/Magento/blank/en_US/"
@@ -119,8 +123,10 @@ class Storefront:
         self.money: Callable[[int], str] = partial(
             money, currency=catalogue.currency, language=catalogue.language
         )
+        folder = _HERE / "templates"
+        templates = {file.name: translated(file.read_text("utf-8"), words) for file in folder.glob("*.html")}
         self._templates = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
+            loader=DictLoader(templates),
             autoescape=True,
             auto_reload=False,
             trim_blocks=True,
@@ -128,7 +134,7 @@ class Storefront:
             undefined=StrictUndefined,
         )
         self._templates.filters.update(
-            money=self.money, amount=amount, url=product_url, picture_url=self.picture_url
+            word=self.word, money=self.money, amount=amount, url=product_url, picture_url=self.picture_url
         )
         self._templates.globals.update(currency=catalogue.currency, language=catalogue.language)
         self._menu: Callable[[str], Markup] = lru_cache(maxsize=8)(self._render_menu)
@@ -193,7 +199,8 @@ class Storefront:
         return Markup(self.render("menu.html", departments=self.catalogue.departments, base=base))  # noqa: S704
 
 
-def _read_static() -> dict[str, bytes]:
+def _read_static(words: Mapping[str, str]) -> dict[str, bytes]:
     """The few small files that pages refer to, by their path."""
     root = _HERE / "static"
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.*"))}
+    files = {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.*"))}
+    return files | {"js/shop.js": translated(files["js/shop.js"].decode(), words).encode()}
