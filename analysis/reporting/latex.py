@@ -54,14 +54,13 @@ def tabular(
     caption: str = "",
     name: str = "",
     below: Sequence[str] = (),
-    over: Sequence[tuple[str, int]] = (),
     before: Sequence[Sequence[str]] = (),
 ) -> list[str]:
     """Return the lines of a table.
 
     It floats if it has a caption, and is a `longtable` if it has more than `LONG` rows. A head stands in two
-    lines, long texts are broken into lines, and what is still wider than the page is set smaller. over: what
-    stands over so many columns. before: a command before the text of each cell.
+    lines, long texts are broken into lines, and what is still wider than the page is set smaller. before: a
+    command before the text of each cell.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)] or [0] * len(head)
     broken = [not number and width > WIDE_CELL for number, width in zip(numeric, widths, strict=True)]
@@ -75,8 +74,7 @@ def tabular(
         f"p{{{WIDE_CELL // 2}em}}" if text else "r" if number else "l"
         for text, number in zip(broken, numeric, strict=True)
     )
-    spans = [_row(rf"\multicolumn{{{size}}}{{c}}{{{tex(text)}}}" for text, size in over)] if over else []
-    top = [r"\hline", *spans, _row(map(_stacked, head, numeric)), r"\hline"]
+    top = [r"\hline", _row(map(_stacked, head, numeric)), r"\hline"]
     commands = before or [[""] * len(head)] * len(rows)
     lines = [
         _row(

@@ -30,8 +30,9 @@ def combined_table(report: Report) -> str:
     """Return the first table of estimates in a report of several studies for LaTeX.
 
     Stars are by `p_adjusted`: where it is empty there are none, and the estimate is in brackets. An effect
-    that a study cannot have, such as of equal prices, is a dash. A cell with stars has a colour by the
-    sign of its estimate, the stronger, the larger it is. A comment names the package that colours need.
+    that a study cannot have, such as of equal prices, is a dash. A cell with stars has a
+    colour by the sign of its estimate, the stronger, the larger it is. A comment names the package that
+    colours need.
 
     Raises UserError where the table is not of terms by agent.
     """
@@ -47,22 +48,24 @@ def combined_table(report: Report) -> str:
     cells = {key: _cell(row, main.decimals) for key, row in every.items()}
     largest = float(frame["estimate"].abs().max())
     shades = {key: _shade(row, largest) for key, row in every.items()}
-    columns = list(product(terms, studies))
-    agents = sorted(set(frame["group"]))
-    rows = [[agent, *(cells.get((agent, *each), "–") for each in columns)] for agent in agents]
-    colours = [["", *(shades.get((agent, *each), "") for each in columns)] for agent in agents]
+    keys = list(product(sorted(set(frame["group"])), studies))
+    rows = [
+        [agent if study == studies[0] else "", HEADS.get(study, study)]
+        + [cells.get((agent, term, study), "–") for term in terms]
+        for agent, study in keys
+    ]
+    colours = [["", "", *(shades.get((agent, term, study), "") for term in terms)] for agent, study in keys]
     stars = ", ".join(f"{sign} p < {most:g}" for sign, most in STARS.items())
     lines = tabular(
-        ["Agent", *(HEADS.get(study, study) for _, study in columns)],
+        ["Agent", "Study", *map(label, terms)],
         rows,
-        [False, *[True] * len(columns)],
+        [False, False, *[True] * len(terms)],
         caption=main.caption,
         name=main.name,
         below=[
             f"{stars} (adjusted). In brackets: no p value. –: nothing to estimate. "
             f"With stars {COLOURS[0]}: below 0, {COLOURS[1]}: above."
         ],
-        over=[("", 1), *((label(term), len(studies)) for term in terms)],
         before=colours,
     )
     return "\n".join([*_COLOURED, *lines]) + "\n"
