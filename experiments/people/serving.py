@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -27,7 +28,7 @@ from experiments.people.register import Register, blocks, participants
 from experiments.people.site import StudySite
 from experiments.people.study_file import PeopleStudy
 from experiments.people.visits import Proposes, StudyVisits
-from experiments.records.reading.people import choices_of
+from experiments.records.reading.people import choices_of, stored_of
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -204,13 +205,10 @@ async def served(
         admission = Admission(records, design.run_id, trials=len(trials))
         facts = replace(design.facts([study.agent]), observe="exposure", people=study.declared)
         records.begin_run(design.run_id, design.name, facts)
-        finished = records.finished(design.run_id)
 
         async def store(record: TrialRecord) -> None:
             await writer.store(record)
             admission.settle(record)
-            if record.trial.outcome != "infra_error":
-                finished.add(record.trial.trial)
 
         shop = Shop(reverse.rstrip("/") + "/") if reverse else design.shop
         url = await stack.enter_async_context(shop.opened())
@@ -219,9 +217,9 @@ async def served(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         guests = PeopleGuests(REPORTS)
         register = Register(records, study.name)
-        known = finished.__contains__
+        stored = partial(stored_of, records, design.run_id)
         team = proposals(study, records)
-        visits = StudyVisits(study, register, key, codes, trials, begins, guests, known, store, team)
+        visits = StudyVisits(study, register, key, codes, trials, begins, guests, stored, store, team)
         stack.push_async_callback(visits.close)
         changes = changes_of(records, design)
         guests.app = StudySite(visits, changes, secure=bool(own and own.startswith("https:"))).app()

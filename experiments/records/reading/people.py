@@ -19,13 +19,11 @@ def participants_of(records: Records, run: str) -> pd.DataFrame:
 
 
 def changes_in(records: Records, run: str, participant: str) -> list[Row]:
-    """Return product, before and after of each edit in a person's trials, in the order of the trials."""
-    columns = (receipts.c.product, receipts.c.before, receipts.c.after)
+    """Return the receipts of a person's trials, in the order of the trials."""
     query = (
-        sql.select(*columns)
+        sql.select(receipts)
         .join_from(receipts, participants, same_trial(receipts, participants))
         .where(receipts.c.run == run, participants.c.participant == participant)
-        .where(receipts.c.intervention != "")
         .order_by(participants.c.place, receipts.c.number)
     )
     return [dict(row._mapping) for row in records.ask(query)]
@@ -39,6 +37,17 @@ def trials_of_people(records: Records, run: str) -> list[Row]:
     order = participants.c.participant, participants.c.place
     found = records.ask(query.where(participants.c.run == run).order_by(*order))
     return [dict(row._mapping) for row in found]
+
+
+def stored_of(records: Records, run: str, participant: str) -> int:
+    """Return how many trials of a person are stored, without those that are to be repeated."""
+    query = (
+        sql.select(sql.func.count())
+        .join_from(participants, trials, same_trial(participants, trials))
+        .where(participants.c.run == run, participants.c.participant == participant)
+        .where(trials.c.outcome != "infra_error")
+    )
+    return int(records.value(query) or 0)
 
 
 def choices_of(records: Records, run: str, agent: str) -> dict[tuple[object, ...], str]:

@@ -290,12 +290,13 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
 
 
 async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
-    async with serving(tmp_path) as place, place.person() as ida:
+    async with serving(tmp_path, experiment="attributes") as place, place.person() as ida:
         page = await to_trial(ida, place.link("ida"))
         await chosen(ida, page)
         left = await ida.post("/.souk/leave")
         assert stage(left) == "debriefing"
-        assert "was shown; it is not on the shop" in left.text
+        assert "; before: “" in left.text
+        assert "Rating:" not in left.text  # each page says the shop's own rating in words
         ended = await send(ida, "debriefing", button="delete")
         assert "You do not take part" in ended.text
         assert place.books.asked_to_be_forgotten() == [place.people[0]["participant"]]
@@ -390,12 +391,12 @@ async def test_a_study_is_kept_in_postgresql(tmp_path: Path) -> None:
 
 
 async def test_who_cannot_go_on_is_told_what_was_false(tmp_path: Path) -> None:
-    async with serving(tmp_path) as place, place.person() as oda:
+    async with serving(tmp_path, experiment="attributes") as place, place.person() as oda:
         await chosen(oda, await to_trial(oda, place.link("oda")))
         place.there.visits.end(place.people[0], "technical")
         page = await oda.get("/.souk/go")
         assert stage(page) == "debriefing"
-        assert "was shown; it is not on the shop" in page.text
+        assert "; before: “" in page.text
         ended = await send(oda, "debriefing", button="use")
         assert "Something went wrong" in ended.text
         assert place.people[0]["ending"] == "technical"
