@@ -189,7 +189,8 @@ async def served(
     runs; None: the embedded one, or the experiment's own. `without_codes`: nobody is given a platform's code.
 
     Raises:
-        UserError: a mistake in a file, a start page that could not be treated, or the port is taken.
+        UserError: a mistake in a file, a start page that could not be treated, or the port is taken; or
+            another process serves the study.
     """
     codes = {} if without_codes else study.codes()
     design, trials = prepared(study, records)
@@ -202,7 +203,8 @@ async def served(
     async with AsyncExitStack() as stack:
         writer = Writer(records)
         stack.push_async_callback(writer.close)
-        admission = Admission(records, design.run_id, trials=len(trials))
+        admission = Admission(records, design.run_id, trials=len(trials), alone=True)
+        await stack.enter_async_context(admission)
         facts = replace(design.facts([study.agent]), observe="exposure", people=study.declared)
         records.begin_run(design.run_id, design.name, facts)
 
@@ -229,5 +231,4 @@ async def served(
         guests.names = (*own_names, *([urlsplit(own).netloc] if own else []))
         first = list(trials.values())
         await check_start_pages(design, first, shop, in_browser=False)
-        await stack.enter_async_context(admission)
         yield ServedStudy(own or slot.url, visits, design)
