@@ -232,13 +232,13 @@ def forget(
         raise UserError("souk study forget: name a person, or add --asked or --all-keys")
     if not all_keys:
         names = books.asked_to_be_forgotten() if asked else [books.person(str(person), _key(file, db))]
-        for name in names:
-            typer.echo(f"{name}: deleted; {books.forget(name):,} trials are withdrawn")
+        for name, trials in books.forget(*names).items():
+            typer.echo(f"{name}: deleted; {trials:,} trials are withdrawn")
         typer.echo(f"{len(names):,} people are forgotten here; delete them in your backups too")
         return
     from experiments.people.serving import key_path
 
-    books.register.anonymise()
+    books.anonymise()
     key_path(books.records, books.run, books.study).unlink(missing_ok=True)
     typer.echo(f"{books.study.name}: anonymous; nobody can be found, paid or deleted any more")
 

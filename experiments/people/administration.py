@@ -13,6 +13,7 @@ from experiments.people.identity import StudyKey
 from experiments.people.register import COUNTED, Register, Row, answers, blocks, events, participants
 from experiments.people.study_file import PeopleStudy
 from experiments.records.integrity.deletion import withdraw
+from experiments.records.integrity.upkeep import write_anew
 from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
@@ -109,14 +110,26 @@ class StudyBooks:
             _write(folder / f"{name}.csv", list(rows[0]) if rows else ["participant"], rows)
         return {name: len(rows) for name, rows in found.items()}
 
-    def forget(self, participant: str) -> int:
-        """Delete what is stored of a person, and leave shells of the trials; return how many these are."""
-        trials = [
-            r["trial"] for r in trials_of_people(self.records, self.run) if r["participant"] == participant
-        ]
-        withdraw(self.records, self.run, trials)
-        self.register.forget(participant)
-        return len(trials)
+    def forget(self, *people: str) -> dict[str, int]:
+        """Delete what is stored of people, and leave shells of their trials; return how many each one had.
+
+        The file is written anew, so that nothing is left in its free places either. Raises UserError.
+        """
+        had: dict[str, list[str]] = {name: [] for name in people}
+        for row in trials_of_people(self.records, self.run):
+            if row["participant"] in had:
+                had[row["participant"]].append(row["trial"])
+        for name, trials in had.items():
+            withdraw(self.records, self.run, trials)
+            self.register.forget(name)
+        if people:
+            write_anew(self.records)
+        return {name: len(trials) for name, trials in had.items()}
+
+    def anonymise(self) -> None:
+        """Delete what could lead from people's random names to them; the key is another file."""
+        self.register.anonymise()
+        write_anew(self.records)
 
     def asked_to_be_forgotten(self) -> list[str]:
         """Return the people whose visit has ended with the wish that their data be deleted."""

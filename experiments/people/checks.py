@@ -78,8 +78,7 @@ def _of_texts(books: StudyBooks, folder: Path, told: Sequence[Told]) -> Iterator
     wrote = any(CANARY in row["text"] for row in books.register.rows(answers))
     yield "what people write is stored", "" if wrote or not _writes(books) else "it is lost"
     names = [row["participant"] for row in books.register.rows(participants)]
-    for name in names:
-        books.forget(name)
+    books.forget(*names)
     left = [text for text in (CANARY, *names) if text.encode() in _data(folder)]
     yield "who is forgotten is gone, with all that was written", f"{left[0]} is left" if left else ""
 

@@ -126,8 +126,6 @@ class Register:
         self._records, self._study = records, study
         with records.writing() as connection:
             metadata.create_all(connection)
-            if connection.dialect.name == "sqlite":
-                connection.exec_driver_sql("PRAGMA secure_delete=ON")
 
     def prepare(self, run: str, digest: str, made: Sequence[Sequence[str]]) -> None:
         """Store the study with its blocks; the same once more changes nothing.
@@ -281,9 +279,6 @@ class Register:
                 connection.execute(table.delete().where(self._of(table), table.c.participant == participant))
             its = self._of(blocks), blocks.c.participant == participant
             connection.execute(blocks.update().where(*its).values(participant=None))
-        if self._records.file:
-            with self._records.engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def anonymise(self) -> None:
         """Delete what could lead from a person's random name to the person."""

@@ -3,9 +3,10 @@
 import asyncio
 import re
 import socket
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,7 @@ from tests.experiments.postgres_server import postgres_server
 
 pytestmark = pytest.mark.slow
 CANARY = "canary4711"
+GONE = "deleted4711"
 DEVICE = "1280,900,0"
 BACK = "https://platform.example.org/complete?cc={code}"
 
@@ -176,14 +178,29 @@ async def _what_leaves_the_house(place: Place) -> None:
     assert "anna" not in "".join(path.read_text() for path in out.glob("*.csv") if path.name != "pay.csv")
     files = [path for path in place.folder.rglob("t.db*") if path.is_file()]
     assert not any(b"anna" in path.read_bytes() for path in files)
-    assert place.books.forget(place.books.person("anna", place.key)) == 2
+    files = _with_leftovers(place.folder / "t.db", name)
+    assert place.books.forget(place.books.person("anna", place.key)) == {name: 2}
     assert place.people == []
     for path in files:
         left = path.read_bytes() if path.exists() else b""
-        assert not any(each.encode() in left for each in (CANARY, name))
+        assert not any(each.encode() in left for each in (CANARY, GONE, name))
     assert place.books.records.outcomes(place.books.run) == {"withdrawn": 2}
     found = check_database(f"sqlite:///{place.folder}/t.db", lambda *_: None)
     assert [each for each in found if not each.ok] == []
+
+
+def _with_leftovers(path: Path, name: str) -> list[Path]:
+    """Leave in the file what some connection has deleted that overwrites nothing; return the files."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA secure_delete=OFF")
+        rows = [("small", name, number, "note", GONE * 20, number) for number in range(100, 200)]
+        connection.executemany("INSERT INTO people_events VALUES (?, ?, ?, ?, ?, ?)", rows)
+        connection.commit()
+        connection.execute("DELETE FROM people_events WHERE number >= 100")
+        connection.commit()
+    files = [path, path.with_name(f"{path.name}-wal")]
+    assert any(GONE.encode() in each.read_bytes() for each in files)
+    return files
 
 
 async def test_who_does_not_take_part_leaves_only_a_number(tmp_path: Path) -> None:
@@ -386,7 +403,7 @@ async def test_a_study_is_kept_in_postgresql(tmp_path: Path) -> None:
             done = await to_end(mia, await to_trial(mia, place.link("mia")))
             assert "Your code is" in done.text
             assert place.books.status()["people"] == {"complete": 1}
-            assert place.books.forget(place.people[0]["participant"]) == 2
+            assert [*place.books.forget(place.people[0]["participant"]).values()] == [2]
             assert place.people == []
 
 
