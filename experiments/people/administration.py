@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.people.identity import StudyKey
+from experiments.people.identity import StudyKey, in_its_week
 from experiments.people.register import COUNTED, Register, Row, answers, blocks, events, participants
 from experiments.people.study_file import PeopleStudy
 from experiments.records.integrity.deletion import withdraw
@@ -162,7 +162,7 @@ class StudyBooks:
             *("participant", "stage", "ending", "block", "attempt", "place", "language", "width", "height"),
             *("touch", "browser", "checks_failed", "attention_failed", "data"),
         )
-        week = time.strftime("%G-W%V", time.gmtime(row["consented_at"]))
+        week = f"{in_its_week(row['consented_at'], row['consented_at']):%G-W%V}"
         return {name: row[name] for name in kept} | {"week": week, "minutes": round(self._minutes(row), 1)}
 
     def _answers(self, people: Mapping[str, Row], *, with_text: bool) -> list[Row]:

@@ -5,6 +5,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from time import monotonic
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrial, GuestTrials
-from experiments.people.identity import StudyKey
+from experiments.people.identity import StudyKey, in_its_week
 from experiments.people.register import GivenBlock, Register, Row
 from experiments.people.study_file import Ending, PeopleStudy
 from experiments.records.errors import DatabaseFailure
@@ -234,7 +235,7 @@ class StudyVisits:
         own = {"participant": who, "block": lease.block, "place": row["place"]}
         own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
         own |= {"proposed": self.proposal(trial, lease.block)}
-        self._give(row, cookie, trial, partial(self._ended, lease, own))
+        self._give(row, cookie, trial, partial(self._ended, lease, own, row["consented_at"]))
         return True
 
     def _give(self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]) -> None:
@@ -263,8 +264,10 @@ class StudyVisits:
         trial = self.trials[lease.trials[place]]
         return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
 
-    def _ended(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
-        record = replace(record, participants=[own])
+    def _ended(self, lease: GivenBlock, own: Row, began: float, record: TrialRecord) -> None:
+        at = datetime.fromisoformat(record.trial.started_at).timestamp()
+        trial = replace(record.trial, started_at=in_its_week(at, began).isoformat(timespec="milliseconds"))
+        record = replace(record, trial=trial, participants=[own])
         self._ending[own["participant"]] = asyncio.create_task(self._settle(lease, own, record))
 
     async def _settle(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:

@@ -1,13 +1,16 @@
 """The pages of a study, asked by programs: who is let in, what is stored, and what nobody gains."""
 
 import asyncio
+import io
 import re
 import socket
 import sqlite3
 import sys
+import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
+from experiments.bundles.bundle import make_bundle
+from experiments.commands.traces import write_trace
 from experiments.designs.loading import load_shop_design
 from experiments.episodes.shop_episode import session, to_record
 from experiments.people.administration import StudyBooks
@@ -24,10 +29,11 @@ from experiments.people.serving import ServedStudy, key_path, prepared, served
 from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.integrity.check import check_database
 from experiments.records.reading.people import trials_of_people
-from experiments.records.reading.tidy_tables import tidy_table
+from experiments.records.reading.tidy_tables import tidy_table, write_table
 from experiments.records.record import Start
 from experiments.records.store import Records
 from experiments.treatment.trajectory import Trajectory
+from experiments.viewer.site import site_files
 from interventions.errors import UserError
 from tests.experiments.people.study_files import study_file
 from tests.experiments.postgres_server import postgres_server
@@ -176,6 +182,7 @@ async def _what_leaves_the_house(place: Place) -> None:
     place.books.export(out, with_text=True)
     assert f"'=1+1 <b>{CANARY}</b>" in (out / "answers.csv").read_text()
     assert "anna" not in "".join(path.read_text() for path in out.glob("*.csv") if path.name != "pay.csv")
+    _no_days(place, out)
     files = [path for path in place.folder.rglob("t.db*") if path.is_file()]
     assert not any(b"anna" in path.read_bytes() for path in files)
     files = _with_leftovers(place.folder / "t.db", name)
@@ -187,6 +194,31 @@ async def _what_leaves_the_house(place: Place) -> None:
     assert place.books.records.outcomes(place.books.run) == {"withdrawn": 2}
     found = check_database(f"sqlite:///{place.folder}/t.db", lambda *_: None)
     assert [each for each in found if not each.ok] == []
+
+
+def _no_days(place: Place, out: Path) -> None:
+    """Every time of a person that leaves the house is an offset, as if the visit had begun on a Monday."""
+    records, run = place.books.records, place.books.records.latest_run()
+    write_table(tidy_table(records, run["run"]), out / "tidy.csv")
+    write_trace(records, run, "otlp", None, out / "trace.jsonl")
+    members = zipfile.ZipFile(io.BytesIO(make_bundle(records, run, site_files(records, run["run"], print))))
+    told = {name: members.read(name).decode("utf-8", "replace") for name in members.namelist()}
+    told |= {path.name: path.read_text() for path in out.glob("*.[cj]s*")}
+    began = datetime.fromtimestamp(place.people[0]["consented_at"], UTC)
+    monday = datetime(began.year, began.month, began.day, tzinfo=UTC) - timedelta(days=began.weekday())
+    times = {
+        (name, datetime.fromisoformat(found))
+        for name, text in told.items()
+        for found in re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+\+00:00", text)
+        if found != run["started_at"]
+    }
+    times |= {
+        ("trace.jsonl", datetime.fromtimestamp(int(found) / 1e9, UTC))
+        for line in told["trace.jsonl"].splitlines()[:-1]  # the last line is that of the run
+        for found in re.findall(r'UnixNano":"(\d+)"', line)
+    }
+    assert {name for name, _ in times} >= {"records/trials.csv", "records/chain.jsonl", "trace.jsonl"}
+    assert all(monday <= at < monday + timedelta(hours=1) for _, at in times)
 
 
 def _with_leftovers(path: Path, name: str) -> list[Path]:
