@@ -1,11 +1,8 @@
 """The pages of a study, asked by programs: who is let in, what is stored, and what nobody gains."""
 
-import asyncio
 import io
 import re
-import socket
 import sqlite3
-import sys
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -392,41 +389,6 @@ async def test_an_agents_choice_in_the_same_trial_is_proposed(tmp_path: Path) ->
     with pytest.raises(UserError, match="has no choices in nudges-"):
         async with serving(tmp_path, name="other", team={**team, "agent": "simulated:random"}):
             pass
-
-
-async def test_a_front_server_brings_people_over_tls(tmp_path: Path) -> None:
-    """mitmproxy in reverse mode is the front server: people come by its address, and stay there."""
-    inside, outside = free_port(), free_port()
-    public = f"https://localhost:{outside}"
-    front = await asyncio.create_subprocess_exec(
-        sys.executable, "-u", "-c", "from mitmproxy.tools.main import mitmdump; mitmdump()",
-        "--mode", f"reverse:http://127.0.0.1:{inside}@127.0.0.1:{outside}",
-        "--set", "keep_host_header=true", "--set", f"confdir={tmp_path}/front",
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert front.stdout
-    try:
-        while b"listening" not in await front.stdout.readline():
-            pass
-        person = httpx.AsyncClient(base_url=public, follow_redirects=True, timeout=60, verify=False)
-        async with serving(tmp_path, port=inside, public=public) as place, person as lou:
-            lou.headers["origin"] = public
-            page = await to_trial(lou, place.link("lou"))
-            assert all(cookie.secure for cookie in lou.cookies.jar if cookie.name == "souk_guest")
-            done = await to_end(lou, page)
-            assert "Your code is" in done.text
-            assert str(done.url).startswith(public)
-            lou.headers["origin"] = "https://evil.example"
-            assert (await lou.post("/.souk/leave")).status_code == 403
-    finally:
-        front.terminate()
-        await front.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
 
 
 async def test_a_study_is_kept_in_postgresql(tmp_path: Path) -> None:
