@@ -5,7 +5,7 @@ import os
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from interventions.errors import UserError
 
 _GROUP: Final = 5
 """Answers that fewer people than this have given could tell who somebody is."""
-PAYMENTS: Final = ("person", "session", "participant", "outcome", "code", "minutes", "trials")
+PAYMENTS: Final = ("person", "session", "listed", "participant", "outcome", "code", "minutes", "trials")
 
 
 class StudyBooks:
@@ -66,9 +66,13 @@ class StudyBooks:
             "trials": dict(sorted(outcomes.items())),
         }
 
-    def payments(self, path: Path, key: StudyKey) -> int:
-        """Write a row for each person who has consented, with the platform's ids, readable by you alone."""
-        rows = []
+    def payments(self, path: Path, key: StudyKey, known: Collection[str] | None = None) -> tuple[int, int]:
+        """Write a row for each person who has consented, with the platform's ids, readable by you alone.
+
+        known: the ids that the platform knows: anybody can make one up. Returns how many people there are,
+        and how many of them the platform does not know.
+        """
+        rows: list[Row] = []
         for row in self.register.rows(participants):
             ids = key.unseal(row["sealed"])
             state = self._state(row, time.time(), 60 * self.study.file.time.lease_minutes)
@@ -76,6 +80,7 @@ class StudyBooks:
                 {
                     "person": ids.get("person", ""),
                     "session": ids.get("session", ""),
+                    "listed": "" if known is None else int(ids.get("person", "") in known),
                     "participant": row["participant"],
                     "outcome": state,
                     "code": row["code"],
@@ -84,7 +89,7 @@ class StudyBooks:
                 }
             )
         _write(path, PAYMENTS, rows, private=True)
-        return len(rows)
+        return len(rows), sum(row["listed"] == 0 for row in rows)
 
     def export(self, folder: Path, *, with_text: bool) -> dict[str, int]:
         """Write participants, answers and events without what tells who somebody is; return the rows.
