@@ -267,6 +267,7 @@ class StudyVisits:
     def _ended(self, lease: GivenBlock, own: Row, began: float, record: TrialRecord) -> None:
         at = datetime.fromisoformat(record.trial.started_at).timestamp()
         trial = replace(record.trial, started_at=in_its_week(at, began).isoformat(timespec="milliseconds"))
+        own = {**own, "seen_seconds": record.seen_seconds}
         record = replace(record, trial=trial, participants=[own])
         self._ending[own["participant"]] = asyncio.create_task(self._settle(lease, own, record))
 

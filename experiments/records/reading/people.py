@@ -12,8 +12,9 @@ CELL = ("set", "nudge", "condition", "profile", "ordering")
 
 
 def participants_of(records: Records, run: str) -> pd.DataFrame:
-    """Return the trials of people in a run: trial, participant, attention, proposed."""
-    columns = [participants.c[name] for name in ("trial", "participant", "attention", "proposed")]
+    """Return the trials of people in a run: trial, participant, attention, seen_seconds, proposed."""
+    names = ("trial", "participant", "attention", "seen_seconds", "proposed")
+    columns = [participants.c[name] for name in names]
     found = records.ask(sql.select(*columns).where(participants.c.run == run))
     return pd.DataFrame(found, columns=[column.name for column in columns])
 

@@ -171,8 +171,11 @@ async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
 async def _what_leaves_the_house(place: Place) -> None:
     """Payments have the ids, exports and the database none; a person who is forgotten is nowhere."""
     out, name = place.folder / "out", place.people[0]["participant"]
-    place.books.payments(out / "pay.csv", place.key)
-    assert "\nanna," in (out / "pay.csv").read_text()
+    assert place.books.payments(out / "pay.csv", place.key, {"bert"}) == (1, 1)
+    assert "\nanna,,0," in (out / "pay.csv").read_text()
+    assert place.books.payments(out / "pay.csv", place.key, {"anna"}) == (1, 0)
+    assert place.books.payments(out / "pay.csv", place.key) == (1, 0)
+    assert "\nanna,,,p" in (out / "pay.csv").read_text()
     assert (out / "pay.csv").stat().st_mode & 0o777 == 0o600
     place.books.export(out, with_text=False)
     assert CANARY not in (out / "answers.csv").read_text()
