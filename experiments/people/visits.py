@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -221,18 +222,14 @@ class StudyVisits:
         if lease is None:
             self.end(row, "full")
             return False
-        row = {
-            **row,
-            "block": lease.block,
-            "place": self._stored(who),
-        }  # also what a killed server has stored
-        if row["place"] == len(lease.trials):
-            self.register.change(who, place=row["place"], stage=self.after(row, "trial"))
+        place = self._stored(who)  # also what a server has stored that was killed then
+        if place == len(lease.trials):
+            self.register.change(who, place=place, stage=self.after({**row, "place": place}, "trial"))
             self.register.finish(who)
             return False
-        self.register.change(who, place=row["place"])
-        trial = self._its_trial(lease, row["place"])
-        own = {"participant": who, "block": lease.block, "place": row["place"]}
+        self.register.change(who, place=place)
+        trial = self._its_trial(lease, place)
+        own = {"participant": who, "block": lease.block, "place": place}
         own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
         own |= {"proposed": self.proposal(trial, lease.block)}
         self._give(row, cookie, trial, partial(self._ended, lease, own, row["consented_at"]))
@@ -274,15 +271,16 @@ class StudyVisits:
     async def _settle(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
         """Store a trial, and only then let the person go on; of who was forgotten meanwhile nothing is."""
         participant = own["participant"]
-        try:
+        with suppress(*DatabaseFailure):  # one that is away for a moment is waited for below
             if self.register.by("participant", participant) is None:
                 return
+        try:
             await self._store(record)
-            row = self.register.by("participant", participant)
         except (*DatabaseFailure, UserError, OSError) as error:
             logger.error("no trial can be stored any more, so that nobody is given one: %s", error)
             self.unstored[participant] = record
             return
+        row = self.register.by("participant", participant)
         if row is None or row["ending"] or row["stage"] != "trial":
             return  # forgotten, or has left
         if record.trial.outcome == "infra_error":

@@ -1,6 +1,8 @@
 """What people, links, shops and accidents do to a study that nobody has planned for."""
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -236,6 +238,22 @@ async def test_whose_trial_cannot_be_stored_gets_the_technical_code(
         assert "Your code is CODETECHNICAL." in (await send(ivy, "debriefing", button="use")).text
         asked = await new.post("/.souk/begin", data={**place.link("new"), "device": DEVICE})
         assert "The study is full" in asked.text
+
+
+async def test_a_database_that_is_busy_ends_no_visit(tmp_path: Path) -> None:
+    """Somebody else writes for longer than is waited; the page says so, and the next one is as ever."""
+    file = tmp_path / "t.db"
+    async with serving(tmp_path, db=f"sqlite:///{file}?timeout=0.05") as place, place.person() as lee:
+        await consented(lee, place.link("lee"))
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            busy = await send(lee, "instructions")
+            assert busy.status_code == 503
+            assert "Please wait a moment" in busy.text
+            assert 'class="code"' not in busy.text
+            other.execute("ROLLBACK")
+        assert stage(await send(lee, "instructions")) == "check"
+        assert place.people[0]["ending"] == ""
 
 
 def test_who_has_nothing_to_practise_on_is_told_before_people_come(tmp_path: Path) -> None:
