@@ -21,7 +21,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrials, Scripts, shop_origin
 from experiments.executors.start_pages import check_start_pages
-from experiments.people.blocks import make_blocks
+from experiments.people.blocks import make_blocks, practices
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register, blocks, participants
@@ -107,11 +107,6 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         design = load_shop_design(study.experiment, study.agent)
     file = study.file
     trials = list(design.trials([study.agent]))
-    if file.practice and all(trial.carrier is not None for trial in trials):
-        message = (
-            "each trial of the experiment has a treatment, so that none is left to practise on; leave it out"
-        )
-        raise study.source.error(("practice",), message)
     register = Register(records, study.name)
     wanted = file.participants.blocks
     made = [row["trials"] for row in register.rows(blocks)][:wanted]
@@ -121,6 +116,12 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         with study.source.placing(("participants",)):
             further = make_blocks(left, more, file.block.trials, file.seed)
         made += [[trial.id for trial in block] for block in further]
+    if file.practice and not practices(trials, made):
+        message = (
+            "no trial without a treatment is left of a choice set that no block has; leave it out, or give "
+            "the experiment more sets"
+        )
+        raise study.source.error(("practice",), message)
     register.prepare(design.run_id, study.digest, made)
     return design, {trial.id: trial for trial in trials}
 

@@ -7,15 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 from typing import Any, Final
 
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrial, GuestTrials
+from experiments.people.blocks import practices
 from experiments.people.identity import StudyKey, in_its_week
-from experiments.people.register import GivenBlock, Register, Row
+from experiments.people.register import GivenBlock, Register, Row, blocks
 from experiments.people.study_file import Ending, PeopleStudy
 from experiments.records.errors import DatabaseFailure
 from experiments.records.record import TrialRecord
@@ -241,10 +242,10 @@ class StudyVisits:
         self._running[row["participant"]] = guest
         self._guests.give(cookie, guest)
 
-    @property
+    @cached_property
     def _practice(self) -> ShopTrial:
-        """The trial to practise on: the last one without a treatment, which has no place in the records."""
-        return next(trial for trial in reversed([*self.trials.values()]) if trial.carrier is None)
+        """The trial to practise on, which has no place in the records."""
+        return practices([*self.trials.values()], (row["trials"] for row in self.register.rows(blocks)))[-1]
 
     def _practised(self, row: Row) -> None:
         self.register.change(row["participant"], stage=self.after(row, "practice"))
@@ -277,7 +278,7 @@ class StudyVisits:
         try:
             await self._store(record)
         except (*DatabaseFailure, UserError, OSError) as error:
-            logger.error("no trial can be stored any more, so that nobody is given one: %s", error)
+            logger.error("nobody is given a trial until the server is started again: %s", error)
             self.unstored[participant] = record
             return
         row = self.register.by("participant", participant)

@@ -256,7 +256,13 @@ async def test_a_database_that_is_busy_ends_no_visit(tmp_path: Path) -> None:
         assert place.people[0]["ending"] == ""
 
 
-def test_who_has_nothing_to_practise_on_is_told_before_people_come(tmp_path: Path) -> None:
-    study = PeopleStudy.load(study_file(tmp_path, experiment="attributes", practice=True))
-    with pytest.raises(UserError, match="practice: each trial of the experiment has"):
+@pytest.mark.parametrize(
+    "changes", [{"experiment": "attributes"}, {"participants": {"target": 1_500, "spare": 0}}]
+)
+def test_who_has_nothing_to_practise_on_is_told_before_people_come(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    """Each trial has a treatment; or each choice set is in a block, and would come twice."""
+    study = PeopleStudy.load(study_file(tmp_path, practice=True, **changes))
+    with pytest.raises(UserError, match="practice: no trial without a treatment is left"):
         prepared(study, Records(f"sqlite:///{tmp_path}/t.db"))

@@ -330,7 +330,11 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
         practice = await send(ned, "instructions")
         assert stage(practice) == "practice"
         assert "Practice" in practice.text
-        page = await chosen(ned, await ned.post("/.souk/start"))
+        shop = await ned.post("/.souk/start")
+        (running,) = place.there.visits._running.values()
+        of_blocks = {each for row in place.books.register.rows(blocks) for each in row["trials"]}
+        assert running.definition.set not in {place.there.visits.trials[each].set for each in of_blocks}
+        page = await chosen(ned, shop)
         assert stage(page) == "trial"
         assert trials_of_people(place.books.records, place.books.run) == []
         assert place.books.status()["blocks"]["given"] == 0
