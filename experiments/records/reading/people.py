@@ -31,8 +31,8 @@ def changes_in(records: Records, run: str, participant: str) -> list[Row]:
 
 
 def trials_of_people(records: Records, run: str) -> list[Row]:
-    """Return the trials of people in a run: whose, where in which block, what was proposed, the outcome."""
-    query = sql.select(participants, trials.c.outcome).join_from(
+    """Return the trials of people in a run: whose, where in which block, what was proposed, set, outcome."""
+    query = sql.select(participants, trials.c.set, trials.c.outcome).join_from(
         participants, trials, same_trial(participants, trials)
     )
     order = participants.c.participant, participants.c.place
