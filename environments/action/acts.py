@@ -21,9 +21,9 @@ _LONGEST: Final = 2_000
 """The most characters of an address that are kept."""
 BUTTONS: Final = ("left", "middle", "right")
 _MODIFIERS: Final = frozenset({"Shift", "Control", "Alt", "Meta"})
-_KINDS: Final = ("moved", "visible", "leave")
+_KINDS: Final = ("moved", "visible", "hidden", "leave")
 
-Kind = Literal["page", "moved", "visible", "leave", "click", "scroll"]
+Kind = Literal["page", "moved", "visible", "hidden", "leave", "click", "scroll"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

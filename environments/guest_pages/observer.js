@@ -1,7 +1,7 @@
 // Reports what stands at places of a guest's page, and what of it can be read on the screen, whenever the page
 // rests and the browser is idle: once it has loaded, and after it has changed or was scrolled. Tells too what is done
 // on the page: clicks, and what was at their points (but nothing that is typed), scrolling, and that the page has come,
-// is looked at, or is left. (`placesOf` is legible.js, `undisturbed` is undisturbed.js, `described` is described.js;
+// is looked at or no more, or is left. (`placesOf` is legible.js, `undisturbed` is undisturbed.js, `described` is described.js;
 // what is said of the key in drawn.js holds here too.) It is the same for all pages, so that a browser fetches it
 // once; observed.js, in the page itself, calls it.
 ({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn, framed }, roles) => {
@@ -175,6 +175,13 @@
       keys: ["Shift", "Control", "Alt", "Meta"].filter((key) => event.getModifierState(key)) };
   };
 
+  // In a frame of ours, which may be put away while another one is shown
+  let isOut = false;
+  const turns = () => tellActs(() => note(document.hidden || isOut ? "hidden" : "visible"));
+  if (framed && self !== top) new IntersectionObserver(([{ isIntersecting }]) => {
+    if (isOut === isIntersecting) isOut = !isIntersecting, turns();
+  }).observe(document.documentElement);
+
   const always = (types, listener) => {
     for (const type of types) call(listen, self, [type, listener, { __proto__: null, capture: true, passive: true }]);
   };
@@ -197,7 +204,7 @@
       clicked = event.timeStamp;
     }, true));
     always(["scroll"], () => { scrolled = now(); });
-    always(["visibilitychange"], () => tellActs(() => { if (!document.hidden) note("visible"); }));
+    always(["visibilitychange"], turns);
     always(["pageshow"], (event) => tellActs(() => {
       if (event.persisted) note("page", coming(now(), "back_forward", true));
     }));

@@ -177,13 +177,33 @@ def status(file: StudyFile, as_json: AsJson = False, db: Db = DEFAULT_DB) -> Non
 def payments(
     file: StudyFile,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .csv file, only you can read it.")],
+    platform: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The platform's submissions (.csv): who is not in it made up an id."
+        ),
+    ] = None,
     db: Db = DEFAULT_DB,
 ) -> None:
     """Write who is paid: the platform's ids, how each visit ended, and its code. Nothing else has these ids.
 
-    Example: souk study payments study.yaml --out payments.csv
+    Examples:
+
+      souk study payments study.yaml --out payments.csv
+
+      souk study payments study.yaml --platform submissions.csv --out payments.csv
     """
-    typer.echo(f"{out}: {_books(file, db).payments(out, _key(file, db)):,} people")
+    import csv
+
+    try:
+        text = platform.read_text(encoding="utf-8-sig").splitlines() if platform else []
+    except (OSError, UnicodeDecodeError):
+        raise UserError(
+            f"{platform}: cannot be read; name the .csv file that the platform gave you"
+        ) from None
+    known = {cell for row in csv.reader(text) for cell in row} if platform else None
+    people, strange = _books(file, db).payments(out, _key(file, db), known)
+    typer.echo(f"{out}: {people:,} people" + (f"; {strange:,} are not in {platform}" if platform else ""))
 
 
 @app.command("export")
@@ -232,13 +252,13 @@ def forget(
         raise UserError("souk study forget: name a person, or add --asked or --all-keys")
     if not all_keys:
         names = books.asked_to_be_forgotten() if asked else [books.person(str(person), _key(file, db))]
-        for name in names:
-            typer.echo(f"{name}: deleted; {books.forget(name):,} trials are withdrawn")
+        for name, trials in books.forget(*names).items():
+            typer.echo(f"{name}: deleted; {trials:,} trials are withdrawn")
         typer.echo(f"{len(names):,} people are forgotten here; delete them in your backups too")
         return
     from experiments.people.serving import key_path
 
-    books.register.anonymise()
+    books.anonymise()
     key_path(books.records, books.run, books.study).unlink(missing_ok=True)
     typer.echo(f"{books.study.name}: anonymous; nobody can be found, paid or deleted any more")
 

@@ -344,6 +344,7 @@ def to_record(
         where = f"{IN_VAIN} (choice in the site map {design.site.name})"
         reason = f"{trajectory.reason}; add to cart was pressed {pressed} times{where}"
         trajectory.end(trajectory.outcome, reason)
+    on_screen = [place._asdict() for place in places]
     return TrialRecord(
         trial=trial_row(
             design.run_id,
@@ -365,7 +366,7 @@ def to_record(
         disagreements=[{"text": text} for text in disagreements(session.sightings())],
         page_errors=[{"text": text, "times": times} for text, times in trajectory.page_errors.items()],
         unchecked=[effect._asdict() for effect in _readable(unchecked, session, seen)],
-        on_screen=[place._asdict() for place in places],
+        on_screen=on_screen,
         hits=hits,
         safety_checks=[
             to_row(each, step=step, acknowledged=int(each.acknowledged))
@@ -375,6 +376,7 @@ def to_record(
         sent_pages=sent,
         artifacts=artifacts | bodies,
         cause=trajectory.cause,
+        seen_seconds=guest.steps.seen_seconds(on_screen) if guest else None,
     )
 
 

@@ -5,14 +5,15 @@ import os
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.people.identity import StudyKey
+from experiments.people.identity import StudyKey, in_its_week
 from experiments.people.register import COUNTED, Register, Row, answers, blocks, events, participants
 from experiments.people.study_file import PeopleStudy
 from experiments.records.integrity.deletion import withdraw
+from experiments.records.integrity.upkeep import write_anew
 from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
@@ -20,7 +21,7 @@ from interventions.errors import UserError
 
 _GROUP: Final = 5
 """Answers that fewer people than this have given could tell who somebody is."""
-PAYMENTS: Final = ("person", "session", "participant", "outcome", "code", "minutes", "trials")
+PAYMENTS: Final = ("person", "session", "listed", "participant", "outcome", "code", "minutes", "trials")
 
 
 class StudyBooks:
@@ -65,9 +66,13 @@ class StudyBooks:
             "trials": dict(sorted(outcomes.items())),
         }
 
-    def payments(self, path: Path, key: StudyKey) -> int:
-        """Write a row for each person who has consented, with the platform's ids, readable by you alone."""
-        rows = []
+    def payments(self, path: Path, key: StudyKey, known: Collection[str] | None = None) -> tuple[int, int]:
+        """Write a row for each person who has consented, with the platform's ids, readable by you alone.
+
+        known: the ids that the platform knows: anybody can make one up. Returns how many people there are,
+        and how many of them the platform does not know.
+        """
+        rows: list[Row] = []
         for row in self.register.rows(participants):
             ids = key.unseal(row["sealed"])
             state = self._state(row, time.time(), 60 * self.study.file.time.lease_minutes)
@@ -75,6 +80,7 @@ class StudyBooks:
                 {
                     "person": ids.get("person", ""),
                     "session": ids.get("session", ""),
+                    "listed": "" if known is None else int(ids.get("person", "") in known),
                     "participant": row["participant"],
                     "outcome": state,
                     "code": row["code"],
@@ -83,7 +89,7 @@ class StudyBooks:
                 }
             )
         _write(path, PAYMENTS, rows, private=True)
-        return len(rows)
+        return len(rows), sum(row["listed"] == 0 for row in rows)
 
     def export(self, folder: Path, *, with_text: bool) -> dict[str, int]:
         """Write participants, answers and events without what tells who somebody is; return the rows.
@@ -109,14 +115,26 @@ class StudyBooks:
             _write(folder / f"{name}.csv", list(rows[0]) if rows else ["participant"], rows)
         return {name: len(rows) for name, rows in found.items()}
 
-    def forget(self, participant: str) -> int:
-        """Delete what is stored of a person, and leave shells of the trials; return how many these are."""
-        trials = [
-            r["trial"] for r in trials_of_people(self.records, self.run) if r["participant"] == participant
-        ]
-        withdraw(self.records, self.run, trials)
-        self.register.forget(participant)
-        return len(trials)
+    def forget(self, *people: str) -> dict[str, int]:
+        """Delete what is stored of people, and leave shells of their trials; return how many each one had.
+
+        The file is written anew, so that nothing is left in its free places either. Raises UserError.
+        """
+        had: dict[str, list[str]] = {name: [] for name in people}
+        for row in trials_of_people(self.records, self.run):
+            if row["participant"] in had:
+                had[row["participant"]].append(row["trial"])
+        for name, trials in had.items():
+            withdraw(self.records, self.run, trials)
+            self.register.forget(name)
+        if people:
+            write_anew(self.records)
+        return {name: len(trials) for name, trials in had.items()}
+
+    def anonymise(self) -> None:
+        """Delete what could lead from people's random names to them; the key is another file."""
+        self.register.anonymise()
+        write_anew(self.records)
 
     def asked_to_be_forgotten(self) -> list[str]:
         """Return the people whose visit has ended with the wish that their data be deleted."""
@@ -149,7 +167,7 @@ class StudyBooks:
             *("participant", "stage", "ending", "block", "attempt", "place", "language", "width", "height"),
             *("touch", "browser", "checks_failed", "attention_failed", "data"),
         )
-        week = time.strftime("%G-W%V", time.gmtime(row["consented_at"]))
+        week = f"{in_its_week(row['consented_at'], row['consented_at']):%G-W%V}"
         return {name: row[name] for name in kept} | {"week": week, "minutes": round(self._minutes(row), 1)}
 
     def _answers(self, people: Mapping[str, Row], *, with_text: bool) -> list[Row]:

@@ -1,7 +1,7 @@
 """Share the trials of a design among people: a block each, balanced, in an order that is balanced too."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import gcd
 from random import Random
 
@@ -64,6 +64,13 @@ def make_blocks(trials: Sequence[ShopTrial], blocks: int, size: int, seed: int) 
         [sorted(block, key=_condition)[place] for place in square[number * step % len(square)]]
         for number, block in enumerate(made)
     ]
+
+
+def practices(trials: Sequence[ShopTrial], blocks: Iterable[Iterable[str]]) -> list[ShopTrial]:
+    """Return the trials without a treatment of choice sets that no block has; blocks: their trials' ids."""
+    used = {trial for block in blocks for trial in block}
+    sets = {trial.set for trial in trials if trial.id in used}
+    return [each for each in trials if each.carrier is None and each.set not in sets]
 
 
 def williams(size: int) -> list[list[int]]:

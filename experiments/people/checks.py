@@ -30,21 +30,21 @@ async def tried(
         async with served(study, records, 0, without_codes=True) as there:
             place = there.design.site.roles["product.add_to_cart"][0]
             told = await send_people(there.visits, there.address, place.css, people, seed, say)
-            sets = {trial.id: trial.set for trial in there.visits.trials.values()}
         found = StudyBooks(study, records)
-        return [*_of_blocks(found, sets), *_of_people(found, told), *_of_texts(found, folder, told)]
+        return [*_of_blocks(found), *_of_people(found, told), *_of_texts(found, folder, told)]
     finally:
         records.close()
 
 
-def _of_blocks(books: StudyBooks, sets: dict[str, str]) -> Iterator[Check]:
+def _of_blocks(books: StudyBooks) -> Iterator[Check]:
     made = books.register.rows(blocks)
     stored = trials_of_people(books.records, books.run)
     per_block = Counter((row["block"], row["attempt"], row["place"]) for row in stored)
     twice = [key for key, count in per_block.items() if count > 1]
     yield "each trial of a block is had once", f"{twice[0]}" if twice else ""
-    again = next((b["block"] for b in made if len({sets[t] for t in b["trials"]}) < len(b["trials"])), None)
-    yield "no block has a choice set twice", "" if again is None else f"block {again}"
+    had = Counter((row["participant"], row["set"]) for row in stored)
+    again = [f"{who}: {name}" for (who, name), count in had.items() if count > 1]
+    yield "nobody has a choice set twice", again[0] if again else ""
     done = [row for row in made if row["done"]]
     whole = Counter(row["block"] for row in stored)
     lost = [row["block"] for row in done if whole[row["block"]] < len(row["trials"])]
@@ -78,8 +78,7 @@ def _of_texts(books: StudyBooks, folder: Path, told: Sequence[Told]) -> Iterator
     wrote = any(CANARY in row["text"] for row in books.register.rows(answers))
     yield "what people write is stored", "" if wrote or not _writes(books) else "it is lost"
     names = [row["participant"] for row in books.register.rows(participants)]
-    for name in names:
-        books.forget(name)
+    books.forget(*names)
     left = [text for text in (CANARY, *names) if text.encode() in _data(folder)]
     yield "who is forgotten is gone, with all that was written", f"{left[0]} is left" if left else ""
 

@@ -1,4 +1,4 @@
-"""Know a person again without knowing who it is: keyed hashes, sealed ids, signed links."""
+"""Know a person again without knowing who it is: keyed hashes, sealed ids, signed links, no dates."""
 
 import hashlib
 import hmac
@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ from interventions.errors import UserError
 LABEL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """A label of a link, or an id of a platform."""
 LINK: Final = "souk study link"
+_WEEK: Final = timedelta(weeks=1).total_seconds()
+_MONDAY: Final = datetime(1970, 1, 5, tzinfo=UTC).timestamp()
 
 
 class StudyKey:
@@ -73,3 +76,13 @@ class StudyKey:
             return self._signer.unsign(f"{label}.{signature}").decode() == label
         except BadSignature:
             return False
+
+
+def in_its_week(at: float, began: float) -> datetime:
+    """Return a time as all tables of trials, and all that leaves the house, have it.
+
+    It says the week of a person's beginning, and how long after that it was: as if the person had begun on
+    that week's Monday, at midnight (UTC).
+    """
+    monday = began - (began - _MONDAY) % _WEEK
+    return datetime.fromtimestamp(monday + at - began, UTC)

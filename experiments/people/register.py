@@ -126,8 +126,6 @@ class Register:
         self._records, self._study = records, study
         with records.writing() as connection:
             metadata.create_all(connection)
-            if connection.dialect.name == "sqlite":
-                connection.exec_driver_sql("PRAGMA secure_delete=ON")
 
     def prepare(self, run: str, digest: str, made: Sequence[Sequence[str]]) -> None:
         """Store the study with its blocks; the same once more changes nothing.
@@ -208,27 +206,30 @@ class Register:
             its = self._of(participants), participants.c.participant == participant
             connection.execute(participants.update().where(*its).values(seen_at=time.time(), **changes))
 
-    def lease(self, participant: str, seconds: float) -> GivenBlock | None:
-        """Give the person a block, or keep the one that is there; None: all are given or done.
+    def lease(self, participant: str, own: int | None, seconds: float) -> GivenBlock | None:
+        """Give the person a block, or the `own` one on; None: all are given or done, or the own one is.
 
-        A block of which nothing was heard for its time is given to the next person, from its beginning.
+        A block of which nothing was heard for its time is given to the next person, from its beginning. Who
+        had it before has the rest of it as long as nobody else has it, and never another one: a choice set
+        would come twice.
         """
         now = time.time()
+        wanted = blocks.c.until < now
+        if own is not None:
+            wanted = (blocks.c.block == own) & (wanted | (blocks.c.participant == participant))
+        # Blocks that were given back come last: spares are for those who drop out.
+        query = sql.select(blocks).where(self._of(blocks), blocks.c.done == 0, wanted)
+        query = query.order_by(blocks.c.attempt, blocks.c.block).limit(1)
         with self._records.writing() as connection:
-            own = self._of(blocks), blocks.c.participant == participant, blocks.c.done == 0
-            found = connection.execute(sql.select(blocks).where(*own)).first()
-            attempt = found.attempt if found else 0
+            found = connection.execute(query).first()
             if found is None:
-                free = self._of(blocks), blocks.c.done == 0, blocks.c.until < now
-                # Blocks that were given back come last: spares are for those who drop out.
-                order = blocks.c.attempt, blocks.c.block
-                found = connection.execute(sql.select(blocks).where(*free).order_by(*order).limit(1)).first()
-                if found is None:
-                    return None
-                attempt = found.attempt + 1
-            its = self._of(blocks), blocks.c.block == found.block
-            changed = blocks.update().where(*its)
+                return None
+            attempt = found.attempt + (found.participant != participant)
+            changed = blocks.update().where(self._of(blocks), blocks.c.block == found.block)
             connection.execute(changed.values(participant=participant, until=now + seconds, attempt=attempt))
+            its = self._of(participants), participants.c.participant == participant
+            has = {"block": found.block, "attempt": attempt}
+            connection.execute(participants.update().where(*its).values(has))
         return GivenBlock(found.block, tuple(found.trials), attempt)
 
     def has_room(self, target: int) -> bool:
@@ -278,9 +279,6 @@ class Register:
                 connection.execute(table.delete().where(self._of(table), table.c.participant == participant))
             its = self._of(blocks), blocks.c.participant == participant
             connection.execute(blocks.update().where(*its).values(participant=None))
-        if self._records.file:
-            with self._records.engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def anonymise(self) -> None:
         """Delete what could lead from a person's random name to the person."""

@@ -77,6 +77,12 @@ class Screens:
         texts = self._study.texts.get(page)
         return in_language(texts, language) if texts else ""
 
+    def titled(self, page: str, language: str, usual: str) -> tuple[str, str]:
+        """Return the title and the rest of a page's text; without one the word `usual` is the title."""
+        text = self.text(page, language)
+        first, _, rest = text.partition("\n")
+        return (first[2:].strip(), rest) if first.startswith("# ") else (words_of(language)[usual], text)
+
     def render(self, language: str, title: str, text: str = "", **values: Any) -> str:
         """Return a page with a text in Markdown, and a form where there is an `action`."""
         return self._render("page.html.j2", language, title, {"text": _as_html(text), **values})

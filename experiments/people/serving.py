@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -20,14 +21,14 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrials, Scripts, shop_origin
 from experiments.executors.start_pages import check_start_pages
-from experiments.people.blocks import make_blocks
+from experiments.people.blocks import make_blocks, practices
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register, blocks, participants
 from experiments.people.site import StudySite
 from experiments.people.study_file import PeopleStudy
 from experiments.people.visits import Proposes, StudyVisits
-from experiments.records.reading.people import choices_of
+from experiments.records.reading.people import choices_of, stored_of
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -106,11 +107,6 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         design = load_shop_design(study.experiment, study.agent)
     file = study.file
     trials = list(design.trials([study.agent]))
-    if file.practice and all(trial.carrier is not None for trial in trials):
-        message = (
-            "each trial of the experiment has a treatment, so that none is left to practise on; leave it out"
-        )
-        raise study.source.error(("practice",), message)
     register = Register(records, study.name)
     wanted = file.participants.blocks
     made = [row["trials"] for row in register.rows(blocks)][:wanted]
@@ -120,6 +116,12 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         with study.source.placing(("participants",)):
             further = make_blocks(left, more, file.block.trials, file.seed)
         made += [[trial.id for trial in block] for block in further]
+    if file.practice and not practices(trials, made):
+        message = (
+            "no trial without a treatment is left of a choice set that no block has; leave it out, or give "
+            "the experiment more sets"
+        )
+        raise study.source.error(("practice",), message)
     register.prepare(design.run_id, study.digest, made)
     return design, {trial.id: trial for trial in trials}
 
@@ -188,7 +190,8 @@ async def served(
     runs; None: the embedded one, or the experiment's own. `without_codes`: nobody is given a platform's code.
 
     Raises:
-        UserError: a mistake in a file, a start page that could not be treated, or the port is taken.
+        UserError: a mistake in a file, a start page that could not be treated, or the port is taken; or
+            another process serves the study.
     """
     codes = {} if without_codes else study.codes()
     design, trials = prepared(study, records)
@@ -201,16 +204,14 @@ async def served(
     async with AsyncExitStack() as stack:
         writer = Writer(records)
         stack.push_async_callback(writer.close)
-        admission = Admission(records, design.run_id, trials=len(trials))
+        admission = Admission(records, design.run_id, trials=len(trials), alone=True)
+        await stack.enter_async_context(admission)
         facts = replace(design.facts([study.agent]), observe="exposure", people=study.declared)
         records.begin_run(design.run_id, design.name, facts)
-        finished = records.finished(design.run_id)
 
         async def store(record: TrialRecord) -> None:
             await writer.store(record)
             admission.settle(record)
-            if record.trial.outcome != "infra_error":
-                finished.add(record.trial.trial)
 
         shop = Shop(reverse.rstrip("/") + "/") if reverse else design.shop
         url = await stack.enter_async_context(shop.opened())
@@ -219,9 +220,9 @@ async def served(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         guests = PeopleGuests(REPORTS)
         register = Register(records, study.name)
-        known = finished.__contains__
+        stored = partial(stored_of, records, design.run_id)
         team = proposals(study, records)
-        visits = StudyVisits(study, register, key, codes, trials, begins, guests, known, store, team)
+        visits = StudyVisits(study, register, key, codes, trials, begins, guests, stored, store, team)
         stack.push_async_callback(visits.close)
         changes = changes_of(records, design)
         guests.app = StudySite(visits, changes, secure=bool(own and own.startswith("https:"))).app()
@@ -231,5 +232,4 @@ async def served(
         guests.names = (*own_names, *([urlsplit(own).netloc] if own else []))
         first = list(trials.values())
         await check_start_pages(design, first, shop, in_browser=False)
-        await stack.enter_async_context(admission)
         yield ServedStudy(own or slot.url, visits, design)

@@ -186,6 +186,8 @@ class _Exclusions(StrictModel):
     attention_failed: _AtLeast | None = None
     seconds_per_trial: _Below | None = None
     """Of the person's median trial."""
+    seen_seconds: _Below | None = None
+    """Of the person's median trial: how long the edit was in view that was so for the shortest time."""
     seen_share: _Below | None = None
     """The share of trials in which all that was planned was in view."""
 
@@ -316,6 +318,8 @@ class PeopleStudy:
     def digest(self) -> str:
         """A name of all that was declared, pages and rules; the trials have theirs, and codes are no part."""
         declared = self.file.model_dump(mode="json", exclude={"source", "time", "participants"})
+        if declared["exclusions"]["seen_seconds"] is None:  # as before there was this rule
+            del declared["exclusions"]["seen_seconds"]
         return digest({"study": declared, "texts": self.texts})
 
 

@@ -111,8 +111,8 @@ class _Person:
     async def _trial(self) -> ShopTrial | None:
         """The trial as it was planned: what carries the nudge is known without reading."""
         cookies = {each.get("name"): each.get("value", "") for each in await self.context.cookies()}
-        row = self.visits.of_cookie(cookies.get(COOKIE, ""))
-        running = await self.visits.trial_of(row) if row else None
+        row = await self.visits.of_cookie(cookies.get(COOKIE, ""))
+        running = self.visits.running(row) if row else None
         return running.definition if running else None
 
     def _chosen(self, count: int, chance: float | None, trial: ShopTrial | None) -> int:

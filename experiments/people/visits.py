@@ -1,21 +1,29 @@
 """Lead each person through a study: what comes next, a block of trials, and how the visit ends."""
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from datetime import datetime
+from functools import cached_property, partial
 from time import monotonic
 from typing import Any, Final
 
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.guest_trial import GuestTrial, GuestTrials
-from experiments.people.identity import StudyKey
-from experiments.people.register import GivenBlock, Register, Row
+from experiments.people.blocks import practices
+from experiments.people.identity import StudyKey, in_its_week
+from experiments.people.register import GivenBlock, Register, Row, blocks
 from experiments.people.study_file import Ending, PeopleStudy
+from experiments.records.errors import DatabaseFailure
 from experiments.records.record import TrialRecord
-from proxy.guests import Guests, NotNow
+from interventions.errors import UserError
+from proxy.guests import Guests
+
+logger = logging.getLogger(__name__)
 
 MOST_FAILURES: Final = 3
 """How often a person's trial may fail for a technical reason before the visit ends."""
@@ -47,25 +55,48 @@ class StudyVisits:
         trials: Mapping[str, ShopTrial],
         begins: GuestTrials,
         guests: Guests,
-        is_finished: Callable[[str], bool],
+        stored: Callable[[str], int],
         store: Store,
         proposes: Proposes,
     ) -> None:
-        """Take what all people share; `trials` are those of the design, by their ids."""
+        """Take what all people share; `trials` are those of the design, by their ids.
+
+        `stored` says how many trials of a person are stored.
+        """
         self.study, self.register, self.key = study, register, key
         self._codes, self.trials = codes, trials
         self._begins, self._guests = begins, guests
-        self._is_finished, self._store, self._proposes = is_finished, store, proposes
+        self._stored, self._store, self._proposes = stored, store, proposes
         self._running: dict[str, GuestTrial] = {}
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, int] = {}
+        self._known: dict[str, Row] = {}
+        self.unstored: dict[str, TrialRecord] = {}
+        """By person, a trial that can't be stored: nothing more is stored until the next start."""
         self._heard: dict[str, float] = {}
 
     # Who it is
 
-    def of_cookie(self, cookie: str) -> Row | None:
-        """Return the person whose browser has this cookie."""
-        return self.register.by("cookie", self.key.hash(cookie)) if cookie else None
+    async def of_cookie(self, cookie: str) -> Row | None:
+        """Return the person whose browser has this cookie, once a trial that has ended is stored.
+
+        Whose trial can't be stored has come to the end.
+        """
+        name = self.key.hash(cookie)
+        row = self.register.by("cookie", name) if cookie else None
+        if row and (task := self._ending.get(row["participant"])) and not task.done():
+            await asyncio.shield(task)
+            row = self.register.by("cookie", name)
+        if row and row["participant"] in self.unstored and not row["ending"]:
+            self.end(row, "technical")
+            row = self.register.by("cookie", name)
+        if row:
+            self._known[name] = row
+        return row
+
+    def known(self, cookie: str) -> Row | None:
+        """Return what was last known of the person with this cookie, where the database says nothing."""
+        return self._known.get(self.key.hash(cookie))
 
     def of_platform(self, person: str) -> Row | None:
         """Return the person whom the platform, or a label, names so."""
@@ -102,7 +133,8 @@ class StudyVisits:
         """Whether a new person can begin."""
         study = self.register.study
         target = self.study.file.participants.target
-        return study is not None and not study["closed"] and self.register.has_room(target)
+        is_open = study is not None and not study["closed"] and not self.unstored
+        return is_open and self.register.has_room(target)
 
     def after(self, row: Row, stage: str) -> str:
         """Return the stage that follows one that has ended."""
@@ -126,23 +158,21 @@ class StudyVisits:
 
     def end(self, row: Row, ending: Ending) -> None:
         """End a visit before its time. Who has seen a trial is told first what was false in it."""
-        has_seen = self._stop(row) or bool(row["place"])
-        self.register.change(
-            row["participant"], stage="debriefing" if has_seen else "done", **self.code(ending)
-        )
+        self._stop(row)
+        stage = "done" if row["block"] is None else "debriefing"
+        self.register.change(row["participant"], stage=stage, **self.code(ending))
 
     def leave(self, row: Row) -> None:
         """Let a person leave: what was false is said at once."""
         self._stop(row)
         self.register.change(row["participant"], stage="debriefing")
 
-    def _stop(self, row: Row) -> bool:
-        """Free the block, if it is not done; end the trial, and return whether there was one."""
+    def _stop(self, row: Row) -> None:
+        """End the trial, and free the block, if it is not done."""
         running = self._running.pop(row["participant"], None)
         if running and not running.outcome:
             running.left()
         self.register.give_back(row["participant"])
-        return running is not None
 
     async def close(self) -> None:
         """Stop the trials that run, without a record, and wait for those that have ended."""
@@ -163,63 +193,59 @@ class StudyVisits:
         own = "".join(secrets.choice(_LETTERS) for _ in range(8)) if ending == "complete" else ""
         return {"ending": ending, "code": self._codes.get(ending, own)}
 
+    def back(self, code: str) -> str:
+        """Return the address of the platform to which a person goes back with a code; empty: none."""
+        return (self.study.file.source.back or "").replace("{code}", code) if code else ""
+
     def code_of(self, ending: Ending) -> str:
         """Return the code of those who do not take part; empty: there is none."""
         return self._codes.get(ending, "")
 
     # Trials
 
-    async def trial_of(self, row: Row) -> GuestTrial | None:
-        """Return the trial that a person has now, once one that has ended is stored; None: there is none."""
-        if task := self._ending.get(row["participant"]):
-            await asyncio.shield(task)
+    def running(self, row: Row) -> GuestTrial | None:
+        """Return the trial that a person has now; None: there is none."""
         trial = self._running.get(row["participant"])
         return trial if trial and not trial.outcome else None
 
-    def begin(self, row: Row, cookie: str) -> GuestTrial | None:
-        """Give a person the next trial of the block; None: there is no block.
-
-        Raises:
-            NotNow: all trials of the block have ended; the next page is another one.
-        """
-        running = self._running.get(row["participant"])
-        if running and not running.outcome:
-            return running
+    def begin(self, row: Row, cookie: str) -> bool:
+        """Give a person the next trial of the block; return whether one has begun."""
+        who = row["participant"]
+        if row["stage"] not in ("trial", "practice") or self.running(row):
+            return False
+        if self.unstored:
+            self.end(row, "technical")
+            return False
         if row["stage"] == "practice":
-            return self._give(row, cookie, self._practice, lambda _: self._practised(row))
-        lease = self.register.lease(row["participant"], 60 * self.study.file.time.lease_minutes)
+            self._give(row, cookie, self._practice, lambda _: self._practised(row))
+            return True
+        lease = self.register.lease(who, row["block"], 60 * self.study.file.time.lease_minutes)
         if lease is None:
-            return None
-        place = row["place"]
-        if (row["block"], row["attempt"]) not in ((None, None), (lease.block, lease.attempt)):
-            place = 0  # the time of the block was over: the person has another one, from its beginning
-        while place < len(lease.trials) and self._is_finished(self._its_trial(lease, place).id):
-            place += 1  # it had ended when the server was stopped
-        given = {"block": lease.block, "attempt": lease.attempt, "place": place}
+            self.end(row, "full")
+            return False
+        place = self._stored(who)  # also what a server has stored that was killed then
         if place == len(lease.trials):
-            self.register.change(row["participant"], **given, stage=self.after({**row, **given}, "trial"))
-            self.register.finish(row["participant"])
-            raise NotNow
-        self.register.change(row["participant"], **given)
+            self.register.change(who, place=place, stage=self.after({**row, "place": place}, "trial"))
+            self.register.finish(who)
+            return False
+        self.register.change(who, place=place)
         trial = self._its_trial(lease, place)
-        own = {"participant": row["participant"], "block": lease.block, "place": place}
+        own = {"participant": who, "block": lease.block, "place": place}
         own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
         own |= {"proposed": self.proposal(trial, lease.block)}
-        return self._give(row, cookie, trial, partial(self._ended, lease, own))
+        self._give(row, cookie, trial, partial(self._ended, lease, own, row["consented_at"]))
+        return True
 
-    def _give(
-        self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]
-    ) -> GuestTrial:
+    def _give(self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]) -> None:
         guest = self._begins.begin(trial, ended, attempts=self._failures.get(trial.id, 0) + 1)
         guest.timers.append(asyncio.get_running_loop().create_task(guest.run_out()))
         self._running[row["participant"]] = guest
         self._guests.give(cookie, guest)
-        return guest
 
-    @property
+    @cached_property
     def _practice(self) -> ShopTrial:
-        """The trial to practise on: the last one without a treatment, which has no place in the records."""
-        return next(trial for trial in reversed([*self.trials.values()]) if trial.carrier is None)
+        """The trial to practise on, which has no place in the records."""
+        return practices([*self.trials.values()], (row["trials"] for row in self.register.rows(blocks)))[-1]
 
     def _practised(self, row: Row) -> None:
         self.register.change(row["participant"], stage=self.after(row, "practice"))
@@ -236,16 +262,25 @@ class StudyVisits:
         trial = self.trials[lease.trials[place]]
         return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
 
-    def _ended(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
-        record = replace(record, participants=[own])
+    def _ended(self, lease: GivenBlock, own: Row, began: float, record: TrialRecord) -> None:
+        at = datetime.fromisoformat(record.trial.started_at).timestamp()
+        trial = replace(record.trial, started_at=in_its_week(at, began).isoformat(timespec="milliseconds"))
+        own = {**own, "seen_seconds": record.seen_seconds}
+        record = replace(record, trial=trial, participants=[own])
         self._ending[own["participant"]] = asyncio.create_task(self._settle(lease, own, record))
 
     async def _settle(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
         """Store a trial, and only then let the person go on; of who was forgotten meanwhile nothing is."""
         participant = own["participant"]
-        if self.register.by("participant", participant) is None:
+        with suppress(*DatabaseFailure):  # one that is away for a moment is waited for below
+            if self.register.by("participant", participant) is None:
+                return
+        try:
+            await self._store(record)
+        except (*DatabaseFailure, UserError, OSError) as error:
+            logger.error("nobody is given a trial until the server is started again: %s", error)
+            self.unstored[participant] = record
             return
-        await self._store(record)
         row = self.register.by("participant", participant)
         if row is None or row["ending"] or row["stage"] != "trial":
             return  # forgotten, or has left

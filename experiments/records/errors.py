@@ -45,6 +45,11 @@ def is_away(error: BaseException) -> bool:
     return False
 
 
+def is_lost(error: BaseException) -> bool:
+    """Return whether a failure of a database does not pass by itself."""
+    return not is_away(error.__cause__ if isinstance(error, Unreadable) and error.__cause__ else error)
+
+
 def is_full(error: BaseException) -> bool:
     """Return whether nothing can be written any more.
 

@@ -120,6 +120,8 @@ class TrialRecord:
     artifacts: dict[str, str] = field(default_factory=dict)
     cause: Cause | None = None
     """The part that failed in an attempt that ended as `infra_error`; it is not stored."""
+    seen_seconds: float | None = None
+    """How long a guest had an edit in view, the one for which this is shortest; None: none, or not known."""
     fonts: str = ""
     """How our browser drew letters, of which the run's facts are told; empty: none of ours was used."""
 

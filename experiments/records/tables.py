@@ -268,6 +268,7 @@ participants = _of_trial(
     sql.Column("place", sql.Integer, nullable=False),
     sql.Column("attempt", sql.Integer, nullable=False),
     sql.Column("attention", sql.Integer, nullable=False),
+    sql.Column("seen_seconds", sql.Float),
     sql.Column("proposed", Text),
     key=None,
     ordered=True,
@@ -275,7 +276,8 @@ participants = _of_trial(
 """Trials of people: whose, under a random name, and where in the block.
 
 `attempt`: how often the block was given; `attention`: the attention items that the person had failed before;
-`proposed`: the option that an agent proposed.
+`seen_seconds`: how long the edit was in view that was so for the shortest time; `proposed`: the option that
+an agent proposed.
 """
 
 sent_pages = _of_trial(

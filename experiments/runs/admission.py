@@ -67,10 +67,12 @@ class Admission:
         steps: int = 10,
         trials: int = 0,
         say: Callable[[str], None] = logger.warning,
+        alone: bool = False,
     ) -> None:
         """Read what the run has cost so far.
 
-        `budget` in USD is for the whole run, what it has cost already included; `trials` are wanted.
+        `budget` in USD is for the whole run, what it has cost already included; `trials` are wanted. `alone`:
+        no other process may run it.
 
         Raises:
             UserError: with a budget, one of the `agents` has no known price.
@@ -84,6 +86,7 @@ class Admission:
         self._records = records
         self._run = run
         self._steps = steps
+        self._alone = alone
         self.say = say
         """A function that tells the person who started the run, in a line, what happens to it."""
         self.runner = Runner(run, trials=trials, budget=budget)
@@ -105,7 +108,7 @@ class Admission:
         """Report that this process runs the run.
 
         Raises:
-            UserError: another process runs it too, and one of them has a budget.
+            UserError: another process runs it too, and one of them has a budget, or has to be alone.
         """
         others = await self._in_thread(lambda: self.runner.begin(self._records))
         try:
@@ -133,6 +136,8 @@ class Admission:
         """Say who runs the run as well."""
         for other in others:
             process = named((other["host"], other["pid"]))
+            if self._alone:
+                raise UserError(f"{self._run}: {process} serves it already; stop that one first")
             if self.runner.budget is not None or other["budget"] is not None:
                 raise UserError(
                     f"--budget: {process} runs {self._run} too, and two processes do not see in time what "

@@ -1,7 +1,7 @@
 """Fold what the proxy saw of a guest, and what its pages told, into steps: looks, and what was done then."""
 
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -41,19 +41,37 @@ class GuestSteps:
     """The steps of a guest's trial: rows, and the pages that they name, by their hash.
 
     `hits`: what stood at the point of a click, with the number of its step. `began`: when each step began, in
-    seconds. `first`: for each page that was opened, the first step at which it could be seen.
+    seconds, and `away` for how many of its seconds its page was not to be seen. `first`: for each page that
+    was opened, the first step at which it could be seen.
     """
 
     rows: list[Row]
     artifacts: dict[str, str]
     hits: list[tuple[int, Hit]]
     began: list[float]
+    away: list[float]
     first: list[int]
 
     @property
     def count(self) -> int:
         """How much was done: acts or, where nothing tells of acts, pages."""
         return sum(bool(row["action"]) for row in self.rows) or len(self.rows)
+
+    def seen_seconds(self, places: Sequence[Row]) -> float | None:
+        """Return how long the edit was in view that was so for the shortest time; None: none was.
+
+        places: rows of the table `on_screen`, with numbers of these steps. What was in view at a look is so
+        until the next look at the same page, as long as that is looked at.
+        """
+        looks, there = dict[int, set[tuple[str, ...]]](), dict[str, set[tuple[str, ...]]]()
+        for row in places:
+            edit = row["product"], row["intervention"], row["edit"], row["role"]
+            looks.setdefault(row["step"], set()).update([] if row["why"] else [edit])
+        seen = Counter[tuple[str, ...]]()
+        for row, away in zip(self.rows, self.away, strict=True):
+            there[row["url"]] = looks.get(row["step"], there.get(row["url"], set()))
+            seen.update(dict.fromkeys(there[row["url"]], max(row["seconds"] - away, 0.0)))
+        return min(seen.values(), default=None)
 
     def at(self, moment: float) -> int:
         """Return the step of a moment in seconds; 0 where there is none."""
@@ -72,6 +90,7 @@ def guest_steps(
     walk = _Walk(_Kept(opened, pages), len(opened))
     for event in _events(opened, told):
         walk.take(event)
+    walk.returns(end)
     looks = walk.looks
     ends = [*(look.began for look in looks[1:]), max(end, looks[-1].began)] if looks else []
     texts = dict.fromkeys(("thought", "memory", "error"), "")
@@ -82,7 +101,8 @@ def guest_steps(
     ]
     used = {look.observation for look in looks}
     artifacts = {name: text for name, text in walk.kept.artifacts.items() if name in used}
-    return GuestSteps(rows, artifacts, walk.hits, [look.began for look in looks], walk.first)
+    began, away = [look.began for look in looks], [look.away for look in looks]
+    return GuestSteps(rows, artifacts, walk.hits, began, away, walk.first)
 
 
 def leads_to(hit: Hit, url: str) -> str:
@@ -161,6 +181,7 @@ class _GuestObservation:
     observation: str | None
     began: float
     action: Action | None = None
+    away: float = 0.0
 
 
 @dataclass(slots=True)
@@ -199,6 +220,8 @@ class _Walk:
     active: int = 0
     pressed: str | None = None
     """Where the link leads that was clicked, as long as no page has come since; empty: it was no link."""
+    hidden: float | None = None
+    """Since when the page that is looked at is not to be seen; None: it is."""
     glides: tuple[_Page, float] | None = None
     """The page that was scrolled last, and when, if nothing else was done since."""
 
@@ -207,6 +230,8 @@ class _Walk:
 
     def take(self, event: _Event) -> None:
         """Take the next thing that happened."""
+        if event.act is None or event.act.kind not in ("hidden", "moved", "leave"):
+            self.returns(event.at)
         if event.act is None:
             self._came_untold(event)
         elif event.act.kind == "page":
@@ -215,6 +240,12 @@ class _Walk:
             self._on_page(event, event.act)
         if event.opened is not None:
             self.first[event.opened] = max(len(self.looks) - 1, 0)
+
+    def returns(self, at: float) -> None:
+        """Count how long the page that is looked at was not to be seen."""
+        if self.hidden is not None:
+            self.looks[-1].away += max(at - self.hidden, 0.0)
+            self.hidden = None
 
     def _do(self, at: float, action: Action, page: _Page) -> None:
         """Note what was done at the last look, and what is looked at since."""
@@ -302,6 +333,8 @@ class _Walk:
         match act.kind:
             case "leave":
                 self.tabs[page.tab].left = event.at
+            case "hidden" if page.tab == self.active and self.hidden is None:
+                self.hidden = event.at
             case "visible":
                 self._go_to(event.at, page)
             case "click" if act.hit:

@@ -40,6 +40,8 @@ class Edit:
     """The inline script that the edit puts into a page; empty: none."""
     leftover: ClassVar[Leftover] = "text"
     """What of `Change.before` must not be left on a product's page beside the new value."""
+    repeats: ClassVar[bool] = False
+    """Whether the edit shows only what the shop says itself."""
     orders: ClassVar[bool] = False
     """Whether the edit makes the order of a list."""
     only: ClassVar[bool] = False

@@ -20,6 +20,7 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
 
     leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
+    repeats: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
         return ("product.stars",)

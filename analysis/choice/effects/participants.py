@@ -41,6 +41,7 @@ def excluded(rows: pd.DataFrame, declared: Mapping[str, Any]) -> dict[str, set[s
     """Return by declared rule the people whom it leaves out.
 
     `attention_failed`: so many attention items or more. `seconds_per_trial`: the median trial took less.
+    `seen_seconds`: in the median trial the edit that was in view for the shortest time was so for less.
     `seen_share`: of the trials, a smaller share had all that was planned in view.
     """
     trials = rows.drop_duplicates(TRIAL_ID)
@@ -48,6 +49,7 @@ def excluded(rows: pd.DataFrame, declared: Mapping[str, Any]) -> dict[str, set[s
     told = {
         "attention_failed": lambda at: people["attention"].max() >= at,
         "seconds_per_trial": lambda at: people["seconds"].median() < at,
+        "seen_seconds": lambda at: people["seen_seconds"].median() < at,
         "seen_share": lambda at: people["in_view"].mean() < at,
     }
     rules = {rule: told[rule](at) for rule, at in (declared.get("exclusions") or {}).items() if rule in told}

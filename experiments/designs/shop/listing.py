@@ -35,6 +35,7 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
     """
 
     leftover: ClassVar[Leftover] = ""
+    repeats: ClassVar[bool] = True
     orders: ClassVar[bool] = True
     only: ClassVar[bool] = True
 

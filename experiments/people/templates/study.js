@@ -52,8 +52,8 @@ for (const [number, tab] of tabs.entries()) {
 if (tabs.length) {
   const look = async () => {
     try {
-      const state = await (await fetch("state", { cache: "no-store" })).json();
-      if (state.ended) return location.assign("go");
+      const answer = await fetch("state", { cache: "no-store" });
+      if (answer.status === 500 || (await answer.json()).ended) return location.assign("go");
     } catch { /* the server is away for a moment */ }
     setTimeout(look, 1000);
   };

@@ -202,15 +202,24 @@ def vacuum(records: Records) -> tuple[int, int]:
     """
     refuse_at_work(records)
     before = _size(records)
+    write_anew(records)
+    return before, _size(records)
+
+
+def write_anew(records: Records) -> None:
+    """Write a database anew, whoever uses it: nothing of what was deleted is left in its file.
+
+    Raises:
+        UserError: there is no room for a copy, or others use the database all the time.
+    """
     file = records.engine.dialect.name == "sqlite"
     try:
         with records.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("VACUUM" if file else "VACUUM FULL")
-            if file:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            if file and connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar():
+                raise UserError(f"--db {records.url}: others read it all the time; souk db vacuum ends this")
     except SQLAlchemyError as error:
         raise unusable(records.url, error) from None
-    return before, _size(records)
 
 
 def _size(records: Records) -> int:

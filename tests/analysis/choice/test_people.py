@@ -10,7 +10,9 @@ from analysis.choice.study import analyze_choice
 from analysis.tables.choice_table import check_table
 from tests.support import size
 
-RULES = {"exclusions": {"attention_failed": 1, "seconds_per_trial": 2.0, "seen_share": 0.5}}
+RULES = {
+    "exclusions": {"attention_failed": 1, "seconds_per_trial": 2.0, "seen_seconds": 1.0, "seen_share": 0.5}
+}
 
 
 def choices(seed: int, people: int = 40, trials: int = 12, spread: float = 0.25) -> pd.DataFrame:
@@ -29,7 +31,7 @@ def choices(seed: int, people: int = 40, trials: int = 12, spread: float = 0.25)
                         "set": f"s{(person * 7 + trial * 11) % 60}", "option": f"o{position}",
                         "position": position, "nudged": int(position == nudged), "condition": "nudged",
                         "nudge": "best", "chosen": int(position == chosen), "outcome": "choice",
-                        "attention": 0, "in_view": 1, "seconds": 9.0,
+                        "attention": 0, "seen_seconds": 4.0, "in_view": 1, "seconds": 9.0,
                     }
                 )  # fmt: skip
     return pd.DataFrame(rows)
@@ -59,21 +61,24 @@ def test_intervals_hold_the_truth_although_people_differ() -> None:
 
 
 def test_declared_rules_leave_out_whom_they_name() -> None:
-    table = choices(2, people=5, trials=4)
+    table = choices(2, people=6, trials=4)
     who = table["participant"]
     table.loc[who == "p0", "attention"] = 1
     table.loc[who == "p1", "seconds"] = 1.0
     table.loc[(who == "p2") & (table["trial"] != "p2-0"), "in_view"] = 0
+    table.loc[(who == "p3") & (table["trial"] != "3-0"), "seen_seconds"] = 0.5
+    table.loc[who == "p4", "seen_seconds"] = np.nan  # no scripts: what is not known leaves nobody out
     checked = check_table(table)
     assert excluded(checked, RULES) == {
-        "attention_failed": {"p0"}, "seconds_per_trial": {"p1"}, "seen_share": {"p2"},
+        "attention_failed": {"p0"}, "seconds_per_trial": {"p1"}, "seen_seconds": {"p3"}, "seen_share": {"p2"},
     }  # fmt: skip
     counted = participation(checked, RULES).set_index("rule")
     assert counted["participants"].to_dict() == {
-        "all": 5, "attention_failed": 1, "seconds_per_trial": 1, "seen_share": 1, "left": 2,
+        "all": 6, "attention_failed": 1, "seconds_per_trial": 1, "seen_seconds": 1, "seen_share": 1,
+        "left": 2,
     }  # fmt: skip
     found = people_effects(checked, RULES).groupby("analysis")["n"].first()
-    assert found.to_dict() == {"intention to treat": 20, "per protocol": 8}
+    assert found.to_dict() == {"intention to treat": 24, "per protocol": 8}
 
 
 def test_who_chose_nothing_counts_where_all_trials_count() -> None:

@@ -1,6 +1,8 @@
 """What people, links, shops and accidents do to a study that nobody has planned for."""
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,14 +11,16 @@ from mitmproxy.test import tflow
 from experiments.people.register import blocks
 from experiments.people.serving import PeopleGuests, key_path, prepared
 from experiments.people.site import MOST
-from experiments.people.study_file import PeopleStudy
+from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 from interventions.errors import UserError
 from proxy.guests import COOKIE
 from tests.experiments.people.study_files import study_file
 from tests.experiments.people.test_site import (
+    BACK,
     DEVICE,
+    Place,
     chosen,
     consented,
     send,
@@ -130,7 +134,135 @@ async def test_a_study_takes_no_more_people_than_it_wants(tmp_path: Path) -> Non
         assert place.books.status()["blocks"]["free"] == 1
 
 
-def test_who_has_nothing_to_practise_on_is_told_before_people_come(tmp_path: Path) -> None:
-    study = PeopleStudy.load(study_file(tmp_path, experiment="attributes", practice=True))
-    with pytest.raises(UserError, match="practice: each trial of the experiment has"):
+SOON = {"lease_minutes": 0.00001}
+"""The lease is over with the next request."""
+
+
+def given_away(place: Place) -> None:
+    """Let other people have all blocks that nobody has."""
+    with place.books.records.writing() as connection:
+        free = blocks.update().where(blocks.c.participant.is_(None))
+        connection.execute(free.values(participant="somebody", until=1e12))
+
+
+async def test_who_comes_back_late_goes_on_or_is_told_and_never_has_another_block(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path, time=SOON, block={"trials": 2}, reasons=False) as place,
+        place.person() as ann,
+        place.person() as bob,
+    ):
+        assert stage(await chosen(ann, await to_trial(ann, place.link("ann")))) == "trial"
+        place.books.register.change(place.people[0]["participant"], language="de")
+        given_away(place)
+        # Ann's block is the only one that is free, and Bob comes.
+        await to_trial(bob, place.link("bob"))
+        with place.books.records.writing() as connection:
+            connection.execute(blocks.update().where(blocks.c.attempt == 2).values(until=1e12))
+        late = await ann.post("/.souk/start")
+        assert stage(late) == "debriefing"
+        ended = await send(ann, "debriefing", button="use")
+        assert "Ihr Platz wurde weitergegeben" in ended.text
+        assert "nichts gespeichert" not in ended.text
+        ann_, bob_ = sorted(place.people, key=lambda row: row["ending"] != "full")
+        assert (ann_["ending"], ann_["block"]) == ("full", bob_["block"])
+        # Nor has she another one, where one is free.
+        with place.books.records.writing() as connection:
+            connection.execute(blocks.update().where(blocks.c.participant == "somebody").values(until=0.0))
+        assert "Ihr Platz" in (await ann.post("/.souk/start")).text
+        assert place.books.register.lease(ann_["participant"], ann_["block"], 60) is None
+
+
+async def test_a_block_that_nobody_has_any_more_is_its_first_ones_again(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path, time=SOON, block={"trials": 2}, reasons=False, questions=None) as place,
+        place.person() as eli,
+        place.person() as flo,
+    ):
+        await chosen(eli, await to_trial(eli, place.link("eli")))
+        given_away(place)
+        await to_trial(flo, place.link("flo"))
+        await flo.post("/.souk/leave")
+        page = await eli.post("/.souk/start")
+        assert "<iframe" in page.text
+        assert "Your code is" in (await to_end(eli, page)).text
+        (name,) = (row["participant"] for row in place.people if row["ending"] == "complete")
+        stored = trials_of_people(place.books.records, place.books.run)
+        own = [row for row in stored if row["participant"] == name]
+        assert [(row["place"], row["attempt"]) for row in own] == [(0, 1), (1, 3)]
+        assert len({row["block"] for row in own}) == 1
+        assert place.books.status()["blocks"]["done"] == 1
+
+
+@pytest.mark.parametrize("lost", ["DROP TABLE sent_pages", "all"])
+async def test_whose_trial_cannot_be_stored_gets_the_technical_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """It is saved before it is shown where anything can be saved; else the page says that it is not."""
+    codes = {each: {"env": f"TEST_CODE_{each.upper()}"} for each in ENDINGS}
+    for each in ENDINGS:
+        monkeypatch.setenv(f"TEST_CODE_{each.upper()}", f"CODE{each.replace('_', '').upper()}")
+    source = {"kind": "labels", "return": BACK, "codes": codes}
+    async with (
+        serving(tmp_path, source=source, experiment="attributes") as place,
+        place.person() as gus,
+        place.person() as ivy,
+        place.person() as new,
+    ):
+        page = await to_trial(gus, place.link("gus"))
+        await to_trial(ivy, place.link("ivy"))
+        if lost == "all":
+            place.books.records.engine.dispose()
+            (tmp_path / "t.db").write_bytes(b"no database" * 1000)
+        else:
+            with place.books.records.writing() as connection:
+                connection.exec_driver_sql(lost)
+        ended = await chosen(gus, page)
+        if lost == "all":
+            assert ended.status_code == 500
+            assert "could not be saved" in ended.text
+            assert "Nothing was bought" in ended.text  # the debriefing
+            assert "Your code is CODETECHNICAL." in ended.text
+            assert "CODETECHNICAL" not in (await new.post("/.souk/begin", data=place.link("new"))).text
+            made_up = {"cookie": f"{COOKIE}=made-up"}
+            assert "CODETECHNICAL" not in (await new.get("/.souk/go", headers=made_up)).text
+            assert (await ivy.get("/.souk/state")).status_code == 500
+            assert "CODETECHNICAL" in (await ivy.get("/.souk/go")).text
+            return
+        assert stage(ended) == "debriefing"
+        assert "; before: “" in ended.text
+        row = place.books.register.by("external", place.key.hash("gus"))
+        assert row and (row["ending"], row["code"]) == ("technical", "CODETECHNICAL")
+        assert "Your code is CODETECHNICAL." in (await send(gus, "debriefing", button="use")).text
+        # Nobody is given a trial that could not be stored.
+        await ivy.post("/.souk/end")
+        assert "Your code is CODETECHNICAL." in (await send(ivy, "debriefing", button="use")).text
+        asked = await new.post("/.souk/begin", data={**place.link("new"), "device": DEVICE})
+        assert "The study is full" in asked.text
+
+
+async def test_a_database_that_is_busy_ends_no_visit(tmp_path: Path) -> None:
+    """Somebody else writes for longer than is waited; the page says so, and the next one is as ever."""
+    file = tmp_path / "t.db"
+    async with serving(tmp_path, db=f"sqlite:///{file}?timeout=0.05") as place, place.person() as lee:
+        await consented(lee, place.link("lee"))
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            busy = await send(lee, "instructions")
+            assert busy.status_code == 503
+            assert "Please wait a moment" in busy.text
+            assert 'class="code"' not in busy.text
+            other.execute("ROLLBACK")
+        assert stage(await send(lee, "instructions")) == "check"
+        assert place.people[0]["ending"] == ""
+
+
+@pytest.mark.parametrize(
+    "changes", [{"experiment": "attributes"}, {"participants": {"target": 1_500, "spare": 0}}]
+)
+def test_who_has_nothing_to_practise_on_is_told_before_people_come(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    """Each trial has a treatment; or each choice set is in a block, and would come twice."""
+    study = PeopleStudy.load(study_file(tmp_path, practice=True, **changes))
+    with pytest.raises(UserError, match="practice: no trial without a treatment is left"):
         prepared(study, Records(f"sqlite:///{tmp_path}/t.db"))

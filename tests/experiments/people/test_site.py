@@ -1,12 +1,13 @@
 """The pages of a study, asked by programs: who is let in, what is stored, and what nobody gains."""
 
-import asyncio
+import io
 import re
-import socket
-import sys
+import sqlite3
+import zipfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
+from experiments.bundles.bundle import make_bundle
+from experiments.commands.traces import write_trace
 from experiments.designs.loading import load_shop_design
 from experiments.episodes.shop_episode import session, to_record
 from experiments.people.administration import StudyBooks
@@ -23,16 +26,18 @@ from experiments.people.serving import ServedStudy, key_path, prepared, served
 from experiments.people.study_file import ENDINGS, PeopleStudy
 from experiments.records.integrity.check import check_database
 from experiments.records.reading.people import trials_of_people
-from experiments.records.reading.tidy_tables import tidy_table
+from experiments.records.reading.tidy_tables import tidy_table, write_table
 from experiments.records.record import Start
 from experiments.records.store import Records
 from experiments.treatment.trajectory import Trajectory
+from experiments.viewer.site import site_files
 from interventions.errors import UserError
 from tests.experiments.people.study_files import study_file
 from tests.experiments.postgres_server import postgres_server
 
 pytestmark = pytest.mark.slow
 CANARY = "canary4711"
+GONE = "deleted4711"
 DEVICE = "1280,900,0"
 BACK = "https://platform.example.org/complete?cc={code}"
 
@@ -166,24 +171,68 @@ async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
 async def _what_leaves_the_house(place: Place) -> None:
     """Payments have the ids, exports and the database none; a person who is forgotten is nowhere."""
     out, name = place.folder / "out", place.people[0]["participant"]
-    place.books.payments(out / "pay.csv", place.key)
-    assert "\nanna," in (out / "pay.csv").read_text()
+    assert place.books.payments(out / "pay.csv", place.key, {"bert"}) == (1, 1)
+    assert "\nanna,,0," in (out / "pay.csv").read_text()
+    assert place.books.payments(out / "pay.csv", place.key, {"anna"}) == (1, 0)
+    assert place.books.payments(out / "pay.csv", place.key) == (1, 0)
+    assert "\nanna,,,p" in (out / "pay.csv").read_text()
     assert (out / "pay.csv").stat().st_mode & 0o777 == 0o600
     place.books.export(out, with_text=False)
     assert CANARY not in (out / "answers.csv").read_text()
     place.books.export(out, with_text=True)
     assert f"'=1+1 <b>{CANARY}</b>" in (out / "answers.csv").read_text()
     assert "anna" not in "".join(path.read_text() for path in out.glob("*.csv") if path.name != "pay.csv")
+    _no_days(place, out)
     files = [path for path in place.folder.rglob("t.db*") if path.is_file()]
     assert not any(b"anna" in path.read_bytes() for path in files)
-    assert place.books.forget(place.books.person("anna", place.key)) == 2
+    files = _with_leftovers(place.folder / "t.db", name)
+    assert place.books.forget(place.books.person("anna", place.key)) == {name: 2}
     assert place.people == []
     for path in files:
         left = path.read_bytes() if path.exists() else b""
-        assert not any(each.encode() in left for each in (CANARY, name))
+        assert not any(each.encode() in left for each in (CANARY, GONE, name))
     assert place.books.records.outcomes(place.books.run) == {"withdrawn": 2}
     found = check_database(f"sqlite:///{place.folder}/t.db", lambda *_: None)
     assert [each for each in found if not each.ok] == []
+
+
+def _no_days(place: Place, out: Path) -> None:
+    """Every time of a person that leaves the house is an offset, as if the visit had begun on a Monday."""
+    records, run = place.books.records, place.books.records.latest_run()
+    write_table(tidy_table(records, run["run"]), out / "tidy.csv")
+    write_trace(records, run, "otlp", None, out / "trace.jsonl")
+    members = zipfile.ZipFile(io.BytesIO(make_bundle(records, run, site_files(records, run["run"], print))))
+    told = {name: members.read(name).decode("utf-8", "replace") for name in members.namelist()}
+    told |= {path.name: path.read_text() for path in out.glob("*.[cj]s*")}
+    began = datetime.fromtimestamp(place.people[0]["consented_at"], UTC)
+    monday = datetime(began.year, began.month, began.day, tzinfo=UTC) - timedelta(days=began.weekday())
+    times = {
+        (name, datetime.fromisoformat(found))
+        for name, text in told.items()
+        for found in re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+\+00:00", text)
+        if found != run["started_at"]
+    }
+    times |= {
+        ("trace.jsonl", datetime.fromtimestamp(int(found) / 1e9, UTC))
+        for line in told["trace.jsonl"].splitlines()[:-1]  # the last line is that of the run
+        for found in re.findall(r'UnixNano":"(\d+)"', line)
+    }
+    assert {name for name, _ in times} >= {"records/trials.csv", "records/chain.jsonl", "trace.jsonl"}
+    assert all(monday <= at < monday + timedelta(hours=1) for _, at in times)
+
+
+def _with_leftovers(path: Path, name: str) -> list[Path]:
+    """Leave in the file what some connection has deleted that overwrites nothing; return the files."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA secure_delete=OFF")
+        rows = [("small", name, number, "note", GONE * 20, number) for number in range(100, 200)]
+        connection.executemany("INSERT INTO people_events VALUES (?, ?, ?, ?, ?, ?)", rows)
+        connection.commit()
+        connection.execute("DELETE FROM people_events WHERE number >= 100")
+        connection.commit()
+    files = [path, path.with_name(f"{path.name}-wal")]
+    assert any(GONE.encode() in each.read_bytes() for each in files)
+    return files
 
 
 async def test_who_does_not_take_part_leaves_only_a_number(tmp_path: Path) -> None:
@@ -281,7 +330,11 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
         practice = await send(ned, "instructions")
         assert stage(practice) == "practice"
         assert "Practice" in practice.text
-        page = await chosen(ned, await ned.post("/.souk/start"))
+        shop = await ned.post("/.souk/start")
+        (running,) = place.there.visits._running.values()
+        of_blocks = {each for row in place.books.register.rows(blocks) for each in row["trials"]}
+        assert running.definition.set not in {place.there.visits.trials[each].set for each in of_blocks}
+        page = await chosen(ned, shop)
         assert stage(page) == "trial"
         assert trials_of_people(place.books.records, place.books.run) == []
         assert place.books.status()["blocks"]["given"] == 0
@@ -290,12 +343,13 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
 
 
 async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
-    async with serving(tmp_path) as place, place.person() as ida:
+    async with serving(tmp_path, experiment="attributes") as place, place.person() as ida:
         page = await to_trial(ida, place.link("ida"))
         await chosen(ida, page)
         left = await ida.post("/.souk/leave")
         assert stage(left) == "debriefing"
-        assert "was shown; it is not on the shop" in left.text
+        assert "; before: “" in left.text
+        assert "Rating:" not in left.text  # each page says the shop's own rating in words
         ended = await send(ida, "debriefing", button="delete")
         assert "You do not take part" in ended.text
         assert place.books.asked_to_be_forgotten() == [place.people[0]["participant"]]
@@ -344,58 +398,23 @@ async def test_an_agents_choice_in_the_same_trial_is_proposed(tmp_path: Path) ->
             pass
 
 
-async def test_a_front_server_brings_people_over_tls(tmp_path: Path) -> None:
-    """mitmproxy in reverse mode is the front server: people come by its address, and stay there."""
-    inside, outside = free_port(), free_port()
-    public = f"https://localhost:{outside}"
-    front = await asyncio.create_subprocess_exec(
-        sys.executable, "-u", "-c", "from mitmproxy.tools.main import mitmdump; mitmdump()",
-        "--mode", f"reverse:http://127.0.0.1:{inside}@127.0.0.1:{outside}",
-        "--set", "keep_host_header=true", "--set", f"confdir={tmp_path}/front",
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert front.stdout
-    try:
-        while b"listening" not in await front.stdout.readline():
-            pass
-        person = httpx.AsyncClient(base_url=public, follow_redirects=True, timeout=60, verify=False)
-        async with serving(tmp_path, port=inside, public=public) as place, person as lou:
-            lou.headers["origin"] = public
-            page = await to_trial(lou, place.link("lou"))
-            assert all(cookie.secure for cookie in lou.cookies.jar if cookie.name == "souk_guest")
-            done = await to_end(lou, page)
-            assert "Your code is" in done.text
-            assert str(done.url).startswith(public)
-            lou.headers["origin"] = "https://evil.example"
-            assert (await lou.post("/.souk/leave")).status_code == 403
-    finally:
-        front.terminate()
-        await front.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
-
-
 async def test_a_study_is_kept_in_postgresql(tmp_path: Path) -> None:
     with postgres_server() as server:
         async with serving(tmp_path, db=server.new_database()) as place, place.person() as mia:
             done = await to_end(mia, await to_trial(mia, place.link("mia")))
             assert "Your code is" in done.text
             assert place.books.status()["people"] == {"complete": 1}
-            assert place.books.forget(place.people[0]["participant"]) == 2
+            assert [*place.books.forget(place.people[0]["participant"]).values()] == [2]
             assert place.people == []
 
 
 async def test_who_cannot_go_on_is_told_what_was_false(tmp_path: Path) -> None:
-    async with serving(tmp_path) as place, place.person() as oda:
+    async with serving(tmp_path, experiment="attributes") as place, place.person() as oda:
         await chosen(oda, await to_trial(oda, place.link("oda")))
         place.there.visits.end(place.people[0], "technical")
         page = await oda.get("/.souk/go")
         assert stage(page) == "debriefing"
-        assert "was shown; it is not on the shop" in page.text
+        assert "; before: “" in page.text
         ended = await send(oda, "debriefing", button="use")
         assert "Something went wrong" in ended.text
         assert place.people[0]["ending"] == "technical"

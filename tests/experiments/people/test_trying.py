@@ -1,6 +1,8 @@
 """People in real browsers, all at once, each with a story: what a study promises holds."""
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,18 @@ async def test_every_story_ends_as_it_should(tmp_path: Path) -> None:
     study = PeopleStudy.load(study_file(tmp_path, participants={"target": 60, "spare": 0.2}))
     people = size(8, 50)
     told: list[str] = []
-    checks = await tried(study, tmp_path, people, 1, told.append)
+    seen: list[float] = []
+
+    def say(line: str) -> None:
+        told.append(line)
+        with closing(sqlite3.connect(tmp_path / "try.db")) as connection:
+            found = connection.execute("SELECT seen_seconds FROM participants WHERE seen_seconds IS NOT NULL")
+            seen[:] = [seconds for (seconds,) in found]
+
+    checks = await tried(study, tmp_path, people, 1, say)
     assert [(what, fault) for what, fault in checks if fault] == []
     assert len(checks) == 11
+    assert min(seen) > 0.2  # each product was looked at for 0.4 seconds
     assert len(told) == len(stories(people, study))
 
 

@@ -117,6 +117,41 @@ def test_a_step_is_a_look_and_what_was_done_then() -> None:
     assert [steps.at(moment) for moment in (0, 1.5, 3.9, 100)] == [0, 0, 1, 3]
 
 
+def test_an_edit_is_in_view_until_the_next_look_and_while_its_page_is_looked_at() -> None:
+    guest = Guest()
+    guest.comes(0, 0.1, "/a")
+    guest.comes(10, 0.2, "/b")
+    guest.does(10, 0.1, "/a", "hidden")  # a tab that is not looked at any more
+    guest.does(13, 0.2, "/b", "hidden")
+    guest.does(15, 0.2, "/b", "visible")
+    guest.does(16, 0.1, "/a", "visible")
+    guest.does(16, 0.2, "/b", "hidden")
+    guest.does(18, 0.1, "/a", "scroll", top=900.0)
+    guest.does(19, 0.1, "/a", "hidden")  # until the end
+    steps = guest.steps(end=30)
+    assert [(row["url"][-2:], row["seconds"]) for row in steps.rows] == [
+        ("/a", 10), ("/b", 6), ("/a", 2), ("/a", 12),
+    ]  # fmt: skip
+    assert steps.away == [0, 2, 0, 11]
+
+    def seen(*places: tuple[int, str, str]) -> float | None:
+        rows = [
+            {"step": step, "product": edit, "intervention": "one", "edit": "badge", "role": "", "why": why}
+            for step, edit, why in places
+        ]
+        return steps.seen_seconds(rows)
+
+    assert seen() is None
+    assert seen((0, "a", "out of view")) is None
+    assert seen((0, "a", "")) == 13  # all of /a, but for the time away
+    assert seen((0, "a", ""), (3, "a", "out of view")) == 12
+    assert seen((3, "a", "")) == 1
+    assert seen((0, "a", ""), (1, "b", "")) == 4
+    # The edit that was in view for the shortest time counts; one that never was, is told elsewhere.
+    assert seen((0, "a", ""), (0, "other", "out of view"), (3, "other", ""), (3, "a", "")) == 1
+    assert seen((0, "a", ""), (0, "never", "out of view")) == 13
+
+
 def test_scrolling_that_goes_on_is_one_step() -> None:
     guest = Guest()
     guest.comes(1, 0.1, "/a")
