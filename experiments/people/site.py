@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from experiments.people.identity import LABEL
+from experiments.people.pictures import PictureTrial
 from experiments.people.register import Row
 from experiments.people.screens import POLICY, Screens, words_of
 from experiments.people.study_file import Ending
@@ -58,6 +59,7 @@ class StudySite:
     def app(self) -> Starlette:
         """Return the application."""
         gets: dict[str, Handler] = {"": self.welcome, "go": self.page, "state": self.state}
+        gets["picture/{name}"] = self.picture
         posts: dict[str, Handler] = {
             "begin": self.begin,
             "consent": self.consent,
@@ -65,6 +67,7 @@ class StudySite:
             "next": self.next,
             "start": self.start,
             "end": self.none,
+            "choose": self.choose,
             "leave": self.leave,
             "note": self.note,
         }
@@ -216,20 +219,24 @@ class StudySite:
             goal = self._screens.text("task", language) or trial.goal
             proposed = None if row["block"] is None else self._visits.proposal(trial.definition, row["block"])
             keys = [product.key for product in trial.definition.products]
-            if proposed in keys and len(trial.urls) > 1:
+            pictures = trial.pictures if isinstance(trial, PictureTrial) else []
+            several = len(urls) > 1 or bool(pictures)
+            if proposed in keys and several:
                 goal += "\n" + words["proposal"].format(n=keys.index(proposed) + 1)
             elif proposed in keys:
                 goal += "\n" + words["proposal_named"].format(
                     name=trial.definition.products[keys.index(proposed)].name
                 )
             return HTMLResponse(
-                self._screens.trial(language, goal, urls, several=len(urls) > 1, progress=progress)
+                self._screens.trial(language, goal, urls, pictures, several=several, progress=progress)
             )
         if stage in ("trial", "practice"):
             title = words["ready"].format(n=row["place"] + 1, all=file.block.trials)
             title = words["practice"] if stage == "practice" else title
-            usual |= {"action": "start", "buttons": [("start", words["start"], True)]}
-            return HTMLResponse(render(language, title, words["ready_text"], **usual))
+            live = file.show == "live"
+            button = words["start" if live else "start_pictures"]
+            usual |= {"action": "start", "buttons": [("start", button, True)]}
+            return HTMLResponse(render(language, title, words["ready_text"] if live else "", **usual))
         if stage == "debriefing":
             choices = [("use", words["use"], False), ("delete", words["delete"], False)]
             usual |= {
@@ -344,6 +351,21 @@ class StudySite:
         if trial:
             trial.gave_up()
         return RedirectResponse("go", 303)
+
+    async def choose(self, request: Request) -> Response:
+        """End a trial with the choice of a product by its picture."""
+        row, said = self._person(request), str((await request.form()).get("button", ""))
+        trial = await self._visits.trial_of(row) if row else None
+        if isinstance(trial, PictureTrial) and said in map(str, range(1, len(trial.pictures) + 1)):
+            trial.chose_picture(int(said))
+        return RedirectResponse("go", 303)
+
+    async def picture(self, request: Request) -> Response:
+        """Show a picture of the trial that the person has now."""
+        row = self._person(request)
+        trial = await self._visits.trial_of(row) if row else None
+        png = trial.png(request.path_params["name"]) if isinstance(trial, PictureTrial) else None
+        return Response(png, media_type="image/png") if png else Response(status_code=404)
 
     async def leave(self, request: Request) -> Response:
         """Leave the study: the debriefing comes at once, and the block is free again."""

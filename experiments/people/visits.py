@@ -35,6 +35,11 @@ Proposes = Callable[[ShopTrial], str | None]
 """Says which option an agent proposes in a trial; None: none."""
 
 
+def practice_trial(trials: Mapping[str, ShopTrial]) -> ShopTrial:
+    """Return the trial to practise on, the last one without a treatment; it is not stored."""
+    return next(trial for trial in reversed([*trials.values()]) if trial.carrier is None)
+
+
 class StudyVisits:
     """The people who are in the study now, and the trials that they have."""
 
@@ -186,14 +191,15 @@ class StudyVisits:
         if running and not running.outcome:
             return running
         if row["stage"] == "practice":
-            return self._give(row, cookie, self._practice, lambda _: self._practised(row))
+            trial = practice_trial(self.trials)
+            return self._give(row, cookie, trial, trial.id, lambda _: self._practised(row))
         lease = self.register.lease(row["participant"], 60 * self.study.file.time.lease_minutes)
         if lease is None:
             return None
         place = row["place"]
         if (row["block"], row["attempt"]) not in ((None, None), (lease.block, lease.attempt)):
             place = 0  # the time of the block was over: the person has another one, from its beginning
-        while place < len(lease.trials) and self._is_finished(self._its_trial(lease, place).id):
+        while place < len(lease.trials) and self._is_finished(self._id(lease, place)):
             place += 1  # it had ended when the server was stopped
         given = {"block": lease.block, "attempt": lease.attempt, "place": place}
         if place == len(lease.trials):
@@ -201,25 +207,22 @@ class StudyVisits:
             self.register.finish(row["participant"])
             raise NotNow
         self.register.change(row["participant"], **given)
-        trial = self._its_trial(lease, place)
+        trial = self.trials[lease.trials[place]]
         own = {"participant": row["participant"], "block": lease.block, "place": place}
         own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
         own |= {"proposed": self.proposal(trial, lease.block)}
-        return self._give(row, cookie, trial, partial(self._ended, lease, own))
+        return self._give(row, cookie, trial, self._id(lease, place), partial(self._ended, lease, own))
 
     def _give(
-        self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]
+        self, row: Row, cookie: str, trial: ShopTrial, name: str, ended: Callable[[TrialRecord], None]
     ) -> GuestTrial:
-        guest = self._begins.begin(trial, ended, attempts=self._failures.get(trial.id, 0) + 1)
+        guest = self._begins.begin(trial, ended, attempts=self._failures.get(name, 0) + 1)
+        guest.definition = replace(trial, id=name)
         guest.timers.append(asyncio.get_running_loop().create_task(guest.run_out()))
         self._running[row["participant"]] = guest
-        self._guests.give(cookie, guest)
+        if guest.urls:
+            self._guests.give(cookie, guest)
         return guest
-
-    @property
-    def _practice(self) -> ShopTrial:
-        """The trial to practise on: the last one without a treatment, which has no place in the records."""
-        return next(trial for trial in reversed([*self.trials.values()]) if trial.carrier is None)
 
     def _practised(self, row: Row) -> None:
         self.register.change(row["participant"], stage=self.after(row, "practice"))
@@ -231,10 +234,10 @@ class StudyVisits:
         told = team and int((block + 1) * team.share) > int(block * team.share)
         return self._proposes(trial) if told else None
 
-    def _its_trial(self, lease: GivenBlock, place: int) -> ShopTrial:
-        """The trial at a place of a block; where the block was given before, it is a further one."""
-        trial = self.trials[lease.trials[place]]
-        return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
+    def _id(self, lease: GivenBlock, place: int) -> str:
+        """The id of the trial at a place of a block; in a block that was given before it is another one."""
+        own = lease.trials[place]
+        return own if lease.attempt == 1 else digest([own, lease.attempt])[:32]
 
     def _ended(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
         record = replace(record, participants=[own])

@@ -49,7 +49,18 @@ for (const [number, tab] of tabs.entries()) {
     if (step) show(tabs[(number + step + tabs.length) % tabs.length]);
   });
 }
-if (tabs.length) {
+const dialog = document.querySelector("dialog");
+for (const link of document.querySelectorAll(".pictures a")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const large = dialog.querySelector("img"), small = link.querySelector("img");
+    [large.src, large.alt] = [small.src, small.alt];
+    document.getElementById("large").textContent = link.previousElementSibling.textContent;
+    dialog.showModal();
+  });
+}
+dialog?.addEventListener("click", () => dialog.close());
+if (document.body.classList.contains("trial")) {
   const look = async () => {
     try {
       const state = await (await fetch("state", { cache: "no-store" })).json();
