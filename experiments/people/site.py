@@ -374,10 +374,13 @@ class StudySite:
         return RedirectResponse("go", 303)
 
     async def note(self, request: Request) -> Response:
-        """Note that the study is open twice."""
+        """Note that the study is open twice, or that a picture was enlarged."""
         form = await request.form()
-        if (row := self._person(request)) and form.get("kind") == "second_tab":
+        row, kind, product = self._person(request), form.get("kind"), str(form.get("product", ""))
+        if row and kind == "second_tab":
             self._visits.register.note(row["participant"], "second_tab")
+        elif row and kind == "enlarged" and product.isdecimal():
+            self._visits.register.note(row["participant"], "enlarged", f"{row['place']} {product[:2]}")
         return Response(status_code=204)
 
     # The inside

@@ -28,13 +28,13 @@ if (notice && self.BroadcastChannel) {
 }
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
-const frameOf = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
 const show = (chosen) => {
   for (const tab of tabs) {
-    const frame = frameOf(tab), is = tab === chosen;
+    const panel = document.getElementById(tab.getAttribute("aria-controls")), is = tab === chosen;
+    const frame = panel.firstElementChild;
     tab.setAttribute("aria-selected", String(is));
     tab.tabIndex = is ? 0 : -1;
-    frame.hidden = !is;
+    panel.hidden = !is;
     if (is && frame.dataset.src) {
       frame.src = frame.dataset.src;
       delete frame.dataset.src;
@@ -57,6 +57,7 @@ for (const link of document.querySelectorAll(".pictures a")) {
     [large.src, large.alt] = [small.src, small.alt];
     document.getElementById("large").textContent = link.previousElementSibling.textContent;
     dialog.showModal();
+    post("note", { kind: "enlarged", product: link.nextElementSibling.value });
   });
 }
 dialog?.addEventListener("click", () => dialog.close());

@@ -12,6 +12,7 @@ from playwright.async_api import async_playwright
 from environments.browser.pool import find_browser, flags
 from experiments.people.checks import tried
 from experiments.people.pictures import run_of_pictures
+from experiments.people.register import events
 from experiments.people.serving import prepared
 from experiments.people.study_file import PeopleStudy
 from experiments.records.integrity.check import check_database
@@ -186,7 +187,8 @@ async def test_pictures_are_for_the_keyboard_too(tmp_path: Path) -> None:
             assert text
             assert text.startswith("Product 1: ")
             await page.locator(".pictures a").first.focus()
-            await page.keyboard.press("Enter")
+            async with page.expect_response("**/.souk/note"):
+                await page.keyboard.press("Enter")
             large = page.get_by_role("dialog", name="Product 1")
             assert await large.get_by_role("img").get_attribute("alt") == text
             width = await large.get_by_role("img").evaluate("each => each.naturalWidth")
@@ -200,6 +202,8 @@ async def test_pictures_are_for_the_keyboard_too(tmp_path: Path) -> None:
                 await page.keyboard.press("Enter")
             await page.get_by_role("heading", name="Shopping task 2 of 2").wait_for()
             await browser.close()
+        told = [(row["kind"], row["page"]) for row in place.books.register.rows(events)]
+        assert ("enlarged", "0 1") in told
         (record,) = stored(place)
         assert record.trial.outcome in ("choice", "treatment_failed")
 
