@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from environments.shop.shop import Shop
-from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.people.register import participants
@@ -74,8 +73,13 @@ async def test_a_page_of_a_person_is_that_of_an_agent(tmp_path: Path, experiment
     async with Shop().opened() as shop:
         async with served(PeopleStudy.load(file), records, 0, reverse=shop) as there:
             seen = await _as_a_person(there, shop, Random(seed))
-        for each in seen:
-            assert await _as_an_agent(each, there.design, shop, tmp_path) == (each.pages, each.receipts)
+        runner = ShopTrialRunner(there.design, shop)
+        async with run_proxy(tmp_path / "agents") as proxy:
+            slot = await proxy.open_slot()
+            for each in seen:
+                slot.session = session = runner.session(each.trial)
+                assert await _as_an_agent(each, slot.url) == each.pages
+                assert _receipts(session) == each.receipts
     records.close()
     trials = [each.trial for each in seen]
     assert {trial.condition for trial in trials} == _DESIGNS[experiment]
@@ -115,14 +119,11 @@ async def _as_a_person(there: ServedStudy, shop: str, random: Random) -> list[Se
     return found
 
 
-async def _as_an_agent(seen: Seen, design: ShopDesign, shop: str, folder: Path) -> tuple[Pages, Receipts]:
+async def _as_an_agent(seen: Seen, proxy: str) -> Pages:
     """Ask for the same pages in the same order through an agent's port of the proxy."""
-    async with run_proxy(folder / "agents") as proxy:
-        slot = await proxy.open_slot()
-        slot.session = session = ShopTrialRunner(design, shop).session(seen.trial)
-        async with httpx.AsyncClient(proxy=slot.url, follow_redirects=True, timeout=60) as agent:
-            answers = [await agent.get(url) for url in seen.urls]
-            return [_neutral(agent, each, each.content) for each in answers], _receipts(session)
+    async with httpx.AsyncClient(proxy=proxy, follow_redirects=True, timeout=60) as agent:
+        answers = [await agent.get(url) for url in seen.urls]
+        return [_neutral(agent, each, each.content) for each in answers]
 
 
 def _neutral(client: httpx.AsyncClient, page: httpx.Response, body: bytes) -> tuple[bytes, str]:
