@@ -208,8 +208,20 @@ async def test_pictures_are_for_the_keyboard_too(tmp_path: Path) -> None:
         assert record.trial.outcome in ("choice", "treatment_failed")
 
 
+async def test_nobody_begins_where_a_page_has_no_picture(tmp_path: Path) -> None:
+    study = pictured(tmp_path)
+    (tmp_path / "nudges.yaml").write_text(
+        "interventions:\n"
+        "  - {id: lost, kind: nudge, family: lost, direction: +1, pages: [product],\n"
+        "     edits: [replace_text: {in: product.title, from: no such words, to: words}]}\n"
+    )
+    with pytest.raises(UserError, match=r"4 of 4 trials have no pictures, e.g. .*no such words"):
+        async with serving(tmp_path, **{**study, "participants": {"target": 2, "spare": 0.0}}):
+            pass
+
+
 async def test_every_story_ends_as_it_should_with_pictures(tmp_path: Path) -> None:
-    few = {"target": 8, "spare": 0.0}
+    few = {"target": 6, "spare": 0.0}
     study = PeopleStudy.load(study_file(tmp_path, **{**PICTURED, "participants": few, "practice": True}))
     checks = await tried(study, tmp_path, 4, 1, lambda _: None)
     assert [(what, fault) for what, fault in checks if fault] == []
