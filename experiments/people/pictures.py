@@ -57,7 +57,7 @@ class _Looking:
         return Decision(" ".join(each.text for each in observation.drawn), "", action)
 
 
-class PictureTrialRunner(ShopTrialRunner):
+class _PictureRunner(ShopTrialRunner):
     """Runs trials to take their pictures; what is shown is checked as where an agent has chosen."""
 
     tells_drawn = True
@@ -125,7 +125,7 @@ async def take_pictures(
 
         with TemporaryDirectory(prefix="souk-pictures-") as folder:
             async with open_testbed(Path(folder), shop, viewport=SIZE) as testbed:
-                runner = PictureTrialRunner(design, testbed.base_url)
+                runner = _PictureRunner(design, testbed.base_url)
                 executor: BrowserExecutor[Any] = BrowserExecutor(runner, testbed, default_slots(()))
                 admission = Admission(records, run, trials=len(trials), say=progress.say)
                 writer = Writer(records, say=progress.say)
