@@ -35,6 +35,7 @@ TEXT: Final = (
     "Each two agents are compared on the choice sets, texts and orders that both have, by exact tests;"
     " adjusted p values hold the false discovery rate over all rows (Benjamini and Hochberg 1995)."
 )
+SHOWN_OTHERWISE: Final = "pages were shown in two ways"
 NOTHING_SHARED: Final = "no stratum in common"
 _BY: Final = [name for name in SAME if name != "run"]
 _QUESTION: Final = [name for name in _BY if name not in ROUND]
@@ -63,12 +64,20 @@ def compare_agents(
     were for the difference, against it, and there; with a margin it and `p_equivalent`, of the hypothesis
     that the difference is as large as the margin.
 
+    Where each agent was shown pages in one way, the ways may differ, and a note says so. Else only what was
+    shown in the same way is compared.
+
     Raises AnalysisError for fewer than two agents, or more than `MOST_SIDES`.
     """
     table = named(check_table(table))
     answered = table.groupby("agent")["chosen"].transform("count") > 0
+    ways = table[answered].groupby("agent")["modality"].agg(["nunique", "first"])
+    if is_one_each := bool(ways["nunique"].eq(1).all()):
+        table = table.assign(modality="")
     extra = (*COUNTS, *(EQUIVALENCE if margin else ()))
     frame = compare_sides(table[answered], _effects, partial(_apart, margin=margin), *extra)
+    apart = is_one_each & (frame["group"].map(ways["first"]) != frame["less"].map(ways["first"]))
+    frame.loc[apart, "note"] = [join_notes(note, SHOWN_OTHERWISE) for note in frame.loc[apart, "note"]]
     for run, term in (ruled or {}).items():
         own = table.loc[table["run"] == run, "agent"]
         stopped = (frame["term"] == term) & (frame["group"].isin(own) | frame["less"].isin(own))

@@ -106,8 +106,16 @@ def environment(folder: Path) -> dict[str, str]:
 class BrowserPool:
     """One Chromium that is launched again when it has died; each episode gets a context of its own."""
 
-    def __init__(self, spki: str | None, trusted: Sequence[str] = (), *, pictures: bool = True) -> None:
+    def __init__(
+        self,
+        spki: str | None,
+        trusted: Sequence[str] = (),
+        *,
+        pictures: bool = True,
+        viewport: tuple[int, int] = VIEWPORT,
+    ) -> None:
         self._pulse: Pulse | None = None
+        self._viewport = viewport
         self._flags = flags(spki, pictures=pictures)
         if trusted:
             self._flags.append(f"--ignore-certificate-errors-spki-list={','.join(trusted)}")
@@ -133,7 +141,7 @@ class BrowserPool:
             if not self._fonts:
                 with suppress(PlaywrightError, TimeoutError):
                     async with asyncio.timeout(FONTS_SECONDS):
-                        context = await _new_context(await self.browser(), None)
+                        context = await self._new_context(await self.browser(), None)
                         self._fonts = await read_fonts(context)
                         await context.close()
         return self._fonts
@@ -183,13 +191,24 @@ class BrowserPool:
 
     async def _open(self, browser: Browser, proxy_url: str | None) -> BrowserContext:
         try:
-            return await _new_context(browser, proxy_url)
+            return await self._new_context(browser, proxy_url)
         except PlaywrightError:
             # When Playwright's own process has died, its browser seems to be connected for ever.
             async with self._launching:
                 if browser is self._browser:
                     await self.close()
-            return await _new_context(await self.browser(), proxy_url)
+            return await self._new_context(await self.browser(), proxy_url)
+
+    async def _new_context(self, browser: Browser, proxy_url: str | None) -> BrowserContext:
+        width, height = self._viewport
+        return await browser.new_context(
+            # Chromium sends loopback past a proxy, silently, unless the bypass list says otherwise.
+            proxy={"server": proxy_url, "bypass": "<-loopback>"} if proxy_url else None,
+            viewport={"width": width, "height": height},
+            locale="en-US",
+            timezone_id="UTC",
+            accept_downloads=False,
+        )
 
     async def close(self) -> None:
         """End the browser, and Playwright's own process; either may be dead already."""
@@ -277,21 +296,13 @@ def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
 
 
-async def _new_context(browser: Browser, proxy_url: str | None) -> BrowserContext:
-    width, height = VIEWPORT
-    return await browser.new_context(
-        # Chromium sends loopback past a proxy, silently, unless the bypass list says otherwise.
-        proxy={"server": proxy_url, "bypass": "<-loopback>"} if proxy_url else None,
-        viewport={"width": width, "height": height},
-        locale="en-US",
-        timezone_id="UTC",
-        accept_downloads=False,
-    )
-
-
 @asynccontextmanager
 async def run_browsers(
-    spki: str | None = None, *, trusted: Sequence[str] = (), pictures: bool = True
+    spki: str | None = None,
+    *,
+    trusted: Sequence[str] = (),
+    pictures: bool = True,
+    viewport: tuple[int, int] = VIEWPORT,
 ) -> AsyncIterator[BrowserPool]:
     """Run one Chromium.
 
@@ -299,8 +310,9 @@ async def run_browsers(
     accepted, and only those, so that HTTPS keeps its meaning and its cache. With it, contexts reach nothing
     but the proxy that each is given. Without a proxy, `trusted` are the keys of shops' own certificates that
     are accepted besides those that public authorities have signed. Without `pictures` it loads none.
+    `viewport`: width and height in CSS pixels.
     """
-    pool = BrowserPool(spki, trusted, pictures=pictures)
+    pool = BrowserPool(spki, trusted, pictures=pictures, viewport=viewport)
     asyncio.get_running_loop().set_exception_handler(_note)
     try:
         yield pool

@@ -370,7 +370,14 @@ class GuestTrial:
             return
         failed_on_the_way(trajectory, self.session)
         self.outcome = trajectory.outcome
-        record = to_record(
+        record = self._record(trajectory)
+        for timer in self.timers:
+            timer.cancel()
+        self.session.end()
+        self.finished(record)
+
+    def _record(self, trajectory: Trajectory) -> TrialRecord:
+        return to_record(
             self.definition,
             self.design,
             trajectory,
@@ -384,10 +391,6 @@ class GuestTrial:
                 self._times_opened(),
             ),
         )
-        for timer in self.timers:
-            timer.cancel()
-        self.session.end()
-        self.finished(record)
 
 
 class GuestTrials:

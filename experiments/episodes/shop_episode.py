@@ -99,6 +99,9 @@ def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]
 class ShopTrialRunner:
     """Runs trials in a shop; it is the `TrialRunner` of their kind."""
 
+    tells_drawn = False
+    """Whether any agent is told what can be read in a picture; else only simulated ones are."""
+
     def __init__(self, design: ShopDesign, base_url: str) -> None:
         self._design = design
         self._base_url = base_url
@@ -140,7 +143,8 @@ class ShopTrialRunner:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
         design, live = self._design, self._design.experiment.live
         trajectory, view = Trajectory(), design.view(trial)
-        looks = view.screenshot and not view.html and is_simulated(trial.agent)
+        is_told = self.tells_drawn or is_simulated(trial.agent)
+        looks = view.screenshot and not view.html and is_told
         cards = tuple(place.css for group in design.site.cards for place in design.site.role(group))
         wanted = replace(wanted_in_browser(design, trial), rectangles=cards if looks else None)
         stops = stops_of(design.site.choice)

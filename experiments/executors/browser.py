@@ -13,7 +13,7 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from agents.base import Agent, is_command, is_simulated
-from environments.browser.pool import BrowserPool, run_browsers
+from environments.browser.pool import VIEWPORT, BrowserPool, run_browsers
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import first_line
 from environments.protocol.time_limit import Silent
@@ -61,13 +61,14 @@ async def open_testbed(
     cores: int | None = None,
     *,
     pictures: bool = True,
+    viewport: tuple[int, int] = VIEWPORT,
 ) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
     A shop that runs already may have a certificate of one of the authorities in the file `upstream_ca`. `say`
     is told where a shop that was started has to be started again. `guests` are subjects with browsers of
     their own. `cores`: how many processors episodes may keep busy, by default all. Without `pictures` the
-    browser loads none.
+    browser loads none. `viewport`: the width and height of its pages.
     """
     from proxy.server import run_proxy  # noqa: PLC0415 - half a second that trials without pages need not wait
 
@@ -75,7 +76,7 @@ async def open_testbed(
         shop.opened(say) as shop_url,
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
         run_proxy(folder / "ca", upstream_ca=upstream_ca, guests=guests) as proxy,
-        run_browsers(proxy.spki, pictures=pictures) as browsers,
+        run_browsers(proxy.spki, pictures=pictures, viewport=viewport) as browsers,
         open_turns(cores) as turns,
     ):
         yield Testbed(shop_url, shop_watch, proxy, browsers, turns)

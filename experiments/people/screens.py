@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +11,7 @@ import jinja2
 import yaml
 from markdown_it import MarkdownIt
 
+from experiments.people.pictures import SIZE, Picture
 from experiments.people.study_file import ControlQuestion, ExitQuestion, PeopleStudy, in_language
 
 _FOLDER: Final = Path(__file__).parent / "templates"
@@ -40,6 +41,7 @@ POLICY: Final = "; ".join(
         f"style-src '{_hash(_STYLE)}'",
         f"script-src '{_hash(_SCRIPT)}'",
         "connect-src 'self'",
+        "img-src 'self'",
         "frame-src 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
@@ -87,9 +89,19 @@ class Screens:
         """Return a page with a text in Markdown, and a form where there is an `action`."""
         return self._render("page.html.j2", language, title, {"text": _as_html(text), **values})
 
-    def trial(self, language: str, goal: str, urls: list[str], *, several: bool, progress: str) -> str:
-        """Return the page around a trial: its goal, and the shop in frames."""
+    def trial(
+        self,
+        language: str,
+        goal: str,
+        urls: list[str],
+        pictures: Sequence[Picture],
+        *,
+        several: bool,
+        progress: str,
+    ) -> str:
+        """Return the page around a trial: its goal, and the shop in frames, or the pictures to choose by."""
         own = {"goal": goal, "urls": urls, "several": several, "progress": progress, "screen": "trial"}
+        own |= {"pictures": pictures, "size": SIZE}
         return self._render("trial.html.j2", language, words_of(language)["task"], own)
 
     def item(

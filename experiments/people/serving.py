@@ -3,7 +3,7 @@
 import logging
 import re
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +24,7 @@ from experiments.executors.start_pages import check_start_pages
 from experiments.people.blocks import make_blocks, practices
 from experiments.people.debriefing import changes_of
 from experiments.people.identity import StudyKey
+from experiments.people.pictures import PictureTrials, take_pictures
 from experiments.people.register import Register, blocks, participants
 from experiments.people.site import StudySite
 from experiments.people.study_file import PeopleStudy
@@ -107,6 +108,11 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         design = load_shop_design(study.experiment, study.agent)
     file = study.file
     trials = list(design.trials([study.agent]))
+    if file.show == "screenshots":
+        if design.experiment.task != "compare-tabs":
+            message = f"the task {design.experiment.task} begins with no product's page; write live"
+            raise study.source.error(("show",), message)
+        trials = [replace(trial, modality="screenshot") for trial in trials]
     register = Register(records, study.name)
     wanted = file.participants.blocks
     made = [row["trials"] for row in register.rows(blocks)][:wanted]
@@ -124,6 +130,15 @@ def prepared(study: PeopleStudy, records: Records) -> tuple[ShopDesign, dict[str
         raise study.source.error(("practice",), message)
     register.prepare(design.run_id, study.digest, made)
     return design, {trial.id: trial for trial in trials}
+
+
+def _to_be_shown(trials: Mapping[str, ShopTrial], register: Register, *, practice: bool) -> list[ShopTrial]:
+    """Return the trials that people can be given: those of the blocks, and the one to practise on."""
+    names = dict.fromkeys(name for row in register.rows(blocks) for name in row["trials"])
+    if practice:
+        made = [row["trials"] for row in register.rows(blocks)]
+        names[practices([*trials.values()], made)[-1].id] = None
+    return [trials[name] for name in names]
 
 
 def proposals(study: PeopleStudy, records: Records) -> Proposes:
@@ -195,7 +210,9 @@ async def served(
     """
     codes = {} if without_codes else study.codes()
     design, trials = prepared(study, records)
-    key = key_of(records, design.run_id, study)
+    key, team = key_of(records, design.run_id, study), proposals(study, records)
+    file, register = study.file, Register(records, study.name)
+    has_pictures = file.show == "screenshots"
     own = public.rstrip("/") if public else None
     if own and (urlsplit(own).scheme not in ("https", "http") or urlsplit(own).path):
         raise UserError(f"--public-url {public}: no origin; write it like https://study.example.org")
@@ -206,7 +223,8 @@ async def served(
         stack.push_async_callback(writer.close)
         admission = Admission(records, design.run_id, trials=len(trials), alone=True)
         await stack.enter_async_context(admission)
-        facts = replace(design.facts([study.agent]), observe="exposure", people=study.declared)
+        facts = replace(design.facts([study.agent]), people=study.declared)
+        facts = facts if has_pictures else replace(facts, observe="exposure")
         records.begin_run(design.run_id, design.name, facts)
 
         async def store(record: TrialRecord) -> None:
@@ -214,14 +232,19 @@ async def served(
             admission.settle(record)
 
         shop = Shop(reverse.rstrip("/") + "/") if reverse else design.shop
+        await check_start_pages(design, trials.values(), shop, in_browser=False)
+        if has_pictures:
+            await take_pictures(design, _to_be_shown(trials, register, practice=file.practice), shop, records)
         url = await stack.enter_async_context(shop.opened())
         origin = Origin.of(shop_origin(url))
-        begins = GuestTrials(design, url, reverse=True, observe="exposure", scripts=scripts)
+        begins = (
+            PictureTrials(design, url, records)
+            if has_pictures
+            else GuestTrials(design, url, reverse=True, observe="exposure", scripts=scripts)
+        )
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         guests = PeopleGuests(REPORTS)
-        register = Register(records, study.name)
         stored = partial(stored_of, records, design.run_id)
-        team = proposals(study, records)
         visits = StudyVisits(study, register, key, codes, trials, begins, guests, stored, store, team)
         stack.push_async_callback(visits.close)
         changes = changes_of(records, design)
@@ -230,6 +253,4 @@ async def served(
         slot = await proxy.open_slot(port, origin.url, public=own)
         own_names = (f"127.0.0.1:{slot.port}", f"localhost:{slot.port}")
         guests.names = (*own_names, *([urlsplit(own).netloc] if own else []))
-        first = list(trials.values())
-        await check_start_pages(design, first, shop, in_browser=False)
         yield ServedStudy(own or slot.url, visits, design)

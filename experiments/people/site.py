@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -18,6 +19,7 @@ from starlette.routing import Route
 
 from experiments.people.debriefing import Changes
 from experiments.people.identity import LABEL
+from experiments.people.pictures import PictureTrial
 from experiments.people.register import Row
 from experiments.people.screens import POLICY, Screens, words_of
 from experiments.people.stages import StudyStages
@@ -67,6 +69,8 @@ class StudySite:
             ("POST", "next", self._known(self.next)),
             ("POST", "start", self._known(self.start)),
             ("POST", "end", self._known(self.none)),
+            ("POST", "choose", self._known(self.choose)),
+            ("GET", "picture/{name}", self._known(self.picture)),
             ("POST", "leave", self._known(self.leave)),
             ("POST", "note", self._known(self.note)),
         ]
@@ -245,10 +249,27 @@ class StudySite:
             self._visits.leave(row)
         return RedirectResponse("go", 303)
 
+    async def choose(self, request: Request, row: Row) -> Response:
+        """End a trial with the choice of a product by its picture."""
+        trial, said = self._visits.running(row), str((await request.form()).get("button", ""))
+        if isinstance(trial, PictureTrial) and said in map(str, range(1, len(trial.pictures) + 1)):
+            trial.chose_picture(int(said))
+        return RedirectResponse("go", 303)
+
+    async def picture(self, request: Request, row: Row) -> Response:
+        """Show a picture of the trial that the person has now."""
+        trial = self._visits.running(row)
+        png = trial.png(request.path_params["name"]) if isinstance(trial, PictureTrial) else None
+        return Response(png, media_type="image/png") if png else Response(status_code=404)
+
     async def note(self, request: Request, row: Row) -> Response:
-        """Note that the study is open twice."""
-        if (await request.form()).get("kind") == "second_tab":
-            self._visits.register.note(row["participant"], "second_tab")
+        """Note that the study is open twice, or that a picture was enlarged."""
+        form, note = await request.form(), partial(self._visits.register.note, row["participant"])
+        kind, product = form.get("kind"), str(form.get("product", ""))
+        if kind == "second_tab":
+            note("second_tab")
+        elif kind == "enlarged" and product.isdecimal():
+            note("enlarged", f"{row['place']} {product[:2]}")
         return Response(status_code=204)
 
     # The inside

@@ -7,6 +7,7 @@ from starlette.datastructures import FormData
 
 from experiments.episodes.guest_trial import GuestTrial
 from experiments.people.debriefing import Changes
+from experiments.people.pictures import PictureTrial
 from experiments.people.register import Row
 from experiments.people.screens import Screens, words_of
 from experiments.people.visits import StudyVisits
@@ -63,20 +64,25 @@ class StudyStages:
         is_practice = row["stage"] == "practice"
         if trial is None:
             title = words["practice"] if is_practice else words["ready"].format(**number)
-            start = [("start", words["start"], True)]
-            return self._form(row, title, words["ready_text"], action="start", buttons=start)
+            is_live = self._file.show == "live"
+            start = [("start", words["start" if is_live else "start_pictures"], True)]
+            text = words["ready_text"] if is_live else ""
+            return self._form(row, title, text, action="start", buttons=start)
         progress = words["practice"] if is_practice else words["progress"].format(**number)
         urls = [f"/{url.partition('://')[2].partition('/')[2]}" for url in trial.urls]
+        pictures = trial.pictures if isinstance(trial, PictureTrial) else []
+        several = len(urls) > 1 or bool(pictures)
         goal = self._screens.text("task", row["language"]) or trial.goal
-        goal += self._proposal(row, trial)
-        return self._screens.trial(row["language"], goal, urls, several=len(urls) > 1, progress=progress)
+        goal += self._proposal(row, trial, several=several)
+        language = row["language"]
+        return self._screens.trial(language, goal, urls, pictures, several=several, progress=progress)
 
-    def _proposal(self, row: Row, trial: GuestTrial) -> str:
+    def _proposal(self, row: Row, trial: GuestTrial, *, several: bool) -> str:
         """What an agent proposes, as a line of its own; empty where none does."""
         products, words = trial.definition.products, words_of(row["language"])
         proposed = None if row["block"] is None else self._visits.proposal(trial.definition, row["block"])
         for number, product in enumerate(products, 1):
-            if product.key == proposed and len(trial.urls) > 1:
+            if product.key == proposed and several:
                 return "\n" + words["proposal"].format(n=number)
             if product.key == proposed:
                 return "\n" + words["proposal_named"].format(name=product.name)

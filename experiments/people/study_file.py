@@ -215,6 +215,8 @@ class StudyFile(StrictModel):
     device: _Device = _Device()
     time: _Time = _Time()
     pages: Mapping[Page, Text]
+    show: Literal["live", "screenshots"] = "live"
+    """Whether people shop in the shop itself, or choose by pictures of the products' pages."""
     practice: bool = False
     """Whether the instructions end with a trial to practise on, which is not stored."""
     check: _Check | None = None
@@ -230,6 +232,9 @@ class StudyFile(StrictModel):
         for name in ("consent", "instructions", "debriefing"):
             if name not in self.pages:
                 raise problem_at("pages", message=f"{name} is missing; write its text, or a file: {name}.md")
+        if self.show == "screenshots" and "task" not in self.pages:
+            message = "task is missing: agents are told to use the cart; write what to do with pictures"
+            raise problem_at("pages", message=message)
         names = [each.id for each in self.questions]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise problem_at("questions", message=f"two questions are called {twice}; rename one")
@@ -287,7 +292,12 @@ class PeopleStudy:
     def declared(self) -> dict[str, Any]:
         """What was declared for the analysis before the first person came."""
         rules = self.file.exclusions.model_dump(exclude_none=True)
-        return {"exclusions": {name: next(iter(rule.values())) for name, rule in rules.items()}}
+        return self._shown | {"exclusions": {name: next(iter(rule.values())) for name, rule in rules.items()}}
+
+    @property
+    def _shown(self) -> dict[str, Any]:
+        """How trials are shown, where that is not live."""
+        return self.file.model_dump(include={"show"}, exclude_defaults=True)
 
     def codes(self) -> dict[Ending, str]:
         """Read the codes that people are given, by how their visit ends. Raises UserError."""
@@ -317,10 +327,10 @@ class PeopleStudy:
     @property
     def digest(self) -> str:
         """A name of all that was declared, pages and rules; the trials have theirs, and codes are no part."""
-        declared = self.file.model_dump(mode="json", exclude={"source", "time", "participants"})
+        declared = self.file.model_dump(mode="json", exclude={"source", "time", "participants", "show"})
         if declared["exclusions"]["seen_seconds"] is None:  # as before there was this rule
             del declared["exclusions"]["seen_seconds"]
-        return digest({"study": declared, "texts": self.texts})
+        return digest({"study": declared | self._shown, "texts": self.texts})
 
 
 def in_language(text: Mapping[str, str], language: str) -> str:

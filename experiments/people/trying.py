@@ -96,6 +96,10 @@ class _Person:
 
     async def shop(self, chance: float | None = None) -> None:
         """Look at every product of a trial, and choose one; `chance`: of the one that carries the nudge."""
+        if pictures := await self.page.locator("figure").count():
+            chosen = self._chosen(pictures, chance, await self._trial())
+            await self._wait(self._go_by(f"button[value='{chosen}']"))
+            return
         frames = self.page.locator("iframe")
         count = await frames.count()
         for number in range(1, count + 1):
@@ -127,7 +131,7 @@ class _Person:
         """Go through the study to its end, or away in the middle of a trial."""
         done = 0
         while True:
-            if await self.page.locator("iframe").count():
+            if await self.page.locator("iframe, figure").count():
                 if stop_after is not None and done == stop_after:
                     return
                 await self.shop(chance)

@@ -217,7 +217,8 @@ class StudyVisits:
             self.end(row, "technical")
             return False
         if row["stage"] == "practice":
-            self._give(row, cookie, self._practice, lambda _: self._practised(row))
+            trial = self._practice
+            self._give(row, cookie, trial, trial.id, lambda _: self._practised(row))
             return True
         lease = self.register.lease(who, row["block"], 60 * self.study.file.time.lease_minutes)
         if lease is None:
@@ -229,18 +230,23 @@ class StudyVisits:
             self.register.finish(who)
             return False
         self.register.change(who, place=place)
-        trial = self._its_trial(lease, place)
+        trial = self.trials[lease.trials[place]]
         own = {"participant": who, "block": lease.block, "place": place}
         own |= {"attempt": lease.attempt, "attention": row["attention_failed"]}
         own |= {"proposed": self.proposal(trial, lease.block)}
-        self._give(row, cookie, trial, partial(self._ended, lease, own, row["consented_at"]))
+        ended = partial(self._ended, lease, own, row["consented_at"])
+        self._give(row, cookie, trial, self._id(lease, place), ended)
         return True
 
-    def _give(self, row: Row, cookie: str, trial: ShopTrial, ended: Callable[[TrialRecord], None]) -> None:
-        guest = self._begins.begin(trial, ended, attempts=self._failures.get(trial.id, 0) + 1)
+    def _give(
+        self, row: Row, cookie: str, trial: ShopTrial, name: str, ended: Callable[[TrialRecord], None]
+    ) -> None:
+        guest = self._begins.begin(trial, ended, attempts=self._failures.get(name, 0) + 1)
+        guest.definition = replace(trial, id=name)
         guest.timers.append(asyncio.get_running_loop().create_task(guest.run_out()))
         self._running[row["participant"]] = guest
-        self._guests.give(cookie, guest)
+        if guest.urls:
+            self._guests.give(cookie, guest)
 
     @cached_property
     def _practice(self) -> ShopTrial:
@@ -257,10 +263,10 @@ class StudyVisits:
         told = team and int((block + 1) * team.share) > int(block * team.share)
         return self._proposes(trial) if told else None
 
-    def _its_trial(self, lease: GivenBlock, place: int) -> ShopTrial:
-        """The trial at a place of a block; where the block was given before, it is a further one."""
-        trial = self.trials[lease.trials[place]]
-        return trial if lease.attempt == 1 else replace(trial, id=digest([trial.id, lease.attempt])[:32])
+    def _id(self, lease: GivenBlock, place: int) -> str:
+        """The id of the trial at a place of a block; in a block that was given before it is another one."""
+        own = lease.trials[place]
+        return own if lease.attempt == 1 else digest([own, lease.attempt])[:32]
 
     def _ended(self, lease: GivenBlock, own: Row, began: float, record: TrialRecord) -> None:
         at = datetime.fromisoformat(record.trial.started_at).timestamp()

@@ -28,13 +28,13 @@ if (notice && self.BroadcastChannel) {
 }
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
-const frameOf = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
 const show = (chosen) => {
   for (const tab of tabs) {
-    const frame = frameOf(tab), is = tab === chosen;
+    const panel = document.getElementById(tab.getAttribute("aria-controls")), is = tab === chosen;
+    const frame = panel.firstElementChild;
     tab.setAttribute("aria-selected", String(is));
     tab.tabIndex = is ? 0 : -1;
-    frame.hidden = !is;
+    panel.hidden = !is;
     if (is && frame.dataset.src) {
       frame.src = frame.dataset.src;
       delete frame.dataset.src;
@@ -49,7 +49,19 @@ for (const [number, tab] of tabs.entries()) {
     if (step) show(tabs[(number + step + tabs.length) % tabs.length]);
   });
 }
-if (tabs.length) {
+const dialog = document.querySelector("dialog");
+for (const link of document.querySelectorAll(".pictures a")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const large = dialog.querySelector("img"), small = link.querySelector("img");
+    [large.src, large.alt] = [small.src, small.alt];
+    document.getElementById("large").textContent = link.previousElementSibling.textContent;
+    dialog.showModal();
+    post("note", { kind: "enlarged", product: link.nextElementSibling.value });
+  });
+}
+dialog?.addEventListener("click", () => dialog.close());
+if (document.body.classList.contains("trial")) {
   const look = async () => {
     try {
       const answer = await fetch("state", { cache: "no-store" });

@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from agents.simulated.utility import Taste
-from analysis.choice.comparing import NOTHING_SHARED, compare_agents, differences
+from analysis.choice.comparing import NOTHING_SHARED, SHOWN_OTHERWISE, compare_agents, differences
 from analysis.choice.exact.exact import REPEATED, exact_tests
 from analysis.choice.stopping import COULD_STOP
 from analysis.estimators.comparing import MOST_SIDES
@@ -183,3 +183,19 @@ def test_alike_shoppers_are_seldom_told_apart_and_intervals_hold_a_difference(li
     print(f"{limit}: {np.mean(rejected):.3f} rejected, {np.mean(held):.3f} held")
     assert np.mean(rejected) <= 0.06 + 3 * (0.06 * 0.94 / len(rejected)) ** 0.5
     assert np.mean(held) >= 0.93 - 3 * (0.07 * 0.93 / studies) ** 0.5
+
+
+@pytest.mark.slow
+def test_agents_that_were_shown_pages_in_two_ways_are_compared_and_told_so() -> None:
+    """Where one was shown them in both ways, what was shown in the same way is compared."""
+    one, other = design(1, sets=3), design(51, sets=3)
+    plain = compare_agents(together(named(one, "a"), named(other, "b")))
+    pictured = named(other, "b").assign(modality="screenshot")
+    frame = compare_agents(together(named(one, "a").assign(modality=""), pictured))
+    pd.testing.assert_frame_equal(frame.drop(columns="note"), plain.drop(columns="note"))
+    assert frame["note"].str.contains(SHOWN_OTHERWISE).all()
+    assert not plain["note"].str.contains(SHOWN_OTHERWISE).any()
+    both = [named(one, "a").assign(modality=way, trial=way + one["trial"]) for way in ("html", "screenshot")]
+    frame = compare_agents(together(*both, pictured))
+    pd.testing.assert_series_equal(frame["estimate"], plain["estimate"])
+    assert not frame["note"].str.contains(SHOWN_OTHERWISE).any()

@@ -33,9 +33,16 @@ STUDY: dict[str, Any] = {
 }
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes what stands twice twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def study_file(folder: Path, **changes: Any) -> Path:
     """Write the study, with other values of some keys; None leaves a key out."""
     told = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
     path = folder / "study.yaml"
-    path.write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True))
+    path.write_text(yaml.dump(told, Dumper=_Plain, sort_keys=False, allow_unicode=True))
     return path

@@ -151,6 +151,9 @@ async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
             assert place.people == []
             page = await to_trial(anna, ids)
             assert "<iframe" in page.text
+            # As for agents, the last product's tab is open at first: that one is recorded as viewed first.
+            panels = re.findall(r'id="panel(\d)"[^>]*?( hidden)?><iframe', page.text)
+            assert panels == [("1", " hidden"), ("2", "")]
             reloaded = await anna.get("/.souk/go")
             assert re.findall(r'src="(/[^"]+)"', reloaded.text) == re.findall(r'src="(/[^"]+)"', page.text)
             done = await to_end(anna, page)
@@ -161,6 +164,8 @@ async def test_a_person_goes_through_it_and_comes_back_to_the_platform(
         assert [(each["place"], each["outcome"]) for each in trials] == [(0, "choice"), (1, "choice")]
         # No script has told what was in view, nor has any where a product was not opened.
         assert set(tidy_table(place.books.records, place.books.run)["in_view"]) == {0}
+        table = tidy_table(place.books.records, place.books.run)
+        assert set(table.loc[table["position"] == 1, "viewed_first"]) == {1}
         row = place.people[0]
         assert (row["stage"], row["ending"], row["data"], row["width"]) == ("done", "complete", "use", 1300)
         kinds = [row["kind"] for row in place.books.register.rows(answers)]
