@@ -102,7 +102,7 @@ async def _as_a_person(there: ServedStudy, shop: str, random: Random) -> list[Se
         for _ in range(TRIALS):
             await person.post("/.souk/start")
             (row,) = there.visits.register.rows(participants)
-            running = await there.visits.trial_of(row)
+            running = there.visits.running(row)
             assert running
             trial, session = running.definition, running.session
             word = random.choice(trial.products[0].name.split())
