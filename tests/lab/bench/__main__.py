@@ -16,7 +16,7 @@ from tests.lab.bench.result import DOCUMENT, document
 
 NAMES = (
     *("rewriting", "proxied", "steps", "episodes", "checks", "looks", "pace", "storage"),
-    *("choice", "clogit", "conjoint", "text_mode", "text_waiting", "scoring", "viewer"),
+    *("choice", "clogit", "conjoint", "text_mode", "text_waiting", "scoring", "viewer", "people"),
 )
 """Modules beside this one; the function `run` of each returns what it has found."""
 
