@@ -8,6 +8,7 @@ import time
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import httpx
 import yaml
@@ -28,8 +29,9 @@ ROUNDS = 20
 GOAL_MS = 10.0
 
 DEVICE = "1280,800,0"
-EDITS = [
-    {"insert_text": {"after": "product.title", "text": "Our guests like this one best."}},
+TEXT = "Our guests like this one best."
+EDITS: list[dict[str, Any]] = [
+    {"insert_text": {"after": "product.title", "text": TEXT}},
     {"set_price": 12.5},
     {"set_rating": 90},
     {"set_reviews": 321},
@@ -47,7 +49,10 @@ async def run() -> Result:
 async def compare(study: str, shop: str) -> Result:
     """Let each person ask for a treated page of the own trial, now through Souk, now without it."""
     async with AsyncExitStack() as stack:
-        people = [await stack.enter_async_context(httpx.AsyncClient(timeout=60)) for _ in range(PEOPLE)]
+        people = [
+            await stack.enter_async_context(httpx.AsyncClient(timeout=60, follow_redirects=True))
+            for _ in range(PEOPLE)
+        ]
         paths = [await begun(person, study) for person in people]
         seconds: dict[str, list[float]] = {"through the study": [], "without Souk": []}
 
@@ -56,7 +61,7 @@ async def compare(study: str, shop: str) -> Result:
             began = time.perf_counter()
             page = await people[at].get(to + paths[at], headers={"sec-fetch-dest": "iframe"})
             seconds[name].append(time.perf_counter() - began)
-            is_treated = EDITS[0]["insert_text"]["text"].encode() in page.content  # type: ignore[index]
+            is_treated = TEXT.encode() in page.content
             assert page.status_code == 200 and is_treated == (to == study), page.url
 
         random = Random(0)
@@ -91,13 +96,13 @@ async def compare(study: str, shop: str) -> Result:
 
 async def begun(person: httpx.AsyncClient, study: str) -> str:
     """Take part, and begin a trial; return the path of the treated product's page."""
-    root, follow = f"{study}/.souk/", {"follow_redirects": True}
-    await person.post(f"{root}consent", data={"device": DEVICE, "button": "agree", "agree": "yes"}, **follow)  # type: ignore[arg-type]
-    await person.post(f"{root}next", data={"stage": "instructions"}, **follow)  # type: ignore[arg-type]
-    page = await person.post(f"{root}start", **follow)  # type: ignore[arg-type]
+    root = f"{study}/.souk/"
+    await person.post(f"{root}consent", data={"device": DEVICE, "button": "agree", "agree": "yes"})
+    await person.post(f"{root}next", data={"stage": "instructions"})
+    page = await person.post(f"{root}start")
     for path in _FRAME.findall(page.text):
         shown = await person.get(study + path, headers={"sec-fetch-dest": "iframe"})
-        if EDITS[0]["insert_text"]["text"] in shown.text:  # type: ignore[index]
+        if TEXT in shown.text:
             return str(path)
     raise AssertionError("no page of the trial is treated")
 
