@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from experiments.treatment.list_order import products_met
 from experiments.treatment.sights import ProductObservation
 from interventions.apply.mapped_page import MappedPage
 from interventions.authoring.page_facts import ShownFacts, shown_on
@@ -57,6 +58,31 @@ def shown_figures(
         shown[key] = shown[key]._replace(**_redrawn(looks[key], own[key]))
     unread = {key: _unread(shown[key], own.get(key), session) for key in keys}
     return {key: _PageFigures(shown[key], sent[key], unread[key]) for key in keys}
+
+
+def shown_products(seen: Sequence[ProductObservation], session: Session) -> dict[str, int | None]:
+    """Return the products that pages showed, as they were met; 1: the reader had them in view, 0: never.
+
+    Where the browser was not read, these are all that the pages show that were sent; None: it is not known.
+    """
+    pages = [page for page in (*session.as_sent.values(), *session.pages) if page.parsed]
+    own = {page.product for page in pages if page.product}
+    sent = [sight for sight in seen if sight.sent]
+    looks = [(sight.url, standing) for sight in sent for standing in sight.standings if not sight.part]
+    met: dict[str, int | None] = {key: int(seen) for key, seen in products_met(looks, session).items()}
+    if not met:
+        met = {key: None for page in pages for key in _on(page.parsed, page.product, session)}
+    return met | {sight.product: 1 for sight in sent if sight.product in own}
+
+
+def titles(session: Session) -> dict[str, str]:
+    """Return the names of all products that the pages showed, by their keys."""
+    found = {
+        key: facts.title or ""
+        for page in (*session.as_sent.values(), *session.pages)
+        for key, (_, facts) in _on(page.parsed, page.product, session).items()
+    }
+    return {key: title for key, title in found.items() if title}
 
 
 def _on(

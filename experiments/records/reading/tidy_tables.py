@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import sqlalchemy as sql
 
-from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table
+from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table, only_extreme
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
 from experiments.records.reading.people import participants_of
@@ -102,6 +102,8 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
         frame = frame.merge(known, on=["trial", "position"], how="left")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
+    if (_fact(records, run, "experiment").get("options") or {}).get("pairing") == "whole-list":
+        frame = _as_listed(frame)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     if "attr_currency" in more:
         own = more.pop("attr_currency")
@@ -109,6 +111,19 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     checked = check_table(frame).drop(columns={"rationale"}.difference(frame))
     return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
+
+
+def _as_listed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the products that no page showed, of trials with a choice whose lists were whole.
+
+    In a list the lowest price and the highest rating are those of the products that show one.
+    """
+    shown = frame["attributes"].notna() | frame["chosen"].fillna(1).eq(1)
+    frame = frame[shown].reset_index(drop=True)
+    return frame.assign(
+        cheaper=only_extreme(frame, "trial", "price", "min", complete=False).astype(int),
+        higher_rated=only_extreme(frame, "trial", "rating", "max", complete=False).astype(int),
+    )
 
 
 def _divide_nudges(records: Records, run: str, frame: pd.DataFrame) -> None:
