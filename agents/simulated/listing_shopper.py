@@ -25,8 +25,8 @@ def words_to_search(goal: str) -> str:
 class ListingShopper(Shopper):
     """A shopper of a known taste that starts with one tab: a listing, or a page to search from.
 
-    It scrolls until nothing more comes into sight. Its choice is as in `SimulatedShopper`, over the cards in
-    the page's order, the first of which is the one viewed first; it opens the page of its choice and buys
+    It scrolls until the page does not move any more. Its choice is as in `SimulatedShopper`, over the cards
+    in the page's order, the first of which is the one viewed first; it opens the page of its choice and buys
     there.
     """
 
@@ -34,7 +34,7 @@ class ListingShopper(Shopper):
         super().__init__(taste, seed=seed, nudges=nudges)
         self._filled = self._searched = False
         self._cards: dict[str, ListedProduct] = {}  # in the page's order
-        self._last_sight: tuple[ListedProduct, ...] | None = None
+        self._last_sight = ""
         self._choice: ListedProduct | None = None
         self._purchase = PurchaseSteps()
 
@@ -50,7 +50,7 @@ class ListingShopper(Shopper):
         words = words_to_search(observation.goal)
         if words and not self._searched:
             return self._search(words, search_field(observation.html))
-        return self._browse(read_cards(observation.html))
+        return self._browse(observation.html)
 
     def _search(self, words: str, field: str | None) -> tuple[str, Action]:
         if self._filled:
@@ -61,8 +61,8 @@ class ListingShopper(Shopper):
         self._filled = True
         return f"I write {words} into the search field.", Action("fill", (field, words))
 
-    def _browse(self, sight: tuple[ListedProduct, ...]) -> tuple[str, Action]:
-        for card in sight:
+    def _browse(self, sight: str) -> tuple[str, Action]:
+        for card in read_cards(sight):
             self._cards.setdefault(card.address or card.title, card)
         if not self._cards or sight != self._last_sight:
             self._last_sight = sight

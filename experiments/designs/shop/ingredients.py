@@ -22,7 +22,6 @@ from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
 
-
 NO_ADDRESSES: Final[Mapping[str, str]] = {}
 
 
