@@ -23,7 +23,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import ChosenProduct, chosen
 from experiments.records.page_figures import figure_row
-from experiments.records.record import Row, Start, TrialRecord, to_row
+from experiments.records.record import IN_VIEW, Row, Start, TrialRecord, to_row
 from experiments.treatment.guest_steps import GuestSteps, leads_to
 from experiments.treatment.sent_pages import sent_pages
 from experiments.treatment.shown_figures import shown_figures, shown_products, titles
@@ -477,7 +477,7 @@ def _attribute_rows(
     ]
     if shown is not None:
         found = [
-            own | {"in_view": shown[product.key]} if product.key in shown else {}
+            own | {IN_VIEW: shown[product.key]} if product.key in shown else {}
             for own, product in zip(found, products, strict=True)
         ]
     return [{"position": at, "attributes": own} for at, own in enumerate(found) if own]

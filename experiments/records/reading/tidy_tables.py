@@ -15,7 +15,7 @@ from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table, only_
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
 from experiments.records.reading.people import participants_of
-from experiments.records.record import BOTH, NEVER_IN_VIEW, nudge_on
+from experiments.records.record import BOTH, IN_VIEW, NEVER_IN_VIEW, nudge_on
 from experiments.records.store import Records
 from experiments.records.tables import (
     answers,
@@ -102,8 +102,8 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
         frame = frame.merge(known, on=["trial", "position"], how="left")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
-    if (_fact(records, run, "experiment").get("options") or {}).get("pairing") == "whole-list":
-        frame = _as_listed(frame)
+    if (listed := frame["attributes"].str.contains(f'"{IN_VIEW}"', na=False, regex=False)).any():
+        frame = _as_listed(frame, listed)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     if "attr_currency" in more:
         own = more.pop("attr_currency")
@@ -113,13 +113,14 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
 
 
-def _as_listed(frame: pd.DataFrame) -> pd.DataFrame:
+def _as_listed(frame: pd.DataFrame, listed: "pd.Series[bool]") -> pd.DataFrame:
     """Leave out the products that no page showed, of trials with a choice whose lists were whole.
 
-    In a list the lowest price and the highest rating are those of the products that show one.
+    listed: the products that were shown. The lowest price and the highest rating are those of products that
+    show one.
     """
-    shown = frame["attributes"].notna() | frame["chosen"].fillna(1).eq(1)
-    frame = frame[shown].reset_index(drop=True)
+    whole = listed.groupby(frame["trial"]).transform("any") & frame["chosen"].eq(0).fillna(False)
+    frame = frame[listed | ~whole].reset_index(drop=True)
     return frame.assign(
         cheaper=only_extreme(frame, "trial", "price", "min", complete=False).astype(int),
         higher_rated=only_extreme(frame, "trial", "rating", "max", complete=False).astype(int),
