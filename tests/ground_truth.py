@@ -74,8 +74,8 @@ def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
         alternatives = [
             DisplayedOption(
                 price=row.price,
-                rating=row.rating,
-                reviews=row.reviews,
+                rating=None if pd.isna(row.rating) else row.rating,
+                reviews=0 if pd.isna(row.reviews) else row.reviews,
                 cue=int(row.direction) if row.nudged else 0,
                 viewed_first=bool(row.viewed_first),
             )

@@ -13,6 +13,7 @@ from environments.protocol.observation import Observation
 
 # So far that a card which the window cut off comes into sight as a whole.
 _SCROLL = Action("scroll", (0.0, 300.0))
+_SOLD_OUT = "out of stock"
 _WORDS = re.compile(r'\bsearch\b[^"]*"([^"]+)"', re.IGNORECASE)
 
 
@@ -63,6 +64,8 @@ class ListingShopper(Shopper):
 
     def _browse(self, sight: str) -> tuple[str, Action]:
         for card in read_cards(sight):
+            if _SOLD_OUT in card.text:
+                continue
             self._cards.setdefault(card.address or card.title, card)
         if not self._cards or sight != self._last_sight:
             self._last_sight = sight

@@ -319,7 +319,7 @@ class Experiment(StrictModel):
             message = "the products of a list are not opened in tabs; write task: listing, home or search"
             raise problem_at("options", "pairing", message=message)
         if self.shows_whole_lists and self.factors.order == "both":
-            message = "a whole list has the shop's order; write listed"
+            message = "a whole list has the shop's order; write factors.order: listed"
             raise problem_at("factors", "order", message=message)
         if self.draws_carriers and self.factors.nudge and "each" in self.factors.nudge.on:
             message = "random is one of each; remove one of the two"

@@ -88,7 +88,6 @@ def listed_sets(
     ratings, and a user's products have none.
     """
     store, every = Store(shop.catalogue), shop_products(shop)
-    compared, notes = comparable(every, options, source, shop)
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     if task == "home":
         pages = {"": [product.key for product in showcases(shop.catalogue)[:RESULTS]]}
@@ -98,9 +97,10 @@ def listed_sets(
             for category in dict.fromkeys(product.category for product in every)
         }
     if options.pairing == "whole-list":
-        by_key = {product.key: product for product in compared}
+        by_key = {product.key: product for product in every}
         lists = [tuple(by_key[key] for key in keys if key in by_key) for keys in pages.values()]
-        return _sampled(lists, options, rng), notes
+        return _sampled(lists, options, rng), []
+    compared, notes = comparable(every, options, source, shop)
     products = [product for product in compared if product.key in pages[product.category]]
     found = PAIRINGS[options.pairing](products, options, rng)
     sampled = rng.sample(found, min(options.sets, len(found)))

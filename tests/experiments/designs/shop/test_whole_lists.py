@@ -150,11 +150,14 @@ async def test_a_list_of_twenty_is_shown_uncut_and_chosen_from_by_the_weights(tm
 
 
 @pytest.mark.browser
-async def test_a_trial_begins_on_the_home_page(tmp_path: Path) -> None:
-    made = design(task="home")
+@pytest.mark.parametrize(("task", "cards"), [("home", 12), ("listing", 36)])
+async def test_a_page_of_the_embedded_shop_is_shown_uncut(task: str, cards: int, tmp_path: Path) -> None:
+    """On a page of a category most products have no rating, and some have options."""
+    made = design(task=task, options={"sets": 1})
     done = await carry_out_many(tmp_path, made.source, AGENT, 2, 2)
     assert done.records.outcomes(made.run_id) == {"choice": 2}
-    assert {trial.start for trial in done.trials.values()} == {("",)}
+    assert {trial.start[0].startswith("grocery") for trial in done.trials.values()} == {task == "listing"}
+    assert done.table.groupby("trial").size().eq(cards).all()
     assert_chosen_as_known(done, probabilities(done.table, "balanced"))
     await assert_read_as_recorded(done, tmp_path)
 
