@@ -209,7 +209,8 @@ def end_with(
     if not choice.product:
         trajectory.end("no_choice", f"put into the cart: {choice.seen}")
     elif choice.product not in (*keys, *shown):
-        trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is not in the choice set")
+        what = "no product that was shown" if trial.whole else "not in the choice set"
+        trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is {what}")
     elif session.awaited:
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
     elif trial.whole and (len({*shown, choice.product}) < 2 or not shown.keys() & {*keys}):

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cmp_to_key, partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from interventions.apply.mapped_page import MappedPage, product_at
-from interventions.edits.in_browser import Element, ElementQuery, PageElements, ScreenBox
+from interventions.edits.in_browser import CardElements, Element, ElementQuery, PageElements, ScreenBox
 from interventions.edits.place_values import pattern_part
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 from proxy.shown_page import ShownPage
 
+_Card = TypeVar("_Card", Element, CardElements)
 _DIRECTION: Final = ElementQuery("html", "dir")
 _UNSEEN: Final = frozenset(["hidden", "transparent", "not legible in the picture", "tiny"])
 """Why a card is on no screen, wherever the page is scrolled to."""
@@ -103,19 +104,19 @@ def orders(url: str, session: Session) -> Iterator[Order]:
                     yield Order(treatment.intervention, edit.kind(), keys, frozenset(moved))
 
 
-def products_met(seen: Sequence[tuple[str, PageElements | None]], session: Session) -> dict[str, bool]:
+def products_met(seen: Sequence[tuple[str, PageElements]], session: Session) -> dict[str, bool]:
     """Return the products of all cards of the pages that were looked at, as an eye meets them.
 
-    The value says whether something of a card of the product was in view.
+    The value says whether something of a card of the product was in view. Lines of a cart are no cards.
     """
     met: dict[str, bool] = {}
     for url, standing in seen:
         cards = [
-            (card_key("item", card.text, url, session), card)
-            for spot in _cards(session.site)
-            for card in (standing.found.get(spot) if standing else None) or ()
+            (card_key(card.group, card.link, url, session), card)
+            for card in standing.cards
+            if card.group not in ("row", *session.site.choice.cart)
         ]
-        for key, card in _as_met(cards, standing) if standing else ():
+        for key, card in _as_met(cards, standing):
             met[key] = met.get(key, False) or not card.on_screen.why
     return met
 
@@ -152,7 +153,7 @@ def _shown(order: Order, url: str, standing: PageElements, session: Session) -> 
     return _ListedProduct(tuple(dict.fromkeys(key for key, _ in met)), given)
 
 
-def _as_met(cards: Sequence[tuple[str, Element]], standing: PageElements) -> list[tuple[str, Element]]:
+def _as_met(cards: Sequence[tuple[str, _Card]], standing: PageElements) -> list[tuple[str, _Card]]:
     """The cards on the screen, wherever the page is scrolled to, as an eye meets them."""
     drawn = [(key, card) for key, card in cards if key and is_drawn(card.on_screen)]
     right_to_left = any(each.text == "rtl" for each in standing.found.get(_DIRECTION) or ())
