@@ -442,7 +442,7 @@ def _option_rows(
     # The last tab is the active one when the episode starts; a list is read from its top.
     in_lists = design.experiment.task != "compare-tabs"
     first, keys = 0 if in_lists else len(products) - 1, [product.key for product in products]
-    figures = shown_figures(keys, session, seen, in_lists=in_lists)
+    figures = shown_figures(keys, session, seen, in_lists=in_lists, whole=trial.whole)
     return [
         {
             **figure_row(design.products.get(product.key, product), figures[product.key].sent),

@@ -31,16 +31,23 @@ NOT_SHOWN: Final = ShownFacts()
 
 
 def shown_figures(
-    keys: Sequence[str], session: Session, seen: Iterable[ProductObservation], *, in_lists: bool
+    keys: Sequence[str],
+    session: Session,
+    seen: Iterable[ProductObservation],
+    *,
+    in_lists: bool,
+    whole: bool = False,
 ) -> dict[str, _PageFigures]:
     """Return what the last pages before the end showed of each of these products.
 
     The product's own page counts before its cards elsewhere; where the choice is made from lists (`in_lists`)
-    the later of the two. `seen`: the looks at products' own pages, in which scripts may have drawn another
-    figure than came.
+    the later of the two. In `whole` lists a card alone counts where there is one: what the own page of the
+    chosen product shows besides is not known of the others. `seen`: the looks at products' own pages, in
+    which scripts may have drawn another figure than came.
     """
     shown, sent = dict.fromkeys(keys, NOT_SHOWN), dict.fromkeys(keys, NOT_SHOWN)
     own: dict[str, ProductPlace] = {}
+    cards: dict[str, ShownFacts] = {}
     looks = {sight.product: sight.standing for sight in seen if sight.standing and not sight.part}
     pages = [page for page in (*session.as_sent.values(), *session.pages) if page.parsed]
     for page in [page for page in pages if page.drawn or not session.site.drawn]:
@@ -50,12 +57,16 @@ def shown_figures(
             showing, facts = found[key]
             if showing.group == "product":
                 own[key] = showing
-            elif key in own and not in_lists:
-                continue
+            else:
+                cards[key] = facts.or_else(cards.get(key, NOT_SHOWN))
+                if key in own and not in_lists:
+                    continue
             shown[key] = facts.or_else(shown[key])
             sent[key] = before[key][1].or_else(sent[key]) if key in before else sent[key]
     for key in {*own} & {*looks}:
         shown[key] = shown[key]._replace(**_redrawn(looks[key], own[key]))
+    if whole:
+        shown |= cards
     unread = {key: _unread(shown[key], own.get(key), session) for key in keys}
     return {key: _PageFigures(shown[key], sent[key], unread[key]) for key in keys}
 

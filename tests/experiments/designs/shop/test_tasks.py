@@ -65,16 +65,6 @@ def test_a_listing_leaves_out_categories_with_few_products_and_says_so() -> None
     assert kept == {name for name in named if name not in note} != named
 
 
-@pytest.mark.browser
-async def test_products_without_ratings_have_none_to_say(tmp_path: Path) -> None:
-    """The text beside the stars is for products that have stars; nudges are for all."""
-    (tmp_path / "own.csv").write_text("name,price\nRed Lamp,10\nBlue Lamp,11\n")
-    nudge = {"interventions": "nudges", "only": ["best-seller"]}
-    made = shop(options={"catalogue": str(tmp_path / "own.csv")}, factors={"nudge": nudge})
-    done = await carry_out_many(tmp_path, made.source, AGENT, 3, 2)
-    assert done.records.outcomes(made.run_id) == {"choice": 3}
-
-
 class Scripted:
     """Clicks, one after the other, on the control that follows a text in the page."""
 

@@ -106,7 +106,7 @@ async def read_cards(context: BrowserContext, url: str, css: str) -> list[tuple[
     await page.close()
     found = []
     for card in cards:
-        (price,) = re.findall(r"\$([\d,]+\.\d\d)", card["text"])
+        (price,) = re.findall(r"[$£]([\d,]+\.\d\d)", card["text"])
         found.append(
             (
                 card["path"].strip("/").removesuffix(".html"),
@@ -210,9 +210,8 @@ def foreign(url: str, folder: Path, name: str, **changes: Any) -> ShopDesign:
     return design(
         environment=url,
         live={"stop_before": ["pay now"]},
-        site=str(folder / "site.yaml"),
         options={"catalogue": str(folder / f"{name}.csv")},
-        **changes,
+        **{"site": str(folder / "site.yaml"), **changes},
     )
 
 
