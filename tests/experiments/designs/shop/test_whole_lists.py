@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from environments.shop.shop import Shop as ShopServed
 from experiments.designs.catalogue.importer import Importer
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
+from experiments.episodes.guest_trial import Observe
 from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.executors.browser import open_testbed
 from experiments.executors.start_pages import check_start_pages
@@ -40,6 +41,7 @@ from interventions.yaml.yaml_source import parse_yaml
 from tests.experiments.designs.make import AGENT
 from tests.experiments.designs.shop.conftest import carry_out
 from tests.experiments.designs.shop.test_tasks import Scripted
+from tests.experiments.subjects.guest_place import SEEN, opened_place
 from tests.ground_truth import Done, assert_chosen_as_known, probabilities
 from tests.ground_truth import carry_out as carry_out_many
 from tests.lab.storefronts import hard_cases
@@ -299,6 +301,34 @@ async def test_an_agent_that_does_not_scroll_may_choose(tmp_path: Path) -> None:
             views = [row["attributes"]["in_view"] for row in record.attributes]
             assert 1 <= sum(views) < len(views) == 36
             assert views == sorted(views, reverse=True)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("observe", get_args(Observe))
+async def test_guests_choose_from_whole_lists(observe: Observe, store: str, tmp_path: Path) -> None:
+    """What was in view is told where their browser tells it."""
+    made, cups = foreign(store, tmp_path, "cups"), [f"p/{one['slug']}" for one in hard_cases.CUPS[:24]]
+    async with opened_place(None, store, tmp_path / "ca") as place:
+        trial = next(trial for trial in made.trials(["tester"]) if trial.carrier)
+        place.give(made, trial, observe)
+        async with place.browsers.context(place.slot.url) as context:
+            (start,) = await place.begin(context)
+            page = await context.new_page()
+            for step in (lambda: page.goto(start), lambda: page.click(f"a[href='/{cups[0]}']")):
+                if observe == "off":
+                    await step()
+                    continue
+                async with page.expect_request(f"**{SEEN}"):
+                    await step()
+            await page.click("button.buy")
+            await page.wait_for_url("**/cart")
+    record = place.record
+    assert (record.trial.outcome, record.trial.choice) == ("choice", cups[0]), record.trial.reason
+    assert [row["option"] for row in record.options] == cups
+    views = [row["attributes"]["in_view"] for row in record.attributes]
+    assert views[0] == 1
+    assert views[1:] == [None] * 11 if observe == "off" else set(views[1:]) <= {0, 1}
+    assert len(views) == 12
 
 
 def simulated(folder: Path, repeats: int, categories: int = 14) -> tuple[ShopDesign, SimulatedTrials]:
