@@ -60,7 +60,7 @@ async def carry_out(
     design = ShopDesign(source)
     trials = {trial.id: trial for trial in islice(design.trials([agent]), 0, count * step, step)}
     records = Records(f"sqlite:///{folder}/t.db")
-    async with open_testbed(folder, Shop(base_url)) as testbed:
+    async with open_testbed(folder, Shop(base_url) if base_url else design.shop) as testbed:
         runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
         await run_trials(runner, design, records, trials.values())
     return Done(records, design, trials, tidy_table(records, design.run_id))
@@ -74,8 +74,8 @@ def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
         alternatives = [
             DisplayedOption(
                 price=row.price,
-                rating=row.rating,
-                reviews=row.reviews,
+                rating=None if pd.isna(row.rating) else row.rating,
+                reviews=0 if pd.isna(row.reviews) else row.reviews,
                 cue=int(row.direction) if row.nudged else 0,
                 viewed_first=bool(row.viewed_first),
             )

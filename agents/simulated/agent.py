@@ -10,6 +10,7 @@ from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
 from agents.simulated.picture_shopper import PictureListingShopper, PictureShopper
 from agents.simulated.readers.listing_page import read_cards
+from agents.simulated.readers.product_page import read_product_page
 from agents.simulated.readers.tree_page import as_html
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.tab_shopper import Shopper, ShopperProfile, SimulatedShopper, taste_for
@@ -49,14 +50,15 @@ class SimulatedAgent:
         )
 
     def _shopper_for(self, observation: Observation) -> Shopper:
-        """Of pictures by looking; from one tab with cards, or from which to search, as from a listing.
+        """Of pictures by looking; from one tab with cards, or with nothing to buy in view, as from a list.
 
-        Else as from tabs.
+        So from one from which to search. Else as from tabs.
         """
         taste = taste_for(observation.goal, self._taste)
         looks = observation.screenshot and not observation.html
         has_cards = any(each.card >= 0 for each in observation.drawn) or read_cards(observation.html)
-        lists = len(observation.tabs) == 1 and (words_to_search(observation.goal) or has_cards)
+        has_none = not (looks or read_product_page(observation.html, observation.product).add_to_cart)
+        lists = len(observation.tabs) == 1 and (words_to_search(observation.goal) or has_cards or has_none)
         if looks:
             by_pictures = PictureListingShopper if lists else PictureShopper
             return by_pictures(taste, self._sight, seed=self._seed, nudges=self._nudges)

@@ -13,6 +13,7 @@ from environments.protocol.observation import Observation
 
 # So far that a card which the window cut off comes into sight as a whole.
 _SCROLL = Action("scroll", (0.0, 300.0))
+_SOLD_OUT = "out of stock"
 _WORDS = re.compile(r'\bsearch\b[^"]*"([^"]+)"', re.IGNORECASE)
 
 
@@ -25,8 +26,8 @@ def words_to_search(goal: str) -> str:
 class ListingShopper(Shopper):
     """A shopper of a known taste that starts with one tab: a listing, or a page to search from.
 
-    It scrolls until nothing more comes into sight. Its choice is as in `SimulatedShopper`, over the cards in
-    the page's order, the first of which is the one viewed first; it opens the page of its choice and buys
+    It scrolls until the page does not move any more. Its choice is as in `SimulatedShopper`, over the cards
+    in the page's order, the first of which is the one viewed first; it opens the page of its choice and buys
     there.
     """
 
@@ -34,7 +35,7 @@ class ListingShopper(Shopper):
         super().__init__(taste, seed=seed, nudges=nudges)
         self._filled = self._searched = False
         self._cards: dict[str, ListedProduct] = {}  # in the page's order
-        self._last_sight: tuple[ListedProduct, ...] | None = None
+        self._last_sight = ""
         self._choice: ListedProduct | None = None
         self._purchase = PurchaseSteps()
 
@@ -50,7 +51,7 @@ class ListingShopper(Shopper):
         words = words_to_search(observation.goal)
         if words and not self._searched:
             return self._search(words, search_field(observation.html))
-        return self._browse(read_cards(observation.html))
+        return self._browse(observation.html)
 
     def _search(self, words: str, field: str | None) -> tuple[str, Action]:
         if self._filled:
@@ -61,8 +62,10 @@ class ListingShopper(Shopper):
         self._filled = True
         return f"I write {words} into the search field.", Action("fill", (field, words))
 
-    def _browse(self, sight: tuple[ListedProduct, ...]) -> tuple[str, Action]:
-        for card in sight:
+    def _browse(self, sight: str) -> tuple[str, Action]:
+        for card in read_cards(sight):
+            if _SOLD_OUT in card.text:
+                continue
             self._cards.setdefault(card.address or card.title, card)
         if not self._cards or sight != self._last_sight:
             self._last_sight = sight

@@ -281,8 +281,8 @@ def _derive(table: pd.DataFrame) -> None:
     """Fill what follows from other columns; a value that is given stays."""
     derived = {
         "viewed_first": table["position"] == 0,
-        "cheaper": _only_extreme(table, "price", "min"),
-        "higher_rated": _only_extreme(table, "rating", "max"),
+        "cheaper": only_extreme(table, TRIAL_ID, "price", "min"),
+        "higher_rated": only_extreme(table, TRIAL_ID, "rating", "max"),
         "nudged": pd.Series(False, index=table.index),
         "placebo": pd.Series(False, index=table.index),
     }
@@ -296,12 +296,18 @@ def _derive(table: pd.DataFrame) -> None:
     table["direction"] = table["direction"].fillna(1.0) if "direction" in table else 1.0
 
 
-def _only_extreme(table: pd.DataFrame, name: str, extreme: Literal["min", "max"]) -> "pd.Series[bool]":
-    """True for the one lowest (highest) value of a trial; nowhere where it ties or a value is missing."""
+def only_extreme(
+    table: pd.DataFrame, trial_id: str, name: str, extreme: Literal["min", "max"], *, complete: bool = True
+) -> "pd.Series[bool]":
+    """Return True for the one lowest (highest) value of a trial.
+
+    It is nowhere where several are, nor, with `complete`, where a value is missing. trial_id: the column that
+    tells trials apart.
+    """
     if name not in table:
         return pd.Series(False, index=table.index)
-    trial = table[TRIAL_ID]
+    trial = table[trial_id]
     best = table[name] == table.groupby(trial)[name].transform(extreme)
     alone = best.groupby(trial).transform("sum") == 1
-    complete = table[name].notna().groupby(trial).transform("all")
-    return best & alone & complete
+    known = table[name].notna().groupby(trial).transform("all") | (not complete)
+    return best & alone & known

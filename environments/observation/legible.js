@@ -218,7 +218,7 @@
   const onScreen = (element) => {
     const { left, top, width, height } = boxOf(element), seen = [], causes = [];
     const ask = (node, holder) => {
-      const cause = whyUnseen(node) || (isSeen(holder) ? "" : "out of view");
+      const cause = whyUnseen(node) || (isSeen(holder) ? "" : "cut off");
       if (cause) causes.push(cause);
       else seen.push(inkOf(node));
     };

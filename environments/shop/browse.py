@@ -11,12 +11,11 @@ from starlette.responses import HTMLResponse, Response
 from environments.shop import prose
 from environments.shop.catalogue import Product
 from environments.shop.departments import Category
-from environments.shop.store import Listing, Order, Paging, ProductQuery
+from environments.shop.store import Listing, Order, Paging, ProductQuery, showcases
 from environments.shop.storefront import NO_STORE, ShopVisit, Storefront
 
 PAGE_LIMITS: Final = (12, 24, 36)
 REVIEW_LIMITS: Final = (10, 20, 50)
-SHOWCASES: Final = 24
 
 _CATEGORY_ORDERS: Final = (("position", "Position"), ("name", "Product Name"), ("price", "Price"))
 _SEARCH_ORDERS: Final = (("relevance", "Relevance"), ("name", "Product Name"), ("price", "Price"))
@@ -37,20 +36,14 @@ LinkTo = Callable[..., str]
 
 async def home(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the first page: one product of most categories, or a user's own ones, twelve at a time."""
-    shown: dict[str, Product] = {}
-    for product in shop.catalogue.products:
-        if product.own:
-            shown[product.key] = product
-        elif product.rating is not None and product.in_stock:
-            shown.setdefault(product.category, product)
-    showcases = list(shown.values())[:SHOWCASES]
-    paging = Paging(len(showcases), PAGE_LIMITS[0], _number(visit, "pbaocw", 1))
+    shown = showcases(shop.catalogue)
+    paging = Paging(len(shown), PAGE_LIMITS[0], _number(visit, "pbaocw", 1))
     return shop.page(
         visit,
         "home.html",
         title="One Stop Market",
         body_class="cms-home cms-index-index",
-        products=showcases[paging.first - 1 : paging.last],
+        products=shown[paging.first - 1 : paging.last],
         paging=paging,
         link=lambda page: f"{visit.base}?pbaocw={page}",
     )

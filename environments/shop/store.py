@@ -23,7 +23,19 @@ _ORDER_BY: Final[dict[str, str]] = {
     "relevance": "-words.rank",  # the rank of FTS5 is lowest for the best match
 }
 _MOST_WORDS: Final = 32
+_SHOWCASES: Final = 24
 _MOST_PRICE_RANGES: Final = 8
+
+
+def showcases(catalogue: Catalogue) -> list[Product]:
+    """Return what the first page shows: one product of most categories, or a user's own ones."""
+    shown: dict[str, Product] = {}
+    for product in catalogue.products:
+        if product.own:
+            shown[product.key] = product
+        elif product.rating is not None and product.in_stock:
+            shown.setdefault(product.category, product)
+    return list(shown.values())[:_SHOWCASES]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from environments.episode import TabObservation
 from environments.observation.stops import Stop
 from experiments.designs.shop.trial import ShopTrial
+from experiments.treatment.shown_figures import titles
 from experiments.treatment.treatment_check import squeeze
-from interventions.apply.plan import Plan
 from interventions.yaml.choice import PRODUCT, Message
 from proxy.session import CartAddition, Session
 
@@ -34,7 +34,7 @@ def chosen(trial: ShopTrial, session: Session, look: TabObservation | None = Non
     asked, shown, reached = (by.get(name, ()) for name in ("request", "cart", "address"))
     if product := next((each.product for each in (*asked, *shown) if each.product), ""):
         return ChosenProduct(product)
-    names = _names(trial, session.plan)
+    names = _names(trial, session)
     messages = _said(session, look, by.get("message", ()))
     if said := next(filter(None, (named(text, rule, names) for rule, text in messages)), None):
         return said
@@ -59,13 +59,15 @@ def _said(
         yield from ((rule, added.named) for rule in rules if rule.words.casefold() in added.named.casefold())
 
 
-def _names(trial: ShopTrial, plan: Plan) -> list[Name]:
+def _names(trial: ShopTrial, session: Session) -> list[Name]:
     """The names of the products, longest first. A shop's script may read the name from the page."""
     shop = [(squeeze(product.name), product.key) for product in trial.products]
+    if trial.whole:
+        shop += [(squeeze(title), key) for key, title in titles(session).items()]
     ours = [
         (squeeze(str(edit.values()["name"])), product.key)
         for product in trial.products
-        for treatment in plan.by_product.get(product.key, ())
+        for treatment in session.plan.by_product.get(product.key, ())
         for edit in treatment.edits
         if "name" in edit.values()
     ]

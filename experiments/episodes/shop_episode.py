@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urljoin
 
 from playwright.async_api import BrowserContext
@@ -18,14 +18,15 @@ from environments.observation.page_errors import count_errors
 from environments.observation.stops import guard, stops_of
 from environments.protocol.actions import Action
 from environments.protocol.time_limit import NOBODY, Silent
+from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import ChosenProduct, chosen
 from experiments.records.page_figures import figure_row
-from experiments.records.record import Row, Start, TrialRecord, to_row
+from experiments.records.record import IN_VIEW, Row, Start, TrialRecord, to_row
 from experiments.treatment.guest_steps import GuestSteps, leads_to
 from experiments.treatment.sent_pages import sent_pages
-from experiments.treatment.shown_figures import shown_figures
+from experiments.treatment.shown_figures import shown_figures, shown_products, titles
 from experiments.treatment.sights import ProductObservation
 from experiments.treatment.trajectory import (
     Trajectory,
@@ -49,6 +50,7 @@ from experiments.treatment.treatment_check import (
     wanted_in_browser,
 )
 from interventions.apply.consistency import disagreements
+from interventions.apply.plan import ProductFacts
 from interventions.yaml.limited import TooSlow
 from proxy.allow_list import AllowList
 from proxy.error_page import NOT_TREATED
@@ -84,16 +86,17 @@ def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]
 
     The product is empty where several share the address. The products' own keys lead to them too, and so do
     the addresses to which the start pages were found to lead, so that a card is its product's before the page
-    was opened. The result is empty where a trial does not begin with the products' pages.
+    was opened. The result is empty where a trial begins with a list that is cut to the choice set.
     """
     found: dict[str, str] = {}
     if design.experiment.task == "compare-tabs":
         for product, url in zip(trial.products, start_urls(base_url, trial), strict=True):
             key = design.site.key(url)
             found[key] = "" if key in found else product.key
-        own = {product.key: product.key for product in trial.products}
-        found = {key: product for key, product in design.led.items() if product in own} | own | found
-    return found
+    elif not trial.whole:
+        return found
+    own = {product.key: product.key for product in trial.products}
+    return {key: product for key, product in design.led.items() if product in own} | own | found
 
 
 class ShopTrialRunner:
@@ -206,12 +209,16 @@ def end_with(
     from which the choice was made, where that is known.
     """
     keys = [product.key for product in trial.products]
+    shown = shown_products(seen, session) if trial.whole else {}
     if not choice.product:
         trajectory.end("no_choice", f"put into the cart: {choice.seen}")
-    elif choice.product not in keys:
-        trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is not in the choice set")
+    elif choice.product not in (*keys, *shown):
+        what = "no product that was shown" if trial.whole else "not in the choice set"
+        trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is {what}")
     elif session.awaited:
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
+    elif trial.whole and (len({*shown, choice.product}) < 2 or not shown.keys() & {*keys}):
+        trajectory.end("treatment_failed", "no page has listed the choice set")
     elif reason := untreated(seen, session, keys, opened) or unknown_page(at, session.site, keys):
         trajectory.end("treatment_failed", reason)
     else:
@@ -343,6 +350,8 @@ def to_record(
     else:
         hits = _hit_rows(trial, design, trajectory, session, places)
     refused = session.added or (trajectory.looks and trajectory.looks[-1].stop)
+    shown = shown_products(seen, session) if trial.whole else None
+    products = trial.products if shown is None else _on_lists(trial, shown, session)
     unseen = trajectory.outcome == "agent_limit" or (trajectory.outcome == "no_choice" and not refused)
     if unseen and (pressed := _pressed(trajectory, hits)):
         where = f"{IN_VAIN} (choice in the site map {design.site.name})"
@@ -363,7 +372,7 @@ def to_record(
             profile=trial.profile,
             modality=trial.modality or "",
         ),
-        options=_option_rows(trial, design, session, seen, guest.opened if guest else None),
+        options=_option_rows(trial, design, session, seen, guest.opened if guest else None, products),
         steps=steps,
         receipts=[to_row(receipt) for receipt in session.receipts],
         calls=[to_row(call, step=step) for step, call in calls],
@@ -376,7 +385,7 @@ def to_record(
             to_row(each, step=step, acknowledged=int(each.acknowledged))
             for step, each in recorded_checks(trajectory)
         ],
-        attributes=_list_rows(trial, design),
+        attributes=_attribute_rows(design, products, shown),
         sent_pages=sent,
         artifacts=artifacts | bodies,
         cause=trajectory.cause,
@@ -434,14 +443,15 @@ def _option_rows(
     session: Session,
     seen: Sequence[ProductObservation],
     opened: Mapping[str, int] | None,
+    products: ChoiceSet,
 ) -> list[Row]:
     # The last tab is the active one when the episode starts; a list is read from its top.
     in_lists = design.experiment.task != "compare-tabs"
-    first, keys = 0 if in_lists else len(trial.products) - 1, [product.key for product in trial.products]
-    figures = shown_figures(keys, session, seen, in_lists=in_lists)
+    first, keys = 0 if in_lists else len(products) - 1, [product.key for product in products]
+    figures = shown_figures(keys, session, seen, in_lists=in_lists, whole=trial.whole)
     return [
         {
-            **figure_row(design.products[product.key], figures[product.key].sent),
+            **figure_row(design.products.get(product.key, product), figures[product.key].sent),
             **figures[product.key].shown._asdict(),
             "unread": figures[product.key].unread,
             "position": position,
@@ -450,11 +460,31 @@ def _option_rows(
             "nudged": int(product.key in trial.carried),
             "opened": None if opened is None else opened.get(product.key, 0),
         }
-        for position, product in enumerate(trial.products)
+        for position, product in enumerate(products)
     ]
 
 
-def _list_rows(trial: ShopTrial, design: ShopDesign) -> list[Row]:
-    """What the products' own prices, ratings and numbers of reviews are, where drawn ones were shown."""
-    found = [design.list_facts(product) for product in trial.products]
+def _on_lists(trial: ShopTrial, shown: Mapping[str, int | None], session: Session) -> ChoiceSet:
+    """All products that the pages have shown, as they were met, and then the others of the choice set."""
+    mine, names = {product.key: product for product in trial.products}, titles(session)
+    category = trial.products[0].category
+    others = {key: ProductFacts(key, category, names.get(key, key)) for key in shown if key not in mine}
+    return tuple((mine | others)[key] for key in dict.fromkeys((*shown, *mine)))
+
+
+def _attribute_rows(
+    design: ShopDesign, products: ChoiceSet, shown: Mapping[str, int | None] | None
+) -> list[Row]:
+    """What the products' own prices, ratings and numbers of reviews are, where drawn ones were shown.
+
+    shown: of a trial with whole lists; then the products that were shown, and no others, have `in_view`.
+    """
+    found: list[dict[str, Any]] = [
+        design.list_facts(product) if product.key in design.products else {} for product in products
+    ]
+    if shown is not None:
+        found = [
+            own | {IN_VIEW: shown[product.key]} if product.key in shown else {}
+            for own, product in zip(found, products, strict=True)
+        ]
     return [{"position": at, "attributes": own} for at, own in enumerate(found) if own]

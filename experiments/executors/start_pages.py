@@ -79,14 +79,15 @@ async def check_start_pages(
     (`in_browser`): a shop may answer programs otherwise, or lead on by a script. A shop that cannot be
     reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded shop's
     pages are known. Where the start pages lead is noted in the design (`led`). Where the
-    catalogue differs from them, one line for each kind says so.
+    catalogue differs from them, one line for each kind says so. Of trials that begin with a whole list of
+    another shop, one line says if the list shows nothing of the choice set.
 
     Raises:
         UserError: a start page is not known as its product's, or the shop's certificate is not trusted; with
             `strict`: the catalogue differs from the pages.
     """
     if design.experiment.task != "compare-tabs":
-        return
+        return await _check_lists(design, trials, shop.url or "", upstream_ca, strict)
     if (base_url := shop.url) is None:
         options = design.experiment.options
         named = options.catalogue or options.file
@@ -144,6 +145,37 @@ async def check_start_pages(
         with waiting(said), TemporaryDirectory(prefix="souk-start-") as folder:
             async with open_testbed(Path(folder), shop, upstream_ca) as testbed:
                 await _together(look(first[name], testbed) for name in suspected)
+    _tell(list(figures.values()), strict)
+
+
+async def _check_lists(
+    design: ShopDesign, trials: Iterable[ShopTrial], base_url: str, upstream_ca: Path | None, strict: bool
+) -> None:
+    """Say what the cards of whole lists of another shop show otherwise than the catalogue, or not at all."""
+    if not base_url or not design.experiment.shows_whole_lists or design.experiment.task == "search":
+        return
+    context = trusting(upstream_ca)
+    figures, left = dict[str, Row](), list[str]()
+    first = {trial.set: trial for trial in trials}
+    async with httpx.AsyncClient(verify=context, timeout=TIMEOUT_S, trust_env=False) as client:
+        for trial in first.values():
+            session = Session(Plan(), design.site, known=known(design, trial, base_url))
+            (url,) = start_urls(base_url, trial)
+            try:
+                page = await _fetch(client, session, allowed(design, base_url), url)
+                view = MappedPage(_page(page), design.site, known=session.known) if page else None
+                cards = {key: shown for key, _, shown in shown_on(view)} if view else {}
+            except CannotEdit:
+                cards = {}
+            except httpx.HTTPError as error:
+                if is_untrusted(error):
+                    raise UserError(f"{base_url}: {ADVICE}") from None
+                continue
+            mine = [product for product in trial.products if product.key in cards]
+            figures |= {each.key: figure_row(design.products[each.key], cards[each.key]) for each in mine}
+            if page and not mine and not design.site.drawn:
+                left.append(f"{url} shows none of the {len(trial.products)} products of {trial.set}")
+    _tell_left([f"{line}, as the site map {design.site.name} knows cards (item, item.link)" for line in left])
     _tell(list(figures.values()), strict)
 
 

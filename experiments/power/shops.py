@@ -232,10 +232,10 @@ class ShopRehearsal:
 
     @staticmethod
     def features(design: ShopDesign) -> Mapping[str, str]:
-        """Return the contrasts and their units. Raises UserError where products are not in tabs."""
-        if design.experiment.task != "compare-tabs":
+        """Return the contrasts and their units. Raises UserError where lists are cut to the choice set."""
+        if design.experiment.task != "compare-tabs" and not design.experiment.shows_whole_lists:
             raise UserError(
-                f"{design.name}: only trials in tabs are simulated (task: compare-tabs); souk run --dry-run"
+                f"{design.name}: no trials with lists that are cut are simulated; souk run --dry-run"
                 " tells how small an effect it finds if trials are independent"
             )
         return {name: ELASTICITY if name == "price" and name in design.drawn else POINTS for name in TERMS}

@@ -20,6 +20,9 @@ Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 NEVER_IN_VIEW: Final = "never in view: "
 """How the reason of a person's choice begins before which a planned edit was not in the viewport."""
 
+IN_VIEW: Final = "in_view"
+"""The attribute of each product that was shown in a whole list: 1, 0, or None where it is not known."""
+
 _SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]+) -->\Z")
 """The end of a stored page that names its screenshot."""
 

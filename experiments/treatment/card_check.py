@@ -134,10 +134,12 @@ def lacking(seen: Sequence[ProductObservation], session: Session, keys: list[str
 
     Each card of a product of which something was in view has to show what was planned for it there, and not
     what this has replaced. At one look the edit itself must have been in view, unless the agent was sent the
-    product's own page, which has to show it. What was never in view lacks nothing, but a card that was sent
-    has to be there; a list of the choice set only has to show all of it.
+    product's own page, which has to show it. What was never in view, be it a card or the part of it with the
+    edit, lacks nothing, but a card that was sent has to be there; a list of the choice set only has to show
+    all of it.
     """
     cards, met = CardCheck(session), [each for each in met_cards(seen, session) if each.key in keys]
+    is_whole_set = _is_whole_set(session)
     opened = {sight.product for sight in seen if sight.sent and not sight.part}
     held: dict[ReceiptKey, bool] = {}
     for each in met:
@@ -148,7 +150,7 @@ def lacking(seen: Sequence[ProductObservation], session: Session, keys: list[str
             if verdict and verdict.problem:
                 where = f"{each.card.group} of {each.key} on {each.sight.url}"
                 return f"{what} is gone: {verdict.problem} in the {where}"
-            if verdict and not each.sight.part:
+            if verdict and not each.sight.part and (is_whole_set or not _is_further_on(verdict, each.card)):
                 given = verdict.given and is_told(verdict, each.sight)
                 whole = proof._replace(role=proof.role.partition(".")[2])
                 held[whole] = held.get(whole, False) or given
@@ -165,7 +167,7 @@ def _gone(
     seen: Sequence[ProductObservation], session: Session, keys: list[str], met: Sequence[_CardObservation]
 ) -> str:
     """Which product has lost its card on a page that was looked at, so that nothing is known of its edits."""
-    is_whole_set = any(edit.only for each in session.plan.everywhere for edit in each.edits)
+    is_whole_set = _is_whole_set(session)
     shown = {each.key for each in met if is_drawn(each.card.on_screen)}
     shown |= {sight.product for sight in seen if sight.sent}
     present = {(_address(each.sight), each.key) for each in met}
@@ -181,6 +183,22 @@ def _gone(
             if (is_whole_set and key not in shown) or (is_planned and (page.url, key) not in present):
                 return f"{key} is gone: no card of it is on the screen of {page.url}"
     return ""
+
+
+def _is_whole_set(session: Session) -> bool:
+    """Whether lists show the choice set only."""
+    return any(edit.only for each in session.plan.everywhere for edit in each.edits)
+
+
+def _is_further_on(verdict: Verdict, card: CardElements) -> bool:
+    """Whether what an edit made lies in a part of its card to which the page was not scrolled."""
+    boxes, whole = [element.on_screen for element in verdict.at], card.on_screen
+    return bool(boxes) and all(
+        box.why == "out of view"
+        and whole.x <= box.x + box.width / 2 <= whole.x + whole.width
+        and whole.y <= box.y + box.height / 2 <= whole.y + whole.height
+        for box in boxes
+    )
 
 
 def _address(sight: ProductObservation) -> str:

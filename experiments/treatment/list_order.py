@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cmp_to_key, partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from interventions.apply.mapped_page import MappedPage, product_at
-from interventions.edits.in_browser import Element, ElementQuery, PageElements, ScreenBox
+from interventions.edits.in_browser import CardElements, Element, ElementQuery, PageElements, ScreenBox
 from interventions.edits.place_values import pattern_part
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 from proxy.shown_page import ShownPage
 
+_Card = TypeVar("_Card", Element, CardElements)
 _DIRECTION: Final = ElementQuery("html", "dir")
 _UNSEEN: Final = frozenset(["hidden", "transparent", "not legible in the picture", "tiny"])
 """Why a card is on no screen, wherever the page is scrolled to."""
@@ -103,6 +104,23 @@ def orders(url: str, session: Session) -> Iterator[Order]:
                     yield Order(treatment.intervention, edit.kind(), keys, frozenset(moved))
 
 
+def products_met(seen: Sequence[tuple[str, PageElements]], session: Session) -> dict[str, bool]:
+    """Return the products of all cards of the pages that were looked at, as an eye meets them.
+
+    The value says whether something of a card of the product was in view. Lines of a cart are no cards.
+    """
+    met: dict[str, bool] = {}
+    for url, standing in seen:
+        cards = [
+            (card_key(card.group, card.link, url, session), card)
+            for card in standing.cards
+            if card.group not in ("row", *session.site.choice.cart)
+        ]
+        for key, card in _as_met(cards, standing):
+            met[key] = met.get(key, False) or not card.on_screen.why
+    return met
+
+
 def page_at(url: str, session: Session) -> ShownPage | None:
     """Return the page at an address as it was sent last; None where none was looked at for edits."""
     address = url.partition("#")[0]
@@ -130,12 +148,17 @@ def _shown(order: Order, url: str, standing: PageElements, session: Session) -> 
     if 2 * _common(mine, order.keys) < len(order.keys):
         # Scripts have put the cards into boxes of their own.
         mine = [card for cards in lists.values() for card in cards if card[0] in order.keys]
-    drawn = [(key, card) for key, card in mine if key and is_drawn(card.on_screen)]
+    met = _as_met(mine, standing)
+    given = any(card.given and not card.on_screen.why for _, card in met)
+    return _ListedProduct(tuple(dict.fromkeys(key for key, _ in met)), given)
+
+
+def _as_met(cards: Sequence[tuple[str, _Card]], standing: PageElements) -> list[tuple[str, _Card]]:
+    """The cards on the screen, wherever the page is scrolled to, as an eye meets them."""
+    drawn = [(key, card) for key, card in cards if key and is_drawn(card.on_screen)]
     right_to_left = any(each.text == "rtl" for each in standing.found.get(_DIRECTION) or ())
     before = cmp_to_key(partial(_compared, right_to_left=right_to_left))
-    met = sorted(drawn, key=lambda each: before(each[1].on_screen))
-    given = any(card.given and not card.on_screen.why for _, card in drawn)
-    return _ListedProduct(tuple(dict.fromkeys(key for key, _ in met)), given)
+    return sorted(drawn, key=lambda each: before(each[1].on_screen))
 
 
 def card_key(group: str, address: str, url: str, session: Session) -> str:

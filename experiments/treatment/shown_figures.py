@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from experiments.treatment.list_order import products_met
 from experiments.treatment.sights import ProductObservation
 from interventions.apply.mapped_page import MappedPage
 from interventions.authoring.page_facts import ShownFacts, shown_on
@@ -30,16 +31,23 @@ NOT_SHOWN: Final = ShownFacts()
 
 
 def shown_figures(
-    keys: Sequence[str], session: Session, seen: Iterable[ProductObservation], *, in_lists: bool
+    keys: Sequence[str],
+    session: Session,
+    seen: Iterable[ProductObservation],
+    *,
+    in_lists: bool,
+    whole: bool = False,
 ) -> dict[str, _PageFigures]:
     """Return what the last pages before the end showed of each of these products.
 
     The product's own page counts before its cards elsewhere; where the choice is made from lists (`in_lists`)
-    the later of the two. `seen`: the looks at products' own pages, in which scripts may have drawn another
-    figure than came.
+    the later of the two. In `whole` lists a card alone counts where there is one: what the own page of the
+    chosen product shows besides is not known of the others. `seen`: the looks at products' own pages, in
+    which scripts may have drawn another figure than came.
     """
     shown, sent = dict.fromkeys(keys, NOT_SHOWN), dict.fromkeys(keys, NOT_SHOWN)
     own: dict[str, ProductPlace] = {}
+    cards: dict[str, ShownFacts] = {}
     looks = {sight.product: sight.standing for sight in seen if sight.standing and not sight.part}
     pages = [page for page in (*session.as_sent.values(), *session.pages) if page.parsed]
     for page in [page for page in pages if page.drawn or not session.site.drawn]:
@@ -49,14 +57,43 @@ def shown_figures(
             showing, facts = found[key]
             if showing.group == "product":
                 own[key] = showing
-            elif key in own and not in_lists:
-                continue
+            else:
+                cards[key] = facts.or_else(cards.get(key, NOT_SHOWN))
+                if key in own and not in_lists:
+                    continue
             shown[key] = facts.or_else(shown[key])
             sent[key] = before[key][1].or_else(sent[key]) if key in before else sent[key]
     for key in {*own} & {*looks}:
         shown[key] = shown[key]._replace(**_redrawn(looks[key], own[key]))
+    if whole:
+        shown |= cards
     unread = {key: _unread(shown[key], own.get(key), session) for key in keys}
     return {key: _PageFigures(shown[key], sent[key], unread[key]) for key in keys}
+
+
+def shown_products(seen: Sequence[ProductObservation], session: Session) -> dict[str, int | None]:
+    """Return the products that pages showed, as they were met; 1: the reader had them in view, 0: never.
+
+    Where the browser was not read, these are all that the pages show that were sent; None: it is not known.
+    """
+    pages = [page for page in (*session.as_sent.values(), *session.pages) if page.parsed]
+    own = {page.product for page in pages if page.product}
+    sent = [sight for sight in seen if sight.sent]
+    looks = [(sight.url, standing) for sight in sent for standing in sight.standings if not sight.part]
+    met: dict[str, int | None] = {key: int(seen) for key, seen in products_met(looks, session).items()}
+    if not met:
+        met = {key: None for page in pages for key in _on(page.parsed, page.product, session)}
+    return met | {sight.product: 1 for sight in sent if sight.product in own}
+
+
+def titles(session: Session) -> dict[str, str]:
+    """Return the names of all products that the pages showed, by their keys."""
+    found = {
+        key: facts.title or ""
+        for page in (*session.as_sent.values(), *session.pages)
+        for key, (_, facts) in _on(page.parsed, page.product, session).items()
+    }
+    return {key: title for key, title in found.items() if title}
 
 
 def _on(

@@ -235,7 +235,8 @@ def _boxes(step: int, product: str, proof: ReceiptKey, verdict: Verdict | None) 
 def _planned(session: Session, key: str) -> Iterator[tuple[Edit, ReceiptKey]]:
     """The edits that a product's own page has to show.
 
-    Where one takes an element out, none for all products can change it.
+    Where one takes an element out, none for all products can change it. One for all products concerns those
+    that have what it edits, such as a rating.
     """
     treatments = [
         treatment
@@ -244,12 +245,22 @@ def _planned(session: Session, key: str) -> Iterator[tuple[Edit, ReceiptKey]]:
     ]
     own = [edit for treatment in treatments if treatment.product for edit in treatment.edits]
     removed = {edit.takes_out() for edit in own}
+    made = {(each.intervention, each.edit, each.product) for each in session.receipts}
     for treatment in treatments:
         for edit in treatment.edits:
-            if treatment.product is None and edit.roles()[0] in removed:
+            role, is_made = edit.roles()[0], (treatment.intervention, edit.kind(), key) in made
+            lacks = role in removed or (not is_made and _is_without(role, key, session))
+            if treatment.product is None and lacks:
                 continue
             if shows_on_own_page(edit, session.site):
-                yield edit, ReceiptKey(treatment.intervention, edit.kind(), edit.roles()[0], key)
+                yield edit, ReceiptKey(treatment.intervention, edit.kind(), role, key)
+
+
+def _is_without(role: str, key: str, session: Session) -> bool:
+    """Whether the pages of a product came, and none of them had what stands at a role."""
+    pages = [(page.before or page).parsed for page in session.pages if page.product == key]
+    places = session.site.role(role)[:1]
+    return bool(pages) and not any(page is None or page.has(place.css) for page in pages for place in places)
 
 
 def _verdict(edit: Edit, proof: ReceiptKey, done: EditsMade, sight: ProductObservation) -> Verdict | None:

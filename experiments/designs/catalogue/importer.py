@@ -135,7 +135,8 @@ class Importer:
         for key, product in facts.products.items():
             if key not in file.keys:
                 url = urljoin(category.url, facts.links[key])
-                new.append(_row(category, await self._completed(client, product, url), None, url))
+                whole = await self._completed(client, product, url)
+                new.append(_row(category, whole, None, category.url, url))
         file.add(category.url, new, None)
         self.progress.added += len(new)
         self.progress.products += len(new)
@@ -179,7 +180,8 @@ class Importer:
         else:
             self.progress.out_of_stock += len(cards) - len(offered)
         new = {key: card for key, card in offered.items() if key not in file.keys}
-        file.add(category.url, [_row(category, shown[key], card) for key, card in new.items()], following)
+        rows = [_row(category, shown[key], card, url) for key, card in new.items()]
+        file.add(category.url, rows, following)
         self.progress.added += len(new)
         self.progress.products += len(new)
         self.progress.page, self.progress.pages = page, _pages(soup, page)
@@ -235,7 +237,9 @@ def _soup(body: bytes, content_type: str) -> BeautifulSoup:
     return BeautifulSoup(body.decode(charset.detect(body, content_type)[0], "replace"), "html.parser")
 
 
-def _row(category: LeafCategory, product: ProductFacts, card: Tag | None, url: str = "") -> dict[str, object]:
+def _row(
+    category: LeafCategory, product: ProductFacts, card: Tag | None, page: str, url: str = ""
+) -> dict[str, object]:
     # A product with required options is sent to its own page by the button of its card.
     form = card.select_one(_FORM) if card else None
     return {
@@ -247,6 +251,7 @@ def _row(category: LeafCategory, product: ProductFacts, card: Tag | None, url: s
         "reviews": product.reviews or 0,
         "has_options": "" if form is None else str("options=cart" in str(form["action"])).lower(),
         "url": url,
+        "list": page,
     }
 
 

@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from interventions.errors import UserError
 
-COLUMNS: Final = ("category", "name", "key", "price", "rating", "reviews", "has_options", "url")
+COLUMNS: Final = ("category", "name", "key", "price", "rating", "reviews", "has_options", "url", "list")
 
 _HEADER: Final = (",".join(COLUMNS) + "\n").encode()
-"""The header of imports before there were addresses."""
+"""The first line of an import."""
 _NextPages: Final = TypeAdapter(dict[str, int | None])
 
 

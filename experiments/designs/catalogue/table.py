@@ -20,7 +20,7 @@ from interventions.yaml.yaml_source import did_you_mean
 _NAMES: Final = {"product_name": "name", "product_url": "url"}
 """The columns of the consumer-choice study's catalogue."""
 _COLUMNS: Final = (
-    *("key", "url", "category", "name", "price", "rating", "rating_scale", "reviews", "has_options"),
+    *("key", "url", "list", "category", "name", "price", "rating", "rating_scale", "reviews", "has_options"),
     *_NAMES,
 )
 _NEEDED: Final = ("category", "name", "price", "rating")
@@ -36,13 +36,15 @@ _PLACEHOLDER: Final = re.compile(r"^\$\{[^}]*\}/?")
 class CatalogueFile:
     """The products of a file that can stand in a choice set, and why others cannot.
 
-    `refused` has a (product key, reason) for each row left out; `addresses` those that are whole, by key.
+    `refused` has a (product key, reason) for each row left out; `addresses` those that are whole, by key;
+    `lists` the address of the list of each category, where the file says one.
     """
 
     file: str
     products: tuple[ProductFacts, ...]
     refused: tuple[tuple[str, str], ...]
     addresses: Mapping[str, str]
+    lists: Mapping[str, str]
     unused: Sequence[str] = ()
     """A line that names the columns that are not used, where there are some."""
 
@@ -63,7 +65,8 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
 
     Columns: `key` or `url` (or `product_url`), `category`, `name` (or `product_name`), `price` ("$66.99" or
     66.99), `rating` ("80%", "4 / 5", or a number out of 100), and if there `rating_scale` (what a number is
-    out of), `reviews` (1200 or "1.2k") and `has_options`. Others are ignored, and `unused` names them.
+    out of), `reviews` (1200 or "1.2k"), `has_options` and `list`, the address of the list that shows the
+    product. Others are ignored, and `unused` names them.
     `query`: the parts of an address's query that tell which product it shows.
 
     Raises:
@@ -81,6 +84,7 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
     products: dict[str, ProductFacts] = {}
     refused: list[tuple[str, str]] = []
     addresses: dict[str, str] = {}
+    lists: dict[str, str] = {}
     for row in rows:
         cells = {_NAMES.get(column, column): text for column, text in row.cells.items()}
         key, url = key_of(cells.get("key") or cells.get("url", ""), query), cells.get("url", "")
@@ -89,6 +93,8 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
             raise row.error("url", f"{message}; say in the site map what tells them apart: query: {part}")
         if urlsplit(url).netloc:
             addresses.setdefault(key, url)
+        if cells.get("list"):
+            lists.setdefault(cells.get("category", ""), cells["list"])
         try:
             if key in products:
                 raise Unusable("listed before")
@@ -97,7 +103,7 @@ def read_catalogue(path: Path, query: Sequence[str] = ()) -> CatalogueFile:
             products[key] = facts(key, cells)
         except Unusable as reason:
             refused.append((key, str(reason)))
-    return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses, others)
+    return CatalogueFile(str(path), tuple(products.values()), tuple(refused), addresses, lists, others)
 
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:

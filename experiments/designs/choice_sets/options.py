@@ -15,7 +15,9 @@ from pydantic import (
 from interventions.html.currencies import locale_of
 from interventions.yaml.yaml_source import problem_at
 
-Pairing = Literal["price-adjacent", "matched-ratings", "price-coverage", "rating-coverage", "random"]
+Pairing = Literal[
+    "price-adjacent", "matched-ratings", "price-coverage", "rating-coverage", "random", "whole-list"
+]
 Share = Annotated[float, Field(ge=0)]
 
 _GAPS = ("max_price_gap", "max_rating_gap")
@@ -64,7 +66,8 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
     pairing: Pairing = "price-adjacent"
     """`price-adjacent`: neighbours by price within a category. `matched-ratings`: of equal ratings, as many
     disjoint sets as there can be. `price-coverage`: pairs that differ in price by little and by much, and
-    hardly in rating; `rating-coverage`: the other way round. `random`: any products of a category."""
+    hardly in rating; `rating-coverage`: the other way round. `random`: any products of a category.
+    `whole-list`: all products of a list of the shop, which is shown as the shop has it."""
     set_size: int = Field(default=2, ge=2, le=8)
     """Alternatives in a choice set; the coverage pairings form pairs."""
     sets: int = Field(default=50, ge=1, le=100_000)
@@ -100,8 +103,10 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
             self._refuse(_OF_COVERAGE, f"has no effect on the pairing {self.pairing}; remove this key")
         elif self.set_size != 2:
             raise problem_at("set_size", message=f"{self.pairing} forms pairs; write 2 or remove this key")
-        if self.pairing == "random":
-            self._refuse(_GAPS, "has no effect on the pairing random; remove this key")
+        if self.pairing in ("random", "whole-list"):
+            self._refuse(_GAPS, f"has no effect on the pairing {self.pairing}; remove this key")
+        if self.pairing == "whole-list":
+            self._refuse(("set_size",), "the set is the whole list; remove this key")
         if self.titles.model is not None and self.catalogue is None:
             raise problem_at("titles", "model", message="the answers are kept beside a catalogue; name one")
         return self

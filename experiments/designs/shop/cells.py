@@ -1,5 +1,6 @@
 """Make the trials of each cell of a study in a shop: one choice set with one nudge, in one repeat."""
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal
@@ -75,6 +76,8 @@ class Cells:
             carriers.append((None, arm))
         if arm[0] is not None and arm[1] is None and "each" in on:
             carriers.extend((each.key, arm) for each in products)
+        elif arm[0] is not None and arm[1] is None and "random" in on:
+            carriers.append((self._drawn(name, products, arm[0].id, repeat), arm))
         orders: list[Literal["forward", "reversed"]] = ["forward"]
         if factors.order == "both":
             orders.append("reversed")
@@ -100,7 +103,15 @@ class Cells:
                     start=self._start(shown),
                     modality=modality,
                     rival=rival,
+                    whole=self._experiment.shows_whole_lists,
                 )
+
+    def _drawn(self, name: str, products: ChoiceSet, nudge: str, repeat: int) -> str:
+        """The carrier of a nudge in a repeat: each product of a set once, before any of them comes again."""
+        deal, place = divmod(repeat, len(products))
+        seed = digest([self._experiment.seed, "carrier", name, nudge, deal])
+        keys = sorted(each.key for each in products)
+        return random.Random(seed).sample(keys, len(keys))[place]  # noqa: S311 - a design, not a secret
 
     def _goal(self, category: str, profile: str) -> str:
         goal = self._experiment.goal.replace("${category}", category)
@@ -111,16 +122,21 @@ class Cells:
         match self._experiment.task:
             case "listing":
                 return (self._addresses[products[0].category],)
-            case "search":
+            case "search" | "home":
                 return ("",)
         return tuple(self._page(each.key) for each in products)
 
     def _page(self, key: str) -> str:
         """Where a product's page is: below the shop's address or, after a slash, on its host."""
         if address := self._addresses.get(key):
-            parts = urlsplit(address)
-            return urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, ""))
+            return on_host(address)
         return self._experiment.start_page.replace("${key}", quote(key))
+
+
+def on_host(address: str) -> str:
+    """Return the part of an address that follows the host."""
+    parts = urlsplit(address)
+    return urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, ""))
 
 
 def modalities_of(agent: str, modalities: tuple[Modality, ...]) -> tuple[Modality | None, ...]:

@@ -42,7 +42,9 @@ from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Source, validate
 
 _cell_of = attrgetter("agent", "set", "ordering", "profile", "modality", "repeat")
-_REQUESTS: Final = {"listing": 3, "search": 5}
+_REQUESTS: Final = {"home": 3, "listing": 3, "search": 5}
+_IN_VIEW: Final = 4
+"""About how many products of a list come into view with each scroll."""
 
 
 class ShopDesign(Design[ShopTrial]):
@@ -76,8 +78,10 @@ class ShopDesign(Design[ShopTrial]):
         self._treatments = Treatments(experiment, self.site, self.nudges)
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""
-        formed, self._notes, addresses = formed_sets(experiment, self.site, source, self.shop)
+        made = formed_sets(experiment, self.site, source, self.shop)
+        formed, self._notes = made.sets, made.notes
         self.products = {product.key: product for products in formed for product in products}
+        self.led |= {self.site.key(url): key for key, url in made.products.items() if key in self.products}
         self.sets: dict[str, ChoiceSet] = {
             set_id(products): tuple(displayed(products, experiment.match)) for products in formed
         }
@@ -86,7 +90,7 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         self._treatments.check(shown)
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
-        self._cells = Cells(experiment, self.sets, self._arms, self.profiles, addresses)
+        self._cells = Cells(experiment, self.sets, self._arms, self.profiles, made.addresses)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
         self.size = len(self.sets) * sum(self._cells.sizes(largest)) * experiment.repeats
         self.most_steps, self.most_seconds = experiment.limits.steps, experiment.limits.seconds
@@ -336,6 +340,8 @@ class ShopDesign(Design[ShopTrial]):
 
     def requests(self, trial: ShopTrial) -> int:
         """Count the actions of a shopper who looks at every product and buys one."""
+        if trial.whole:
+            return _REQUESTS[self.experiment.task] + len(trial.products) // _IN_VIEW
         return _REQUESTS.get(self.experiment.task, len(trial.products) + 1)
 
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:

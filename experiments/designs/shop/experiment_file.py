@@ -30,7 +30,7 @@ SHOPS: Final = tuple(name for name, each in LAUNCHABLE.items() if each.url.start
 _URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
 
-Task = Literal["compare-tabs", "listing", "search"]
+Task = Literal["compare-tabs", "home", "listing", "search"]
 """What an agent begins with; see `Experiment.task`."""
 
 
@@ -41,9 +41,13 @@ class _NudgeFactor(StrictModel):
     """A file of interventions: a shipped one by name, or a path."""
     only: tuple[str, ...] = ()
     """Ids to use; all of the file when empty."""
-    on: Annotated[tuple[Literal["none", "each", "both"], ...], Field(min_length=1)] = ("none", "each")
-    """`none`: a control without the nudge; `each`: every alternative carries it in turn; `both`: two nudges
-    head to head, each on one of two products and then the other way round, for all pairs of nudges."""
+    on: Annotated[tuple[Literal["none", "each", "random", "both"], ...], Field(min_length=1)] = (
+        "none",
+        "each",
+    )
+    """`none`: a control without the nudge; `each`: every alternative carries it in turn; `random`: one of
+    them does, drawn by the seed; `both`: two nudges head to head, each on one of two products and then the
+    other way round, for all pairs of nudges."""
 
 
 class Factors(StrictModel):
@@ -157,7 +161,7 @@ class Experiment(StrictModel):
     task: Task = "compare-tabs"
     """`compare-tabs`: each alternative's page in a tab of its own; the last tab is seen first. `listing`: one
     tab with a page of the category that lists the choice set. `search`: one tab with the home page; what the
-    search lists is the choice set."""
+    search lists is the choice set. `home`: the same, and the choice set is what the home page lists."""
     goal: str = Field(min_length=1)
     """What the agent is told to do; `${category}` stands for the category of the choice set."""
     profiles: tuple[UserProfile, ...] = Field(default=(UserProfile(id="none"),), min_length=1)
@@ -206,6 +210,16 @@ class Experiment(StrictModel):
         return tuple(name for name, value in told if "${key}" in value)
 
     @property
+    def shows_whole_lists(self) -> bool:
+        """Whether the shop's lists are shown as they are, and not cut to the choice set."""
+        return self.options.pairing == "whole-list"
+
+    @property
+    def draws_carriers(self) -> bool:
+        """Whether it is drawn which product carries a nudge."""
+        return self.factors.nudge is not None and "random" in self.factors.nudge.on
+
+    @property
     def head_to_head(self) -> bool:
         """Whether nudges stand head to head, one on each product."""
         return self.factors.nudge is not None and "both" in self.factors.nudge.on
@@ -224,6 +238,8 @@ class Experiment(StrictModel):
         if self.head_to_head:
             message = "factors.nudge.on has both: write fixed, or an experiment of its own for both"
             raise problem_at("stopping", "rule", message=message)
+        if self.draws_carriers:
+            raise problem_at("stopping", "rule", message="factors.nudge.on has random: write fixed, or each")
         if self.attributes:
             message = (
                 "it needs strata that show the same values, and attributes are drawn: an agent that answers"
@@ -251,6 +267,8 @@ class Experiment(StrictModel):
             raise problem_at("allocation", message=message)
         if self.allocation == "adaptive" and self.head_to_head:
             raise problem_at("allocation", message="factors.nudge.on has both; write all")
+        if self.allocation == "adaptive" and self.draws_carriers:
+            raise problem_at("allocation", message="factors.nudge.on has random; write all")
         return self
 
     @model_validator(mode="after")
@@ -263,7 +281,7 @@ class Experiment(StrictModel):
     def _untold(self, effect: str) -> str:
         """Why trials of this experiment do not tell an effect, and what to do; empty: they do."""
         nudge = self.factors.nudge
-        if effect == "nudge" and (nudge is None or "each" not in nudge.on):
+        if effect == "nudge" and (nudge is None or not {"each", "random"} & {*nudge.on}):
             return "no product carries a nudge in turn; give factors.nudge with on: [each]"
         if effect == "order" and self.factors.order != "both":
             return "the order is the same in all trials; write factors.order: both"
@@ -287,14 +305,32 @@ class Experiment(StrictModel):
         if not embedded and self.options.catalogue is None and self.options.file is None:
             message = "this shop's products have to be read from a file; name one in options.catalogue"
             raise problem_at("environment", message=message)
-        if self.task != "compare-tabs" and not embedded:
-            raise problem_at("task", message=f"{self.task} needs the embedded shop; write compare-tabs")
+        if self.task != "compare-tabs" and not embedded and not self.shows_whole_lists:
+            message = (
+                f"{self.task} needs the embedded shop; write compare-tabs, or options.pairing: whole-list"
+            )
+            raise problem_at("task", message=message)
         if self.task != "compare-tabs":
             for name in ("file", "titles"):
                 if name in self.options.model_fields_set:
                     message = f"{self.task} forms its own choice sets, of products on a page; remove this key"
                     raise problem_at("options", name, message=message)
+        if self.shows_whole_lists and self.task == "compare-tabs":
+            message = "the products of a list are not opened in tabs; write task: listing, home or search"
+            raise problem_at("options", "pairing", message=message)
+        if self.shows_whole_lists and self.factors.order == "both":
+            message = "a whole list has the shop's order; write factors.order: listed"
+            raise problem_at("factors", "order", message=message)
+        if self.draws_carriers and self.factors.nudge and "each" in self.factors.nudge.on:
+            message = "random is one of each; remove one of the two"
+            raise problem_at("factors", "nudge", "on", message=message)
+        if self.task == "home" and not self.shows_whole_lists:
+            message = "home shows all that the shop lists there; write options.pairing: whole-list"
+            raise problem_at("task", message=message)
         for name in re.findall(r"\$\{([^}]*)\}", self.goal):
+            if self.task == "home":
+                message = "the products of a home page are of no one category; remove the variable"
+                raise problem_at("goal", message=message)
             if name != "category":
                 message = f'nothing is known of "${{{name}}}"; a goal can name ${{category}}'
                 raise problem_at("goal", message=message)

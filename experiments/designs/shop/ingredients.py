@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import mean
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
 from environments.launch.launchable import launchable
@@ -13,22 +13,28 @@ from experiments.designs.catalogue.own_shop import own_catalogue, says_pages
 from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.attributes import value
-from experiments.designs.shop.cells import Arm
+from experiments.designs.shop.cells import Arm, on_host
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
-from experiments.designs.shop.listing import category_address, listed_sets
+from experiments.designs.shop.listing import catalogue_lists, category_address, listed_sets
 from experiments.designs.shop.stopping import Stopping
 from interventions.apply.plan import ProductFacts
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
 
+NO_ADDRESSES: Final[Mapping[str, str]] = {}
+
 
 class _ShopSets(NamedTuple):
-    """Choice sets, notes, and the addresses of the pages of products or categories that are known."""
+    """Choice sets, notes, and the addresses of the pages of products or categories that are known.
+
+    `products`: those of the products, where the pages of categories are opened.
+    """
 
     sets: list[ChoiceSet]
     notes: list[str]
     addresses: Mapping[str, str]
+    products: Mapping[str, str] = NO_ADDRESSES
 
 
 def shop_map(name: str, source: Source) -> SiteMap:
@@ -111,7 +117,7 @@ def shop_of(experiment: Experiment, source: Source) -> Shop:
     path = source.file_at(("options", "catalogue"), options.catalogue)
     if environment == EMBEDDED and not says_pages(path):
         return Shop(own=own_catalogue(path, options.currency or "USD", options.language or "en"))
-    if experiment.task != "compare-tabs":
+    if experiment.task != "compare-tabs" and not experiment.shows_whole_lists:
         message = f"{experiment.task} needs products that the embedded shop serves; write compare-tabs"
         raise source.error(("task",), message)
     for name in ("currency", "language"):
@@ -131,16 +137,26 @@ def formed_sets(experiment: Experiment, site: SiteMap, source: Source, shop: Sho
         return _ShopSets(
             formed.sets, [*served, *formed.notes], {} if experiment.says_page else formed.addresses
         )
+    if options.catalogue is not None and not shop.own:
+        sets, file = catalogue_lists(options, experiment.seed, source, site.query)
+        if not sets:
+            raise source.error(("options", "catalogue"), f"{file.note()}; no list has two of them")
+        starts = {category: on_host(address) for category, address in file.lists.items()}
+        return _ShopSets(sets, [file.note(), *file.unused], starts, file.addresses)
     sets, left_out = listed_sets(experiment.task, options, experiment.seed, source, shop)
     if not sets:
         raise source.error(
             ("options",),
-            f"no {options.set_size} products on one page are that close; raise max_price_gap",
+            "no page lists two products that can be compared; add products"
+            if experiment.shows_whole_lists
+            else f"no {options.set_size} products on one page are that close; raise max_price_gap",
         )
     served += left_out
+    if experiment.task == "home":
+        return _ShopSets(sets, served, NO_ADDRESSES)
     addresses = {first.category: category_address(first.category, shop) for first, *_ in sets}
     page = "page of a category" if experiment.task == "listing" else "page of results"
-    if len(sets) < options.sets:
+    if len(sets) < options.sets and not experiment.shows_whole_lists:
         served.append(f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}")
     return _ShopSets(sets, served, addresses)
 

@@ -1,4 +1,4 @@
-"""Find choice sets that a page of the embedded shop lists, and make the edit that shows only one of them."""
+"""Find choice sets that a page of a shop lists, and make the edit that shows only one of them."""
 
 import random
 from collections.abc import Iterable
@@ -7,7 +7,8 @@ from typing import ClassVar, Final, Literal
 from pydantic import BaseModel
 
 from environments.shop.shop import USUAL, Shop
-from environments.shop.store import ProductQuery, Store
+from environments.shop.store import ProductQuery, Store, showcases
+from experiments.designs.catalogue.table import CatalogueFile, read_catalogue
 from experiments.designs.choice_sets.forming import PAIRINGS, comparable
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.pairings import ChoiceSet
@@ -18,12 +19,12 @@ from interventions.edits.reorder import key, siblings
 from interventions.edits.showing import Change, ProductPlace
 from interventions.yaml.yaml_source import Source
 
-ListingTask = Literal["listing", "search"]
+ListingTask = Literal["home", "listing", "search"]
 
 PAGE: Final = 36
 """The products on a page of a category, the most that the shop offers."""
 RESULTS: Final = 12
-"""The products on the first page of a search."""
+"""The products on the first page of a search, and on the home page."""
 AROUND: Final = "page.listing_tools"
 """The role of what stands around the cards and tells of other products: counts, pages, filters."""
 
@@ -83,20 +84,53 @@ def listed_sets(
 ) -> tuple[list[ChoiceSet], list[str]]:
     """Form choice sets of products that the shop lists on one page; return notes of what was left out too.
 
-    The page is one of a category, or of a search for its name. The sets are formed and sampled like those of
-    all products. Raises UserError where the pairing needs ratings, and a user's products have none.
+    The page is one of a category, or of a search for its name, or the home page. The sets are formed and
+    sampled like those of all products; of whole lists each is one. Raises UserError where the pairing needs
+    ratings, and a user's products have none.
     """
     store, every = Store(shop.catalogue), shop_products(shop)
-    on_page = {
-        category: {product.key for product in store.find(_query(task, category)).products}
-        for category in {product.category for product in every}
-    }
-    compared, notes = comparable(every, options, source, shop)
-    products = [product for product in compared if product.key in on_page[product.category]]
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
+    if task == "home":
+        pages = {"": [product.key for product in showcases(shop.catalogue)[:RESULTS]]}
+    else:
+        pages = {
+            category: [product.key for product in store.find(_query(task, category)).products]
+            for category in dict.fromkeys(product.category for product in every)
+        }
+    if options.pairing == "whole-list":
+        by_key = {product.key: product for product in every}
+        lists = [tuple(by_key[key] for key in keys if key in by_key) for keys in pages.values()]
+        return _sampled(lists, options, rng), []
+    compared, notes = comparable(every, options, source, shop)
+    products = [product for product in compared if product.key in pages[product.category]]
     found = PAIRINGS[options.pairing](products, options, rng)
     sampled = rng.sample(found, min(options.sets, len(found)))
     return [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled], notes
+
+
+def catalogue_lists(
+    options: Options, seed: int, source: Source, query: tuple[str, ...]
+) -> tuple[list[ChoiceSet], CatalogueFile]:
+    """Form a choice set of each list of a shop of which a catalogue tells; return the catalogue too.
+
+    Raises UserError where it cannot be read, or does not say where the lists are.
+    """
+    file = read_catalogue(source.file_at(("options", "catalogue"), str(options.catalogue)), query)
+    if not file.lists:
+        message = f"{file.file} has no column list, with the address of the list that shows a product"
+        raise source.error(("options", "catalogue"), f"{message}; import it again, or add the column")
+    lists: dict[str, list[ProductFacts]] = {category: [] for category in file.lists}
+    for product in file.products:
+        if product.category in lists:
+            lists[product.category].append(product)
+    rng = random.Random(seed)  # noqa: S311 - a design, not a secret
+    return _sampled(map(tuple, lists.values()), options, rng), file
+
+
+def _sampled(lists: Iterable[ChoiceSet], options: Options, rng: random.Random) -> list[ChoiceSet]:
+    """Of the lists with two products or more, as many as are asked for; their order stays."""
+    found = [products for products in lists if len(products) >= (options.min_products_per_category or 2)]
+    return rng.sample(found, min(options.sets, len(found)))
 
 
 def _query(task: ListingTask, category: str) -> ProductQuery:

@@ -125,7 +125,7 @@ class SimulatedTrials:
 def simulated_trials(
     design: ShopDesign, taste: Taste, limit: int | None, agent: str = "simulated"
 ) -> SimulatedTrials:
-    """Return the first trials of a design whose products are in tabs, for a shopper with this taste."""
+    """Return the first trials of a design, for a shopper with this taste who looks at all products."""
     trials = tuple(islice(design.trials([agent]), limit))
     table = pd.DataFrame([row for trial in trials for row in _rows(trial, design)])
     checked = check_table(table.assign(chosen=table["viewed_first"]))
@@ -147,7 +147,7 @@ def _chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:
 
 
 def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
-    """The tidy rows of a trial in tabs, but for its choice."""
+    """The tidy rows of a trial, but for its choice."""
     carried = trial.carried
     for position, item in enumerate(trial.products):
         nudge = carried.get(item.key) or trial.nudge
@@ -156,7 +156,7 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
             "trial": trial.id,
             "option": item.key,
             "position": position,
-            "viewed_first": int(position == len(trial.products) - 1),
+            "viewed_first": int(position == _first(trial)),
             "outcome": "choice",
             "nudged": int(item.key in carried and not trial.rival),  # of two, none is beside a bare product
             "nudge": nudge.id if nudge else "",
@@ -173,8 +173,7 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
 
 
 def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
-    """What a simulated shopper sees of a trial in tabs; the last tab is the one seen first."""
-    last = len(trial.products) - 1
+    """What a simulated shopper sees of a trial in tabs, or in a list."""
     cues = {key: each.direction for key, each in trial.carried.items() if each.kind != "placebo"}
     return [
         DisplayedOption(
@@ -182,7 +181,12 @@ def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
             rating=item.rating,
             reviews=item.reviews or 0,
             cue=cues.get(item.key, 0),
-            viewed_first=position == last,
+            viewed_first=position == _first(trial),
         )
         for position, item in enumerate(trial.products)
     ]
+
+
+def _first(trial: ShopTrial) -> int:
+    """The place of the product that is seen first: the last tab, or the top of a list."""
+    return 0 if trial.whole else len(trial.products) - 1

@@ -68,7 +68,8 @@ class Treatments:
                 treatments.append(self._treatment(intervention, product, value=shown_value))
             if nudge := trial.carried.get(product.key):
                 treatments.append(self._treatment(nudge, product))
-        listing = () if self._experiment.task == "compare-tabs" else (show_only(trial.products),)
+        cut = self._experiment.task != "compare-tabs" and not trial.whole
+        listing = (show_only(trial.products),) if cut else ()
         return Plan((*treatments, *listing, *self._everywhere))
 
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:

@@ -42,6 +42,8 @@ class ShopTrial:
     """How pages are shown; None: as the keys of `observation` say."""
     rival: Intervention | None = None
     """The nudge of the other product."""
+    whole: bool = False
+    """Whether lists are shown as the shop has them: then the agent may choose whatever it is shown."""
 
     @property
     def nudges(self) -> tuple[Intervention, ...]:

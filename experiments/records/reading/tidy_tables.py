@@ -11,11 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import sqlalchemy as sql
 
-from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table
+from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table, only_extreme
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
 from experiments.records.reading.people import participants_of
-from experiments.records.record import BOTH, NEVER_IN_VIEW, nudge_on
+from experiments.records.record import BOTH, IN_VIEW, NEVER_IN_VIEW, nudge_on
 from experiments.records.store import Records
 from experiments.records.tables import (
     answers,
@@ -102,6 +102,8 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
         frame = frame.merge(known, on=["trial", "position"], how="left")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
+    if (listed := frame["attributes"].str.contains(f'"{IN_VIEW}"', na=False, regex=False)).any():
+        frame = _as_listed(frame, listed)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     if "attr_currency" in more:
         own = more.pop("attr_currency")
@@ -109,6 +111,20 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     checked = check_table(frame).drop(columns={"rationale"}.difference(frame))
     return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
+
+
+def _as_listed(frame: pd.DataFrame, listed: "pd.Series[bool]") -> pd.DataFrame:
+    """Leave out the products that no page showed, of trials with a choice whose lists were whole.
+
+    listed: the products that were shown. The lowest price and the highest rating are those of products that
+    show one.
+    """
+    whole = listed.groupby(frame["trial"]).transform("any") & frame["chosen"].eq(0).fillna(False)
+    frame = frame[listed | ~whole].reset_index(drop=True)
+    return frame.assign(
+        cheaper=only_extreme(frame, "trial", "price", "min", complete=False).astype(int),
+        higher_rated=only_extreme(frame, "trial", "rating", "max", complete=False).astype(int),
+    )
 
 
 def _divide_nudges(records: Records, run: str, frame: pd.DataFrame) -> None:

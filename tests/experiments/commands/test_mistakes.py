@@ -69,7 +69,7 @@ MISTAKES = [
     (f"{NUDGES} -a simulated:price -a simulated:first", "name one simulated agent"),
     (f"{NUDGES} -a opanai:x", "opanai"),
     (f"{NUDGES} --alpha 2", "give a level between 0 and 1"),
-    ("power listing", "only trials in tabs are simulated"),
+    ("power listing", "no trials with lists that are cut are simulated"),
     ("power anchoring", "answers are scored"),
     ("runs delete nobody --yes", "no run 'nobody' in this database; runs: "),
     ("runs delete wtp", ": to delete it where nobody can be asked, add --yes"),

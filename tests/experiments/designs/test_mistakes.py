@@ -21,10 +21,11 @@ DESKS = f"{CARD}cards: cards.yaml\n"
 PAIRS = "{set_size: 2, sets: 1}"
 SCORE = "name: e\ntask: score\n"
 SITE = "environment: https://shop.example/\nlive: {allow: [], stop_before: [Pay]}\noptions: {file: s.csv}\n"
+WHOLE = "options: {pairing: whole-list}\n"
 
 KEYS = [
     ("", "name: e\ntask: cards", 'task: unknown value "cards"; did you mean "card"?'),
-    ("", "name: e\ntask: buy", 'task: unknown value "buy"; use one of: card, compare-tabs, listing, score'),
+    ("", "name: e\ntask: buy", 'task: unknown value "buy"; use one of: card, compare-tabs, home, listing'),
     ("", "interventions: []", "interventions: this is a file of interventions; name it in an experiment"),
     ("", "name: e\ngoal: Spend ${price}.", 'goal: nothing is known of "${price}"; a goal can name ${cat'),
     (SHOP, "factors: {nudge: {interventions: hotels}}", "interventions: hotel-choice: cards change no page"),
@@ -37,6 +38,15 @@ KEYS = [
     (SHOP, "environment: https://shop.example/", "environment: a site that is not ours needs the key live"),
     (SHOP, "environment: compose:onestopmarket", "environment: this shop's products have to be read from"),
     (SHOP, f"{SITE}task: listing", "task: listing needs the embedded shop"),
+    (SHOP, "task: home", "task: home shows all that the shop lists there; write options.pairing: whole-list"),
+    (SHOP, WHOLE, "options.pairing: the products of a list are not opened in tabs"),
+    (SHOP, f"{WHOLE}task: listing", "a whole list has the shop's order; write factors.order: listed"),
+    (SHOP, f"{WHOLE}task: home\nfactors: {{order: listed}}\ngoal: 'In ${{category}}'", "goal: "),
+    (
+        SHOP,
+        "factors: {nudge: {interventions: nudges, on: [each, random]}}",
+        "factors.nudge.on: random is one of each; remove one of the two",
+    ),
     (SHOP, "live: {allow: [shop.example]}", "live.stop_before: missing; add this key"),
     (SHOP, "live: {allow: [], stop_before: []}", "live.stop_before"),
     (SHOP, "live: {allow: ['https://x'], stop_before: [Pay]}", 'live.allow[0]: "https://x" is no host'),
@@ -106,6 +116,8 @@ KEYS = [
     (SHOP, "options: {catalogue: teas.csv, language: Klingon}", '"Klingon" is no language'),
     (WINE, "  currency: EUR", "options.currency: is of products that the embedded shop serves, and these"),
     (WINE, "task: listing", "task: listing needs products that the embedded shop serves"),
+    (WINE, "  pairing: whole-list\ntask: listing\nfactors: {order: listed}", "has no column list, with the"),
+    (SHOP, "options: {pairing: whole-list, set_size: 4}", "options.set_size: the set is the whole list"),
     (SHOP, "options: {catalogue: none.csv}", "options.catalogue: none.csv: no such file in "),
     (WINE, "  max_price_gap: 0", "that close; raise max_price_gap or max_rating_gap"),
     (WINE, "  pairing: matched-ratings\n  max_price_gap: 0", "that close; raise max_price_gap"),

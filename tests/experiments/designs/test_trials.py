@@ -17,6 +17,7 @@ IDS = {
     "anchoring": ("anchoring-16f83527", "aa14e181f382"),
     "attributes": ("attributes-91631336", "8f3092d730c2"),
     "biases": ("biases-5f7fd646", "892de64b6091"),
+    "category": ("category-4c5f0403", "88db04dfa42d"),
     "head-to-head": ("head-to-head-eea772cb", "8c9976c3cf09"),
     "hotels": ("hotels-dda79ce8", "345489a87621"),
     "listing": ("listing-0da69ec7", "3ef01ee15310"),

@@ -9,12 +9,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from analysis.choice.effects.effects import choice_effects
+from experiments.designs.catalogue.importer import Importer
+from interventions.yaml.sitemap import load_site_map
 from interventions.yaml.yaml_source import load_yaml
+from tests.experiments.designs.shop.test_whole_lists import assert_read_as_recorded, foreign
 from tests.ground_truth import assert_chosen_as_known, carry_out, held, probabilities
-from tests.lab.storefronts.cases import cases
+from tests.lab.storefronts.cases import HERE, cases
 from tests.lab.storefronts.hard_cases import CUPS
 from tests.lab.storefronts.install import CannotInstall, install
 from tests.lab.storefronts.shops import running, storefront
@@ -83,3 +87,39 @@ async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path
         print(effects[["estimate", "std_error", "conf_low", "conf_high"]].assign(truth=truth, held=found))
         print(Counter(done.table["nudge"]))
         assert (found >= 0.93 * REPETITIONS).all(), found
+
+
+OSCARS_LISTS = """
+name: oscar-lists
+extends: {extends}
+roles:
+  item.id: {{css: 'form[action*="/basket/add/"]', attribute: action, pattern: '/basket/add/(\\d+)/'}}
+  product.id: {{css: 'form[action*="/basket/add/"]', attribute: action, pattern: '/basket/add/(\\d+)/'}}
+choice:
+  request: {{path: '/basket/add/(\\d+)/'}}
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["oscar"])
+async def test_trials_begin_with_whole_lists(name: str, tmp_path: Path) -> None:
+    """On the home page and the page of a category, each with twenty of ninety cups, read card by card."""
+    site = tmp_path / "site.yaml"
+    site.write_text(OSCARS_LISTS.format(extends=HERE / "oscar.yaml"), encoding="utf-8")
+    first, second = (f"Cups=/catalogue/category/cups_1/?page={page}" for page in (1, 2))
+    lists = {"home": ["All=/"], "listing": [first, second]}
+    async with with_cups(name, tmp_path) as base:
+        for task, addresses in lists.items():
+            folder = tmp_path / task
+            folder.mkdir()
+            importer = Importer(base, folder / f"{task}.csv", load_site_map(str(site)))
+            assert [each async for each in importer.run(addresses)][-1].complete
+            made = foreign(base, folder, task, task=task, site=str(site), repeats=size(1, 20))
+            done = await carry_out(folder, made.source, "simulated:balanced", made.size, 2, base)
+            assert done.records.outcomes(done.design.run_id) == {"choice": made.size}
+            assert done.table.groupby("trial").size().eq(20).all()
+            assert done.table["reviews"].isna().all(), "also of the chosen one, whose own page says more"
+            # The shopper reads what follows a name, and here the stars come first.
+            chances = probabilities(done.table.assign(rating=np.nan), "balanced")
+            assert_chosen_as_known(done, chances)
+            await assert_read_as_recorded(done, folder, "article.product_pod")

@@ -12,6 +12,7 @@ from experiments.designs.shop.design import ShopDesign
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.experiments.designs.make import AGENT, shop
+from tests.ground_truth import carry_out
 
 HEADER = "name,price,rating,reviews,category,picture,description,Origin\n"
 TEAS = """\
@@ -127,3 +128,13 @@ def test_a_link_does_not_lead_out_of_the_folder(tmp_path: Path) -> None:
         UserError, match=r"teas\.csv:2: picture: assam\.png is not in the folder of the table"
     ):
         ShopDesign(source(folder))
+
+
+@pytest.mark.browser
+async def test_products_without_ratings_have_none_to_say(tmp_path: Path) -> None:
+    """The text beside the stars is for products that have stars; nudges are for all."""
+    (tmp_path / "own.csv").write_text("name,price\nRed Lamp,10\nBlue Lamp,11\n")
+    nudge = {"interventions": "nudges", "only": ["best-seller"]}
+    made = shop(options={"catalogue": str(tmp_path / "own.csv")}, factors={"nudge": nudge})
+    done = await carry_out(tmp_path, made.source, AGENT, 3, 2)
+    assert done.records.outcomes(made.run_id) == {"choice": 3}
