@@ -12,7 +12,7 @@ from analysis.estimators.contrasts import Specification, best_specification, int
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, row_weights, trial_ids
 from analysis.tables.families import adjusted
-from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, join_notes
+from analysis.tables.frame import FRAME_COLUMNS, NUMBERS, Floats, Ints, join_notes
 
 TERMS = ("viewed_first", "higher_rated", "cheaper", "nudged")
 """The four features of an option that every choice study is about."""
@@ -22,6 +22,10 @@ PLACEBO, LESS_PLACEBO = "placebo", "nudged_less_placebo"
 LIMIT = 100.0
 """The largest possible effect on a probability, in percentage points."""
 
+LONG_LIST = 8
+"""The largest choice sets in which each feature is often chosen."""
+LEAST_EXPECTED = 10.0
+RARELY = "no interval: by chance fewer than 10 choices would have it"
 NO_CHOICE = "no trial has a choice"
 THESE_TEXTS = "about these nudge texts"
 """Of an interval that does not count how far texts differ."""
@@ -52,8 +56,27 @@ def main_effects(table: pd.DataFrame) -> pd.DataFrame:
     frames = []
     for agent, rows, used in agents(table):
         contrasts = contrasts_of(used, used["chosen"].to_numpy(float))
-        frames.append(contrast_frame(contrasts, agent, count_trials(used), count_trials(rows)))
+        frame = contrast_frame(contrasts, agent, count_trials(used), count_trials(rows))
+        frames.append(_without_rare(frame, used))
     return adjusted(pd.concat(frames, ignore_index=True))
+
+
+def _without_rare(frame: pd.DataFrame, used: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame without errors where a chooser at random would seldom take an option with the feature.
+
+    So it is in long lists. Where hardly any choice has the feature, the error is that of the few that there
+    are, and far too small. Only what was shown decides, and not what was chosen.
+    """
+    size = used.groupby(trial_ids(used))["option"].transform("size")
+    if used.empty or size.min() <= LONG_LIST:
+        return frame
+    expected = regressors(used).div(size, axis=0).sum()
+    rare = frame["term"].map(expected) < LEAST_EXPECTED
+    frame = frame.assign(**{name: frame[name].mask(rare) for name in NUMBERS if name != "estimate"})
+    notes = [
+        join_notes(RARELY, note) if each else note for each, note in zip(rare, frame["note"], strict=True)
+    ]
+    return frame.assign(note=notes)
 
 
 def agents(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:

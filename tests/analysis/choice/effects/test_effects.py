@@ -305,3 +305,18 @@ def test_negative_nudges_count_for_the_other_options() -> None:
     ]
     x = regressors(check_table(pd.DataFrame(rows)))["nudged"].to_numpy().reshape(4, 3)
     assert x.tolist() == [[0, 1, 1], [1, 0, 0], [0, 0, 0], [0, 1, 1]]
+
+
+def test_of_long_lists_nothing_is_claimed_before_ten_choices_are_expected() -> None:
+    """No trial takes the first of 20 options: the error of nothing would be 0."""
+    made = simulate_study(3, sets=40, size=20, nudges_per_set=1).table
+    last = made["position"] == made.groupby("trial")["position"].transform("max")
+    made = made.assign(chosen=last.astype(int))
+    trials = np.random.default_rng(0).permutation(made["trial"].unique())
+    few, many = (
+        by_term(choice_effects(made[made["trial"].isin(kept)])).loc["viewed_first"]
+        for kept in (trials[:150], trials[:1500])
+    )
+    assert few["note"].startswith("no interval: by chance fewer than 10") and np.isnan(few["conf_low"])
+    assert few["estimate"] == pytest.approx(many["estimate"], abs=3)
+    assert "by chance" not in many["note"] and many["conf_high"] < 0
