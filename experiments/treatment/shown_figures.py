@@ -67,7 +67,8 @@ def shown_figures(
         shown[key] = shown[key]._replace(**_redrawn(looks[key], own[key]))
     if whole:
         shown |= cards
-    unread = {key: _unread(shown[key], own.get(key), session) for key in keys}
+    group = "item" if whole else "product"
+    unread = {key: _unread(shown[key], None if whole else own.get(key), group, session) for key in keys}
     return {key: _PageFigures(shown[key], sent[key], unread[key]) for key in keys}
 
 
@@ -142,13 +143,13 @@ def _redrawn(standing: PageElements, showing: ProductPlace) -> dict[str, Any]:
     return found
 
 
-def _unread(shown: ShownFacts, showing: ProductPlace | None, session: Session) -> str:
-    """Why figures are not known; empty where all are."""
+def _unread(shown: ShownFacts, showing: ProductPlace | None, group: str, session: Session) -> str:
+    """Why figures are not known; empty where all are. group: of the roles that should have them."""
     if shown == NOT_SHOWN:
         return "no page showed it"
     lacking = []
     for part in PARTS:
-        role = f"product.{part}"
+        role = f"{group}.{part}"
         if getattr(shown, part) is not None:
             continue
         texts = [showing.value(target) for target in showing.all(role)] if showing else []

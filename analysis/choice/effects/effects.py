@@ -23,7 +23,7 @@ LIMIT = 100.0
 """The largest possible effect on a probability, in percentage points."""
 
 LONG_LIST = 8
-"""The largest choice sets in which each feature is often chosen."""
+"""The largest choice sets in which each feature is often chosen, at the median of an agent's trials."""
 LEAST_EXPECTED = 10.0
 RARELY = "no interval: by chance fewer than 10 choices would have it"
 NO_CHOICE = "no trial has a choice"
@@ -68,7 +68,7 @@ def _without_rare(frame: pd.DataFrame, used: pd.DataFrame) -> pd.DataFrame:
     are, and far too small. Only what was shown decides, and not what was chosen.
     """
     size = used.groupby(trial_ids(used))["option"].transform("size")
-    if used.empty or size.min() <= LONG_LIST:
+    if used.empty or size.median() <= LONG_LIST:
         return frame
     expected = regressors(used).div(size, axis=0).sum()
     rare = frame["term"].map(expected) < LEAST_EXPECTED

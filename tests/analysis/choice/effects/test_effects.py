@@ -318,5 +318,10 @@ def test_of_long_lists_nothing_is_claimed_before_ten_choices_are_expected() -> N
         for kept in (trials[:150], trials[:1500])
     )
     assert few["note"].startswith("no interval: by chance fewer than 10") and np.isnan(few["conf_low"])
+    # Also where an agent has looked at three products only, once.
+    short = made["trial"] == trials[0]
+    once = made.assign(chosen=made["chosen"].where(~short, (made["position"] == 2).astype(int)))
+    once = once[once["trial"].isin(trials[:150]) & (~short | (once["position"] < 3))]
+    assert np.isnan(by_term(choice_effects(once)).loc["viewed_first", "conf_low"])
     assert few["estimate"] == pytest.approx(many["estimate"], abs=3)
     assert "by chance" not in many["note"] and many["conf_high"] < 0
