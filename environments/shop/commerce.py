@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from environments.shop.catalogue import Product
-from environments.shop.sessions import CartFull, CartLine, Choices, ShopSession
+from environments.shop.sessions import CartFull, CartLine, Choices, PlacedOrder, ShopSession
 from environments.shop.storefront import NO_STORE, ShopVisit, Storefront, product_url
 from interventions.data_file import read_data
 
@@ -150,15 +150,16 @@ async def place_order(shop: Storefront, visit: ShopVisit, form: FormData) -> Res
     if not all(str(form.get(name, "")).strip() for name, *_ in _FIELDS):
         session.say("error", "Please fill in all required fields.")
         return visit.go(f"{visit.base}checkout/")
+    lines = tuple(session.lines.values())
+    session.order = PlacedOrder(f"{next(_order_numbers):09}", lines, SHIPPING_CENTS * session.quantity)
     session.lines.clear()
-    session.order = f"{next(_order_numbers):09}"
     return visit.go(f"{visit.base}checkout/onepage/success/")
 
 
 async def success(shop: Storefront, visit: ShopVisit) -> Response:
     """Return the page after an order."""
-    session = visit.session
-    if not session.order:
+    order = visit.session.order
+    if order is None:
         return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)
     return shop.page(
         visit,
@@ -166,7 +167,7 @@ async def success(shop: Storefront, visit: ShopVisit) -> Response:
         title=shop.word("Success Page"),
         heading=shop.word("Thank you for your purchase!"),
         body_class="checkout-onepage-success",
-        session=session,
+        order=order,
     )
 
 

@@ -41,6 +41,20 @@ class CartLine:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedOrder:
+    """An order as it was placed; `shipping` in cents."""
+
+    number: str
+    lines: tuple[CartLine, ...]
+    shipping: int
+
+    @property
+    def cents(self) -> int:
+        """The subtotal, in cents."""
+        return sum(line.cents for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
 class _ShopMessage:
     """A message to the visitor; `kind` is success, notice, error or warning, `html` is safe markup."""
 
@@ -54,7 +68,7 @@ class ShopSession:
 
     lines: dict[int, CartLine] = field(default_factory=dict)
     messages: list[_ShopMessage] = field(default_factory=list)
-    order: str = ""
+    order: PlacedOrder | None = None
     touched: float = 0.0
     _last_line: int = 0
 
