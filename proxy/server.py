@@ -26,6 +26,7 @@ from proxy.drawing import Drawing
 from proxy.guard import PageScript
 from proxy.guests import SHOP_NAME, Guests
 from proxy.listeners import Listeners
+from proxy.orders import OrderWatch
 from proxy.recording import Recorder, Recording, Replayer
 from proxy.reverse import Inbound, Origin, Outbound
 from proxy.session import Session
@@ -232,6 +233,7 @@ def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path
     if guests is not None:
         addons.append(guests)
     addons.append(Rewriter(lambda flow: guest(flow) or proxy.session_of(flow)))
+    addons.append(OrderWatch())
     addons.append(PageScript(lambda each: ";\n".join(filter(None, (drawing.script_of(each), each.script)))))
     if replay is not None:
         recording = Recording(replay)

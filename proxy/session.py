@@ -96,6 +96,8 @@ class Session:
     """
     replayed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """How often each request was answered from a recording."""
+    order: ShownPage | None = None
+    """The page of the first order that was placed, as it was shown."""
     added: list[CartAddition] = field(default_factory=list)
     """What tells that a product is in the cart."""
     drawn: set[Receipt] = field(default_factory=set)

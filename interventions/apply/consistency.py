@@ -217,8 +217,17 @@ def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None
     def seen(new: list[Total], old: list[Total]) -> Iterator[PageFigure]:
         for number, each in enumerate(new):
             sent = old[number].value if old else None
+            more = each.beside - old[number].beside if old else Decimal(0)  # lines that edits have added
             yield PageFigure(
-                CART, "total", each.value, each.role, url, each.rounding, is_sum=True, sent=sent, cart=cart
+                CART,
+                "total",
+                each.value - more,
+                each.role,
+                url,
+                each.rounding,
+                is_sum=True,
+                sent=sent,
+                cart=cart,
             )
 
     totals = list(seen(sums.totals, before.totals if before else []))

@@ -29,7 +29,7 @@ from interventions.html.splices import Owner
 from interventions.html.strings import with_strings
 from interventions.html.tree import MOST_STEPS
 from interventions.yaml.limited import one_page
-from interventions.yaml.sitemap import Data, SiteMap, product_key
+from interventions.yaml.sitemap import STAGES, Data, SiteMap, product_key
 
 TOTAL: Final = "cart.total"
 HEADED: Final = ("product", "listing")
@@ -387,6 +387,10 @@ class _Rewriting:
     def planned(self, key: str, showing: ProductPlace, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits to be made where a product shows."""
         for treatment, edit in self.concerning(key, page_type):
+            if showing.group in STAGES or edit.stages():
+                if showing.group in edit.stages():
+                    yield treatment, edit
+                continue
             role = edit.roles()[0]
             group = role.partition(".")[0]
             if group == "page" or showing.group == "page":
@@ -410,7 +414,7 @@ def planned_on_own_page(plan: Plan, product: str, site: SiteMap) -> Iterator[tup
 
 def is_for_own_page(role: str, site: SiteMap) -> bool:
     """Return whether a planned product's own page has to show an edit of this role."""
-    return role.partition(".")[0] not in (*site.cards, "page")
+    return role.partition(".")[0] not in (*site.cards, *STAGES, "page")
 
 
 def _attempts(body: bytes, url: str, plan: Plan, site: SiteMap, places: PlaceMemory) -> Iterator[Marks]:

@@ -11,7 +11,7 @@ from interventions.apply.product_json import Document
 from interventions.edits.showing import ProductPlace
 from interventions.errors import CannotEdit
 from interventions.html.page import Page
-from interventions.yaml.sitemap import Data, SiteMap
+from interventions.yaml.sitemap import STAGES, Data, SiteMap
 
 _JSON_TYPE: Final = re.compile(r"""\[type=("application/(?:ld\+)?json"|'application/(?:ld\+)?json')\]""")
 """Pages write the type with parameters, spaces and capitals too."""
@@ -102,8 +102,8 @@ class MappedPage:
     def showings(self) -> Iterator[tuple[str, ProductPlace]]:
         """Yield each place where a product shows, with the product's key.
 
-        These are the product's own page, each card or row, and at last the page as a whole. The key is empty
-        where no product is known.
+        These are the product's own page, each card or row, and at last the page as a whole, and as one on the
+        way to an order. The key is empty where no product is known.
         """
         if self.product:
             yield self.product, ProductPlace(self.page, self.site, "product")
@@ -114,6 +114,8 @@ class MappedPage:
                     if not self._is_template(showing):
                         yield self.key(showing), showing
         yield self.product or "", ProductPlace(self.page, self.site, "page")
+        if self.page_type in STAGES:
+            yield "", ProductPlace(self.page, self.site, self.page_type)
 
     def documents(self) -> Iterator[_Embedded]:
         """Yield the data that the page embeds; what is not JSON holds no products."""

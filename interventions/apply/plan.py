@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -89,6 +89,17 @@ class Plan:
     def leftovers(self) -> dict[tuple[str, str], Leftover]:
         """What each edit must not leave over, by its intervention and its name."""
         return {(t.intervention, edit.kind()): edit.leftover for t in self.treatments for edit in t.edits}
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The names of the fields that edits add to forms."""
+        return frozenset(name for t in self.treatments for edit in t.edits for name in edit.fields())
+
+    def sent(self, form: Mapping[str, str]) -> "Plan":
+        """Return the plan for the pages after a form was sent."""
+        return Plan(
+            tuple(replace(t, edits=tuple(edit.sent(form) for edit in t.edits)) for t in self.treatments)
+        )
 
     @cached_property
     def digest(self) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from selectolax.lexbor import LexborNode
+
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document, ProductObject
 from interventions.edits.place_values import figures_at
@@ -12,7 +14,8 @@ from interventions.edits.showing import ProductPlace, Target
 from interventions.errors import CannotEdit
 from interventions.html.currencies import minor_units
 from interventions.html.page import Page
-from interventions.yaml.sitemap import Data, SiteMap
+from interventions.html.placement import lineage
+from interventions.yaml.sitemap import Data, Place, SiteMap
 
 ROW: Final = "row"
 """The kind of card that is a line of the cart."""
@@ -57,6 +60,8 @@ class Total(NamedTuple):
     place: str
     value: Decimal
     rounding: Decimal
+    beside: Decimal = Decimal(0)
+    """What other lines than the cart's add to it, such as shipping and fees."""
 
 
 @dataclass
@@ -157,12 +162,37 @@ def _line_on(key: str, showing: ProductPlace, found: CartSums) -> Line:
 
 def _totals_on(view: MappedPage, role: str, found: CartSums) -> Iterator[Total]:
     showing = ProductPlace(view.page, view.site, "cart")
+    due_lines = {
+        line.mem_id: line
+        for place in view.site.role(f"{view.page_type}.due_line")
+        for line in view.page.find(place.css)
+    }
     for place in view.site.role(role):
         for number, node in enumerate(view.page.find(place.css)):
             target = Target(node, place)
             if (value := showing.number(target, role)) is not None:
                 found.currency = found.currency or _currency(showing, target, role)
-                yield Total(role, f"{place.css} {number}", value, _half(found.currency))
+                own = next(
+                    (due_lines[each.mem_id] for each in lineage(node) if each.mem_id in due_lines), None
+                )
+                beside = _beside(own, place, showing) if own else Decimal(0)
+                yield Total(role, f"{place.css} {number}", value, _half(found.currency), beside)
+
+
+def _beside(due_line: LexborNode, total: Place, showing: ProductPlace) -> Decimal:
+    """What the lines before the last one come to, without those that are totals of the cart themselves."""
+    sums, line = Decimal(0), due_line.prev
+    totals = {node.mem_id for node in showing.page.find(total.css)}
+    while line is not None:
+        if line.is_element_node and "hidden" not in line.attributes:
+            inside = {node.mem_id for node in line.traverse()}
+            figures = figures_at(
+                Place(css="*"), " ".join(line.text(separator=" ").split()), showing.page.usage
+            )
+            priced = [figure.value for figure in figures if figure.sign]
+            sums += priced[0] if len(priced) == 1 and not inside & totals else Decimal(0)
+        line = line.prev
+    return sums
 
 
 def _currency(showing: ProductPlace, target: Target, role: str) -> str:

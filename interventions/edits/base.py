@@ -97,6 +97,24 @@ class Edit:
         """Return the keys of the products whose places the edit changes besides the one that it is for."""
         return frozenset()
 
+    def stages(self) -> tuple[str, ...]:
+        """Return the types of the pages on the way to an order on which the edit shows (see STAGES).
+
+        Empty: it shows where a product does, or on any page.
+        """
+        return ()
+
+    def sent(self, form: Mapping[str, str]) -> "Edit":
+        """Return the edit as it is once the fields of a form are known: what shows next may follow from it.
+
+        A field of `fields` that is not in the form is not known; a box that is not ticked is empty.
+        """
+        return self
+
+    def fields(self) -> frozenset[str]:
+        """Return the names of the fields that the edit adds to forms, which the shop does not know."""
+        return frozenset()
+
     def takes_out(self) -> str:
         """Return the role whose element is there no more afterwards; empty where none is taken out."""
         return ""

@@ -10,8 +10,10 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
+    model_serializer,
 )
 from pydantic import ValidatorFunctionWrapHandler as Handler
 from pydantic_core import PydanticCustomError, PydanticKnownError
@@ -59,6 +61,9 @@ _CARD_OR_EDITS: dict[str, Any] = {
 }
 
 
+_LATER = frozenset({"control", "deceived_when", "deceptive", "gray", "mathur", "law"})
+
+
 class Intervention(BaseModel):
     """A named change to what is shown of a product, or a card with a question."""
 
@@ -74,6 +79,18 @@ class Intervention(BaseModel):
     """+1: expected to pull towards the product that carries it; -1: to push away."""
     pages: tuple[PageType, ...] = ()
     """The page types on which it shows; none named: all."""
+    control: Annotated[str, Field(json_schema_extra={"pattern": f"^{_ID}$"})] = ""
+    """The intervention of this file that its control trials show; left out: they show none."""
+    deceived_when: Literal["", "added", "paid_more", "consented"] = ""
+    """The outcome by which it has worked: see docs/orders.md; left out: any of them."""
+    deceptive: bool = False
+    """Whether it says something false or hides something, so that people who met it are told afterwards."""
+    gray: str = ""
+    """The meso level of Gray's ontology of dark patterns."""
+    mathur: str = ""
+    """The type in Mathur's taxonomy of dark patterns."""
+    law: str = ""
+    """What laws call it."""
     variables: dict[str, str] = {}
     """Names for texts; these may hold `${product.category}`, `${product.price}` ... and names of tables."""
     cases: Cases = {}
@@ -83,9 +100,15 @@ class Intervention(BaseModel):
     edits: Annotated[tuple[EditItem, ...], Field(min_length=1, validate_default=True)] = ()
     """What is changed, one edit after the other; a card has none."""
 
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the keys that came later, where they say nothing: run ids are made of this."""
+        return {name: each for name, each in dump(self).items() if each or name not in _LATER}
+
     _tables: dict[str, Table] = PrivateAttr(default_factory=dict)
     _source: Source = PrivateAttr(default_factory=lambda: Source("intervention", {}, {(): (1, 1)}))
     _path: KeyPath = PrivateAttr(default=())
+    _twin: "Intervention | None" = PrivateAttr(default=None)
 
     @field_validator("card", mode="wrap")
     @classmethod
@@ -126,6 +149,11 @@ class Intervention(BaseModel):
     def lacks(self, site: SiteMap) -> dict[str, str]:
         """Return the roles that the edits need and the site map does not have: role -> the edit's name."""
         return {role: edit.kind() for edit in self.edits for role in edit.needs() if not site.role(role)}
+
+    @property
+    def twin(self) -> "Intervention | None":
+        """The intervention that its control trials show."""
+        return self._twin
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -229,18 +257,34 @@ def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
     """Make the interventions that are written in `source`. Raises YamlError with every mistake."""
     if "interventions" not in source.data and source.data.keys() & {"goal", "task"}:
         raise source.error((), "this is an experiment; `souk run FILE --dry-run` checks it")
-    problems = _repeated_ids(source)
+    problems = [*_repeated_ids(source), *_unknown_controls(source)]
     try:
         file = validate(source, InterventionFile, context={"roles": site.names})
     except YamlError as error:
         problems += error.problems
     if problems:
         raise YamlError(in_order(problems))
+    known = {intervention.id: intervention for intervention in file.interventions}
     for index, intervention in enumerate(file.interventions):
+        intervention._twin = known.get(intervention.control)
         intervention.written_in(source, index, file.tables, file.variables, file.cases)
     if problems := [problem for intervention in file.interventions for problem in intervention.mistakes()]:
         raise YamlError(in_order(problems))
     return file
+
+
+def _unknown_controls(source: Source) -> list[Problem]:
+    items: Any = source.data.get("interventions")
+    items = [item if isinstance(item, dict) else {} for item in items] if isinstance(items, list) else []
+    ids = [item["id"] for item in items if isinstance(item.get("id"), str)]
+    return [
+        source.problem(
+            ("interventions", index, "control"),
+            f'no intervention "{item["control"]}"; {did_you_mean(str(item["control"]), ids, noun="known")}',
+        )
+        for index, item in enumerate(items)
+        if item.get("control") and item["control"] not in ids
+    ]
 
 
 def _repeated_ids(source: Source) -> list[Problem]:

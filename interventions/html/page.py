@@ -273,6 +273,10 @@ class Page(ParsedPage):
         _, so_far, _ = self._shifts.get(node.mem_id, (node, Decimal(0), find))
         self._shifts[node.mem_id] = (node, so_far + delta, find)
 
+    def shifted(self, node: LexborNode) -> Decimal:
+        """Return by how much a figure is to be shifted so far."""
+        return self._shifts[node.mem_id][1] if node.mem_id in self._shifts else Decimal(0)
+
     def finish(self) -> bytes:
         """Return the edited page."""
         for node, delta, find in self._shifts.values():
@@ -353,10 +357,18 @@ class Page(ParsedPage):
             shown[marker] = shown.get(marker, b"") + splice.shown
         expected = unmark(self.tree.html or "")
         for marker, markup in shown.items():
-            expected = expected.replace(marker, parse(markup, is_fragment=True).html or "")
+            expected = expected.replace(marker, _as_parsed(markup))
         if self._parse(apply(self.source, doubtful), self._around).html != expected:
             message = "the markup around the target is too irregular for a safe edit"
             raise CannotEdit(message, doubtful[0].owner)
+
+
+def _as_parsed(markup: bytes) -> str:
+    """The HTML of elements as they are parsed; rows are so only in a table."""
+    if not markup.startswith(b"<tr"):
+        return parse(markup, is_fragment=True).html or ""
+    rows = parse(b"<table>%b</table>" % markup, is_fragment=True).css("tr")
+    return "".join(row.html or "" for row in rows)
 
 
 def _shifted(find: Callable[[str], Sequence[Figure]], delta: Decimal, text: str) -> list[Piece]:

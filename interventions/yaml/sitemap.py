@@ -11,12 +11,14 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
 from interventions.errors import UserError
-from interventions.yaml.choice import Choice
+from interventions.yaml.choice import Choice, Regex
 from interventions.yaml.limited import is_slow, name_expression
 from interventions.yaml.notations import Css, JsonPath, Pattern, expanded, listed
 from interventions.yaml.yaml_source import did_you_mean, dotted, is_there, load_model
 
-PageType = Literal["product", "listing", "home", "cart", "checkout", "other"]
+PageType = Literal["product", "listing", "home", "cart", "checkout", "order", "other"]
+STAGES: Final[tuple[PageType, ...]] = ("cart", "checkout", "order")
+"""The pages on the way to an order, the placed order last. Their roles begin with their type."""
 
 _FOLDER = Path(__file__).parents[1] / "sitemaps"
 _SESSION = re.compile(r";jsessionid=[^/;]*", re.I)
@@ -117,6 +119,15 @@ class PageTest(BaseModel, frozen=True, extra="forbid"):
     title: str | None = None
 
 
+class OrderPaths(BaseModel, frozen=True, extra="forbid"):
+    """Paths by which an order is known, as regular expressions."""
+
+    place: Regex
+    """Where the form of the checkout is sent."""
+    placed: Regex
+    """The page that the shop shows then; its page type is `order`."""
+
+
 class Dismissal(BaseModel, frozen=True, extra="forbid"):
     """A button that takes a layer of the page away, such as one that asks for consent."""
 
@@ -157,6 +168,8 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
     dismiss: Annotated[tuple[Dismissal, ...], BeforeValidator(partial(listed, key="css"))] = ()
     """Buttons that are pressed on each start page, where it has them, before a trial of any condition."""
     choice: Choice = Choice()
+    order: OrderPaths | None = None
+    """How an order is known; left out: nobody orders here."""
 
     @field_validator("roles")
     @classmethod
@@ -228,7 +241,7 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         Earlier versions knew the requests of `choice` only, and of every shop the messages of onestopmarket.
         """
         found: dict[str, Any] = {"add_to_cart": None} | _as_before(self.model_dump(mode="json"))
-        for key in ("drawn", "dismiss"):
+        for key in ("drawn", "dismiss", "order"):
             if not found[key]:
                 del found[key]
         choice, known = found.pop("choice"), load_site_map("onestopmarket").choice
@@ -245,7 +258,7 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
 
     def expressions(self) -> Iterator[tuple[str, str]]:
         """Yield the regular expressions and JSONPaths with their keys (`roles.item.price[0].pattern`)."""
-        yield from _expressions(self.model_dump(include={"roles", "data", "choice"}), ())
+        yield from _expressions(self.model_dump(include={"roles", "data", "choice", "order"}), ())
 
     def slow_expressions(self) -> Iterator[tuple[str, str]]:
         """Yield the key of each regular expression that takes too long on some texts, and what that means."""
@@ -292,6 +305,7 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
         "choice": own.choice.over(base.choice),
         "drawn": own.drawn or base.drawn,
         "dismiss": own.dismiss or base.dismiss,
+        "order": own.order or base.order,
     }
     return _checked(own.model_copy(update=merged), path)
 
@@ -323,7 +337,8 @@ _SLOW: Final = (
     "leave out repetitions within repetitions, such as (a+)+"
 )
 _EXPRESSIONS: Final = (
-    "pattern", "id_pattern", "path", "items", "field", "refused_to", "refused_by", "address",
+    "pattern", "id_pattern", "path", "items", "field", "refused_to", "refused_by", "address", "place",
+    "placed",
 )  # fmt: skip
 """The keys whose texts are regular expressions or JSONPaths."""
 

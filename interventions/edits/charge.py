@@ -1,0 +1,96 @@
+"""What edits that add to the sum of an order have in common: a line before the sum, and another sum."""
+
+import html
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import ClassVar
+
+from interventions.edits.base import Edit, Leftover, filled
+from interventions.edits.in_browser import PagePlaces, Verdict
+from interventions.edits.place_values import figures_at
+from interventions.edits.showing import Change, ProductPlace, Target
+from interventions.errors import CannotEdit
+from interventions.html.numbers import one_line
+from interventions.html.ranges import prices
+
+_RIGHT = "float:right"
+
+
+class Charge(Edit):
+    """An edit that adds a line and its amount to the sum of an order, on each of its `stages`.
+
+    What the customer pays is at the role `STAGE.due`; the line stands before `STAGE.due_line`.
+    """
+
+    leftover: ClassVar[Leftover] = ""
+    readable: ClassVar[bool] = True
+
+    def roles(self) -> tuple[str, ...]:
+        return tuple(f"{stage}.{part}" for stage in self.stages() for part in ("due", "due_line"))
+
+    def needs(self) -> tuple[str, ...]:
+        return self.roles()
+
+    @property
+    def label_of_line(self) -> str:
+        """What the line of the order is called."""
+        raise NotImplementedError
+
+    def role_at(self, showing: ProductPlace) -> str:
+        return f"{showing.group}.due"
+
+    def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
+        return None  # a product's own page shows nothing of it
+
+    def add(
+        self, showing: ProductPlace, label: str, amount: Decimal, *, name: str = "", kept: bool = True
+    ) -> Change:
+        """Put a line before the sum, and the amount into the sum.
+
+        name: of the field that decides about the line, whose script finds it by the name. kept: whether the
+        line counts; else it is hidden, and the sum stays.
+        """
+        role, line = f"{showing.group}.due", showing.main(f"{showing.group}.due_line")[0].node
+        dues = due_places(showing)
+        text = in_format(showing, dues[0], amount)
+        facts = (f' data-charge="{html.escape(name)}"' if name else "") + ("" if kept else " hidden")
+        told, shown = (html.escape(each, quote=False) for each in (label, text))
+        if line.tag == "tr":
+            cells = f'<th class="mark" scope="row">{told}</th><td class="amount">{shown}</td>'
+            showing.insert(line, "before", f'<tr class="totals"{facts}>{cells}</tr>')
+        else:
+            markup = f'<div{facts}><span style="{_RIGHT}">{shown}</span><span>{told}</span></div>'
+            showing.insert(line, "before", markup, style=_RIGHT)
+        for target in dues if kept else ():
+            find = partial(figures_at, target.place, usage=showing.usage(role, target))
+            showing.page.shift(target.node, amount, find)
+        return Change(1, "", f"{label} {text}" if kept else "")
+
+
+def due_places(showing: ProductPlace) -> list[Target]:
+    """Return where a page shows what is to be paid. Raises CannotEdit."""
+    return showing.main(f"{showing.group}.due")
+
+
+def due(showing: ProductPlace) -> Decimal:
+    """Return what is to be paid, as edits so far leave it. Raises CannotEdit."""
+    target = due_places(showing)[0]
+    value = showing.number(target, f"{showing.group}.due")
+    if value is None:
+        raise CannotEdit(f'the text "{showing.value(target)}" does not hold exactly one figure')
+    return value + showing.page.shifted(target.node)
+
+
+def in_format(showing: ProductPlace, target: Target, amount: Decimal) -> str:
+    """Return an amount in the format of the sum at a place. Raises CannotEdit."""
+    raw = showing.original(target)
+    found = prices(raw, showing.page.usage)
+    if len(found) != 1:
+        raise CannotEdit(f'the text "{one_line(raw)}" does not hold exactly one figure')
+    return one_line(raw[: found[0].start] + found[0].write(amount) + raw[found[0].end :])
+
+
+def share(percent: Decimal | str, whole: Decimal) -> Decimal:
+    """Return a share of an amount, in whole cents."""
+    return (whole * filled(percent) / 100).quantize(Decimal("0.01"), ROUND_HALF_UP)
