@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from agents.base import ChatMessage, Decision, Reply
+from agents.simulated.customer import Customer, wants_order
 from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
@@ -24,6 +25,7 @@ class SimulatedAgent:
         self._taste, self._seed, self._nudges = profile.taste, seed, nudges
         self._sight = profile.sight
         self._shopper: Shopper | None = None
+        self._customer = Customer(profile.checkout, seed=seed)
         self._respondent = SimulatedRespondent(profile, seed=seed)
         self._on_page = PageRespondent(self._respondent)
 
@@ -34,6 +36,9 @@ class SimulatedAgent:
         if decision := self._on_page.decide(observation):
             return decision
         self._shopper = self._shopper or self._shopper_for(observation)
+        if self._shopper.has_bought and wants_order(observation.goal):
+            thought, action = self._customer.decide(observation)
+            return Decision(thought, "", action)
         return await self._shopper.act(observation)
 
     async def answer(

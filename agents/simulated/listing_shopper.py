@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from agents.simulated.nudges import Nudge
 from agents.simulated.readers.listing_page import ListedProduct, read_cards, search_field
 from agents.simulated.readers.product_page import read_product_page
-from agents.simulated.tab_shopper import PurchaseSteps, Shopper
+from agents.simulated.tab_shopper import Shopper
 from agents.simulated.utility import Taste
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
@@ -37,7 +37,6 @@ class ListingShopper(Shopper):
         self._cards: dict[str, ListedProduct] = {}  # in the page's order
         self._last_sight = ""
         self._choice: ListedProduct | None = None
-        self._purchase = PurchaseSteps()
 
     def _memory(self) -> str:
         return self._describe_all(self._cards.values())

@@ -98,7 +98,7 @@ class PictureListingShopper(Shopper):
         self._read_further = 0
         self._choice: ListedProduct | None = None
         self._scrolls = count(1)
-        self._purchase = _PicturePurchase()
+        self._buying = _PicturePurchase()
 
     def _memory(self) -> str:
         return self._describe_all(read_cards_in_picture(self._views))
@@ -106,7 +106,7 @@ class PictureListingShopper(Shopper):
     def _decide(self, observation: Observation) -> tuple[str, Action]:
         drawn, words = observation.drawn, words_to_search(observation.goal)
         if self._choice and self._opened:
-            return self._purchase.go_on(drawn, self._choice.title)
+            return self._buying.go_on(drawn, self._choice.title)
         if self._choice:
             return self._open(drawn, self._choice)
         if words and not self._searched:

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.base import Decision
+from agents.simulated.customer import CheckoutHabits
 from agents.simulated.nudges import DeclaredNudges, Nudge
 from agents.simulated.readers.listing_page import ListedProduct
 from agents.simulated.readers.product_page import ProductPage, ReadFacts, read_product_page
@@ -63,6 +64,7 @@ class ShopperProfile(BaseModel):
         default=0.0, ge=0, le=1, description="share of each bias of survey.yaml that it shows"
     )
     invalid: float = Field(default=0.0, ge=0, le=1, description="share of questions first answered invalidly")
+    checkout: CheckoutHabits = Field(default=CheckoutHabits(), description="how much of a checkout it reads")
     sight: Eyesight = Field(
         default=Eyesight(), description="what it can read where pages are shown as pictures"
     )
@@ -145,6 +147,8 @@ class PurchaseSteps:
 
     def __init__(self) -> None:
         self._options_picked = 0
+        self.is_done = False
+        """Whether the button was pressed."""
 
     def go_on(self, page: ProductPage) -> tuple[str, Action]:
         """Return the next thing to do on the page, which has a button."""
@@ -152,6 +156,7 @@ class PurchaseSteps:
             first = page.options[self._options_picked][0]
             self._options_picked += 1
             return f"{page.title} needs an option; the first will do.", Action("click", (first,))
+        self.is_done = True
         return f"I prefer {page.title} and add it to the cart.", Action("click", (page.add_to_cart or "",))
 
 
@@ -161,6 +166,12 @@ class Shopper(ABC):
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._reader = taste, PageReader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
+        self._purchase = PurchaseSteps()
+
+    @property
+    def has_bought(self) -> bool:
+        """Whether it has put something into the cart."""
+        return self._purchase.is_done
 
     async def act(self, observation: Observation) -> Decision:
         """Read what is shown, then take the next action; never fails, whatever the page holds."""
@@ -204,7 +215,6 @@ class SimulatedShopper(Shopper):
         super().__init__(taste, seed=seed, nudges=nudges)
         self._pages: dict[int, ProductPage] = {}  # by tab; the first key is the tab viewed first
         self._choice: int | None = None
-        self._purchase = PurchaseSteps()
 
     def _decide(self, observation: Observation) -> tuple[str, Action]:
         tab = observation.active_tab
