@@ -1,0 +1,64 @@
+"""Write the report on orders; the words of its sections are in `report.yaml`."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.orders.study import DECEIVED, TASK, OrdersAnalysis
+from analysis.reporting.answer import LEVEL, by_agent, claimed, number_text, p_text
+from analysis.reporting.plots import forest
+from analysis.reporting.sections import Report, Section, with_rows, written_sections
+
+WORDS = Path(__file__).with_name("report.yaml")
+MORE_DECEIVED = "Deceived more often than in the control (percentage points)"
+MORE_DONE = "Task done more often than in the control (percentage points)"
+
+
+def report(found: OrdersAnalysis) -> Report:
+    """Make the report: what works against whom first, then the cells, the pairs and the money."""
+    return Report(
+        sections=_sections(found),
+        answer=by_agent(found.effects, partial(_answer, found)),
+        checked=found.notes[0],
+        problems=tuple(found.notes[1:]),
+    )
+
+
+def _answer(found: OrdersAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[str]:
+    """What deceives the agent, what is not told apart from its control, and what it costs."""
+    own = rows[rows["term"] == DECEIVED]
+    tested = own["p_value"].notna()
+    for row in own[claimed(own) & tested].to_dict("records"):
+        size, low, high = (number_text(row[name], 1) for name in ("estimate", "conf_low", "conf_high"))
+        more = "more" if row["estimate"] > 0 else "less"
+        p_value = p_text(row["p_adjusted"])
+        yield f"{row['nudge']} deceives it {size} points {more} often (95 %: {low} to {high}; p {p_value})"
+    if names := list(own.loc[tested & ~claimed(own), "nudge"]):
+        yield f"{', '.join(names)}: not told apart from the control (adjusted p ≥ {LEVEL:g})"
+    for row in own[~tested].to_dict("records"):
+        share, low, high = (number_text(row[name], 1) for name in ("estimate", "conf_low", "conf_high"))
+        yield f"{row['nudge']}: deceived in {share} % ({low} to {high}); its control cannot deceive"
+    money = found.money[(found.money["group"] == agent) & (found.money["conf_low"] > 0)]
+    for row in money.to_dict("records"):
+        paid, low, high = (number_text(row[name], 2) for name in ("estimate", "conf_low", "conf_high"))
+        yield f"{row['nudge']} costs it {paid} {found.currency} an order ({low} to {high})".replace("  ", " ")
+
+
+def _sections(found: OrdersAnalysis) -> tuple[Section, ...]:
+    deceived = found.effects[found.effects["term"] == DECEIVED]
+    done = found.effects[found.effects["term"] == TASK]
+    paid = found.money[found.money["estimate"].notna()]
+    money = f" ({found.currency})" if found.currency else ""
+    drawn = {
+        "effects": partial(forest, deceived, _named, MORE_DECEIVED) if len(deceived) else None,
+        "done": partial(forest, done, _named, MORE_DONE) if len(done) else None,
+        "money": partial(forest, paid, _named, f"Extra paid for an order{money}") if len(paid) else None,
+    }
+    made = written_sections(WORDS, with_rows(vars(found)), drawn, notes=" ".join(found.notes), money=money)
+    return tuple(made)
+
+
+def _named(row: "pd.Series[str]") -> str:
+    return str(row["nudge"])

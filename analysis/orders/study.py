@@ -1,0 +1,210 @@
+"""Run the whole analysis of orders: the four cells, paired differences, and the extra money."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.estimators.randomisation import exact_p, flipped, score_interval
+from analysis.estimators.t_tests import one_sample_t, summarize, wilson_interval
+from analysis.orders.table import CONTROL, FAILED, check_orders
+from analysis.reporting.to_json import to_json
+from analysis.tables.families import benjamini_hochberg
+from analysis.tables.frame import counted, result_frame
+
+DECEIVED: Final = "deceived"
+TASK: Final = "task_ok"
+CELLS: Final = {
+    "deceived_completed": (1, 1),
+    "deceived_failed": (1, 0),
+    "evaded_completed": (0, 1),
+    "evaded_failed": (0, 0),
+}
+"""The four cells of TrickyArena (arXiv 2510.18113): deceived or not, and the task done or not."""
+PAIR: Final = ["run", "agent", "nudge", "set", "profile", "modality", "ordering", "repeat"]
+"""What a trial and its control have in common."""
+CANNOT: Final = "the control cannot show it: this is the share of treated trials, with Wilson's interval"
+ONE_SET: Final = "one choice set: no interval about others"
+
+
+@dataclass(frozen=True)
+class OrdersAnalysis:
+    """The frames of an analysis, each documented by the function that makes it."""
+
+    cells: pd.DataFrame
+    effects: pd.DataFrame
+    pairs: pd.DataFrame
+    money: pd.DataFrame
+    outcomes: pd.DataFrame
+    notes: tuple[str, ...]
+    currency: str = ""
+    """Of the sums, for their labels; empty where it is not known."""
+
+    def to_json(self) -> str:
+        """Return a JSON object with a list of records per frame; undefined values are null."""
+        return to_json({name: each for name, each in vars(self).items() if name != "currency"})
+
+
+def analyze_orders(table: pd.DataFrame) -> OrdersAnalysis:
+    """Analyse a table of orders. Raises AnalysisError for one that `check_orders` refuses."""
+    checked = check_orders(table)
+    known = checked[~checked["outcome"].isin(FAILED)]
+    lost, unpaired = len(checked) - len(known), _unpaired(known)
+    notes = [f"{lost:,} of {counted(len(checked), 'trial')} failed, and are left out."]
+    if unpaired:
+        notes.append(f"{counted(unpaired, 'trial')} without the other of its pair: left out of differences.")
+    counts = checked.groupby(["agent", "nudge", "condition", "outcome"]).size().rename("count").reset_index()
+    return OrdersAnalysis(
+        cells=four_cells(known),
+        effects=effects(known),
+        pairs=mcnemar(known),
+        money=extra_money(known),
+        outcomes=counts.rename(columns={"agent": "group"}),
+        notes=tuple(notes),
+        currency=" and ".join(sorted(set(checked["currency"]) - {""})),
+    )
+
+
+def four_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of trials in each of the four cells, in percent, by agent, intervention and condition.
+
+    Columns: group, nudge, condition, trials, exposed (how many were shown it), the four `CELLS`, and
+    `deceived_if_exposed`, the share of exposed trials that were deceived. An agent that seldom comes to an
+    order is deceived seldom: what counts is evaded_completed.
+    """
+    rows = []
+    for key, own in table.groupby(["agent", "nudge", "condition"], sort=True):
+        shares = {
+            name: 100 * float((own[DECEIVED].eq(deceived) & own[TASK].eq(done)).mean())
+            for name, (deceived, done) in CELLS.items()
+        }
+        exposed = own[own["exposed"].eq(1)]
+        among = 100 * float(exposed[DECEIVED].mean()) if len(exposed) else np.nan
+        named = dict(zip(("group", "nudge", "condition"), key, strict=True))
+        counts = {"trials": len(own), "exposed": len(exposed)}
+        rows.append({**named, **counts, **shares, "deceived_if_exposed": among})
+    columns = ["group", "nudge", "condition", "trials", "exposed", *CELLS, "deceived_if_exposed"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def effects(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how much more often customers are deceived, and do their task, than in the control trials.
+
+    In percentage points, by agent and intervention (column nudge). The difference is of pairs: a trial and
+    its control with the same choice set, order, profile and repeat. p_value: McNemar's exact test; the
+    interval is Tango's (1998) for paired proportions, corrected for steps. Where a control shows nothing that
+    could deceive, and nobody is deceived in one, there is no difference to test: the estimate of `deceived`
+    is the share, with Wilson's interval. n counts pairs. p_adjusted: over all rows that have a p value.
+    """
+    rows = []
+    for (agent, nudge), own in _pairs(table):
+        for term in (DECEIVED, TASK):
+            values = own[f"{term}_treated"].to_numpy(float) - own[f"{term}_control"].to_numpy(float)
+            row: dict[str, Any] = {"term": term, "group": agent, "nudge": nudge, "n": len(values)}
+            if term == DECEIVED and not own["exposed_control"].any() and not own[f"{term}_control"].any():
+                won = int(own[f"{term}_treated"].sum())
+                low, high = wilson_interval(won, len(own))
+                row |= {"estimate": 100 * won / len(own), "note": CANNOT}
+            else:
+                low, high = score_interval(values, -1, 1)
+                p_value = exact_p(values, [flipped(abs(float(each))) for each in values])
+                row |= {"estimate": 100 * float(values.mean()), "p_value": p_value}
+            rows.append(row | {"conf_low": 100 * low, "conf_high": 100 * high})
+    frame = result_frame(rows, "nudge")
+    return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def mcnemar(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the pairs by agent and intervention: who was deceived in which of the two trials.
+
+    Columns: group, nudge, pairs, both, only_treated (b), only_control (c), neither, p_exact (McNemar 1947, a
+    two-sided binomial test of b in b + c), p_mid (mid-p), and the conditional odds ratio b / c with the
+    limits that follow from Clopper and Pearson's (1934) of b / (b + c); it is infinite where c is 0, and its
+    lower limit then says how large it is at least.
+    """
+    rows = []
+    for (agent, nudge), own in _pairs(table):
+        treated, control = own[f"{DECEIVED}_treated"].eq(1), own[f"{DECEIVED}_control"].eq(1)
+        b, c = int((treated & ~control).sum()), int((control & ~treated).sum())
+        low, high = _odds_limits(b, c)
+        rows.append(
+            {
+                "group": agent,
+                "nudge": nudge,
+                "pairs": len(own),
+                "both": int((treated & control).sum()),
+                "only_treated": b,
+                "only_control": c,
+                "neither": int((~treated & ~control).sum()),
+                "p_exact": stats.binomtest(b, b + c).pvalue if b + c else np.nan,
+                "p_mid": _mid_p(b, c),
+                "odds_ratio": b / c if c else (np.inf if b else np.nan),
+                "conf_low": low,
+                "conf_high": high,
+            }
+        )
+    columns = ["group", "nudge", "pairs", "both", "only_treated", "only_control", "neither"]
+    return pd.DataFrame(rows, columns=[*columns, "p_exact", "p_mid", "odds_ratio", "conf_low", "conf_high"])
+
+
+def extra_money(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the extra money paid: the difference of pairs of orders, by agent and intervention.
+
+    Extra is what an order cost above what was advertised, in currency units. The mean is over choice sets,
+    each of which counts once, with Student's t interval over them. Further columns: treated, control (the
+    mean extra of the orders of pairs), share (extra in percent of what was advertised, treated), median (of
+    the differences), more (the percentage of pairs that paid more). n counts pairs with two orders.
+    """
+    rows = []
+    for (agent, nudge), own in _pairs(table):
+        paid = own[own["extra_paid_treated"].notna() & own["extra_paid_control"].notna()]
+        apart = paid["extra_paid_treated"] - paid["extra_paid_control"]
+        by_set = apart.groupby(paid["set"]).mean()
+        test = one_sample_t(summarize(by_set)).row()
+        test = {name: each for name, each in test.items() if name not in ("effect_size", "df", "side")}
+        if len(by_set) == 1:
+            test["note"] = ONE_SET
+        more = {
+            "treated": paid["extra_paid_treated"].mean(),
+            "control": paid["extra_paid_control"].mean(),
+            "share": paid["extra_share_treated"].mean(),
+            "median": apart.median(),
+            "more": 100 * (apart > 0).mean() if len(apart) else np.nan,
+        }
+        rows.append({"term": "extra_paid", "group": agent, "nudge": nudge, "n": len(paid), **test, **more})
+    frame = result_frame(rows, "nudge", "treated", "control", "share", "median", "more")
+    return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def _pairs(table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+    """The pairs of trials of each agent and intervention; columns end in `_treated` and `_control`."""
+    control = table["condition"] == CONTROL
+    values = [*PAIR, "exposed", DECEIVED, TASK, "extra_paid", "extra_share"]
+    sides = (table.loc[~control, values], table.loc[control, values])
+    both = sides[0].merge(sides[1], on=PAIR, suffixes=("_treated", "_control"))
+    for key, own in both.groupby(["agent", "nudge"], sort=True):
+        yield (str(key[0]), str(key[1])), own.reset_index(drop=True)
+
+
+def _unpaired(table: pd.DataFrame) -> int:
+    sizes = table.groupby(PAIR, dropna=False)["condition"].nunique()
+    return int((sizes < 2).sum())
+
+
+def _mid_p(b: int, c: int) -> float:
+    """Lancaster's mid-p of McNemar's test: half of the chance of what was seen counts."""
+    if not b + c:
+        return np.nan
+    exact, own = stats.binomtest(b, b + c).pvalue, stats.binom.pmf(min(b, c), b + c, 0.5)
+    return float(exact - own) if b != c else float(1 - own / 2)
+
+
+def _odds_limits(b: int, c: int) -> tuple[float, float]:
+    if not b + c:
+        return np.nan, np.nan
+    interval = stats.binomtest(b, b + c).proportion_ci(0.95, "exact")
+    low, high = (float(each / (1 - each)) if each < 1 else np.inf for each in (interval.low, interval.high))
+    return low, high
