@@ -22,6 +22,7 @@ from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import ChosenProduct, chosen
+from experiments.episodes.orders import order_rows, placed_order
 from experiments.records.page_figures import figure_row
 from experiments.records.record import IN_VIEW, Row, Start, TrialRecord, to_row
 from experiments.treatment.guest_steps import GuestSteps, leads_to
@@ -51,6 +52,7 @@ from experiments.treatment.treatment_check import (
 )
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import ProductFacts
+from interventions.errors import CannotEdit
 from interventions.yaml.limited import TooSlow
 from proxy.allow_list import AllowList
 from proxy.error_page import NOT_TREATED
@@ -179,7 +181,10 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
     if failed_on_the_way(trajectory, session) or trajectory.outcome != "choice":
         return
     try:
-        choice = chosen(trial, session, trajectory.looks[-1])
+        if design.experiment.ends == "order":
+            choice = ordered(trial, session)
+        else:
+            choice = chosen(trial, session, trajectory.looks[-1])
         seen = sights(trajectory, design, trial, session)
         if design.experiment.task == "compare-tabs":
             last = trajectory.looks[len(trajectory.decisions) - 1]
@@ -190,8 +195,17 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
             end_with(choice, trajectory, trial, session, seen, choice.product, at)
         else:
             end_with(choice, trajectory, trial, session, seen)
-    except TooSlow as error:
+    except CannotEdit as error:
         trajectory.end("treatment_failed", str(error))
+
+
+def ordered(trial: ShopTrial, session: Session) -> ChosenProduct:
+    """Return the product that was ordered. Raises CannotEdit where the order cannot be read."""
+    order = placed_order(trial, session)
+    products = list(dict.fromkeys(line.product for line in order.products)) if order else []
+    if len(products) == 1:
+        return ChosenProduct(products[0])
+    return ChosenProduct("", f"{len(products)} products ({', '.join(products)})")
 
 
 def end_with(
@@ -240,7 +254,13 @@ def is_over(
     if not trajectory.decisions and (session.added or (look.stop and look.stop.outcome == "choice")):
         trajectory.fail("shop", not_its_own(said, session))
         return True
-    if session.added:
+    if design.experiment.ends == "order":
+        if session.order:
+            trajectory.end("choice", "the order was placed")
+            return True
+        if look.stop is None or look.stop.outcome == "choice":
+            return False
+    elif session.added:
         trajectory.end("choice", said)
         return True
     if look.stop is None:
@@ -358,6 +378,8 @@ def to_record(
         reason = f"{trajectory.reason}; add to cart was pressed {pressed} times{where}"
         trajectory.end(trajectory.outcome, reason)
     on_screen = [place._asdict() for place in places]
+    texts = [look.observation.html or look.observation.tree for look in trajectory.looks]
+    second = order_rows(trial, session, texts) if design.experiment.ends == "order" else {}
     return TrialRecord(
         trial=trial_row(
             design.run_id,
@@ -388,6 +410,7 @@ def to_record(
         attributes=_attribute_rows(design, products, shown),
         sent_pages=sent,
         artifacts=artifacts | bodies,
+        **second,
         cause=trajectory.cause,
         seen_seconds=guest.steps.seen_seconds(on_screen) if guest else None,
     )

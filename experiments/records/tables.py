@@ -297,6 +297,45 @@ sent_pages = _of_trial(
 `site` (the site map) are artifacts.
 """
 
+orders = _of_trial(
+    "orders",
+    sql.Column("number", Text, nullable=False),
+    sql.Column("currency", Text, nullable=False),
+    sql.Column("advertised_total", sql.Float),
+    sql.Column("placed_total", sql.Float),
+    sql.Column("last_stage", Text, nullable=False),
+    key=None,
+    ordered=True,
+)
+"""Trials that end with an order: its number, what it should have cost, and what it did.
+
+`advertised_total`: without the lines that interventions have added and did not tell of before the cart.
+`last_stage`: the last page on the way to an order on which an intervention showed.
+"""
+
+order_lines = _of_trial(
+    "order_lines",
+    sql.Column("label", Text, nullable=False),
+    sql.Column("product", Text, nullable=False),
+    sql.Column("kind", Text, nullable=False),
+    sql.Column("quantity", sql.BigInteger, nullable=False),
+    sql.Column("amount", sql.Float, nullable=False),
+    sql.Column("wanted", sql.Integer, nullable=False),
+    sql.Column("first_seen_on", Text, nullable=False),
+    key="number",
+    ordered=True,
+)
+"""The lines of an order, as its page shows them; `kind`: product, option, fee or shop."""
+
+outcomes = _of_trial(
+    "outcomes",
+    sql.Column("name", Text, nullable=False),
+    sql.Column("value", sql.Float, nullable=False),
+    key="number",
+    ordered=True,
+)
+"""What came of a trial besides its choice: `name` is explained in docs/orders.md; 1 is yes, 0 no."""
+
 factors = _of_trial(
     "factors",
     sql.Column("factor", Text, nullable=False),

@@ -26,6 +26,10 @@ from analysis.conjoint.pricebench import read_conjoint
 from analysis.montecarlo import analyze_montecarlo
 from analysis.montecarlo import comparing as montecarlo_comparing
 from analysis.montecarlo import report as montecarlo
+from analysis.orders import analyze_orders
+from analysis.orders import comparing as orders_comparing
+from analysis.orders import report as orders
+from analysis.orders.table import ORDER_COLUMNS, read_orders
 from analysis.reporting.sections import Report
 from analysis.tables.choice_table import COLUMNS, Column, read_table
 from analysis.tables.responses_table import RESPONSE_COLUMNS, read_responses
@@ -34,6 +38,7 @@ from experiments.designs.shop.strata_order import strata_order
 from experiments.records.reading.queries import agents_of, ended_trials
 from experiments.records.reading.tidy_tables import (
     factors_table,
+    orders_table,
     receipts_table,
     response_table,
     score_table,
@@ -152,6 +157,23 @@ STUDIES: Final[dict[str, Study]] = {
             "rating": ("effects", {"term": "higher_rated"}),
         },
         between="products",
+    ),
+    "orders": Study(
+        title="What was ordered, and what it cost",
+        compare=orders_comparing.compare_orders,
+        compared=orders_comparing.TEXT,
+        unit="% of trials",
+        analyze=analyze_orders,
+        report=orders.report,
+        read=read_orders,
+        table=orders_table,
+        tables=("orders",),
+        by_agent={"effects": "estimate"},
+        row="a trial that is to end with an order",
+        columns=(*COLUMNS, *ORDER_COLUMNS),
+        estimators="Trials and their controls are pairs of the same choice set, order and repeat, with "
+        "McNemar's exact test and Tango's interval; extra money has Student's interval over choice sets.",
+        sources=("mcnemar1947", "tango1998"),
     ),
     "conjoint": Study(
         title="What the choices are worth",

@@ -13,7 +13,7 @@ from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.attributes import shown
 from experiments.designs.shop.experiment_file import Experiment
-from experiments.designs.shop.trial import ShopTrial, cell_name
+from experiments.designs.shop.trial import SHOP, ShopTrial, cell_name
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
 
@@ -74,6 +74,8 @@ class Cells:
             carriers += [(products[0].key, arm), (products[0].key, arm[::-1])]
         elif arm[0] is None or "none" in on:
             carriers.append((None, arm))
+        if arm[0] is not None and arm[1] is None and "shop" in on:
+            carriers.append((SHOP, arm))
         if arm[0] is not None and arm[1] is None and "each" in on:
             carriers.extend((each.key, arm) for each in products)
         elif arm[0] is not None and arm[1] is None and "random" in on:

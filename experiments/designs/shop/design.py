@@ -23,6 +23,7 @@ from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.ingredients import (
     arms_of,
     check_levels,
+    check_orders,
     check_stopping,
     displayed,
     formed_sets,
@@ -51,7 +52,6 @@ class ShopDesign(Design[ShopTrial]):
     """A study in a shop: products, interventions, profiles, prompt, site map."""
 
     kind = "shop"
-    analysis = "choice"
     mode = "page"
     chooses = True
     experiment: Experiment
@@ -68,12 +68,14 @@ class ShopDesign(Design[ShopTrial]):
         self._subject = subject
         self.source = source
         self.experiment = experiment = validate(source, Experiment)
+        self.analysis = "orders" if experiment.ends == "order" else "choice"
         self.shop = shop_of(experiment, source)
         site = shop_map(experiment.site, source)
         self._site_identity = site.identity()
         self.site: SiteMap = site.model_copy(update={"query": (*site.query, *experiment.query)})
         self.profiles = sentences(experiment.profiles, source)
         self.prompt = prompt_of(experiment.prompt, source)
+        check_orders(experiment, self.site, source)
         self.nudges = nudges_of(experiment, self.site, source)
         self._treatments = Treatments(experiment, self.site, self.nudges)
         self.led: dict[str, str] = {}
@@ -156,6 +158,7 @@ class ShopDesign(Design[ShopTrial]):
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
         later |= set() if self.experiment.computers else {"computers"}
+        later |= {"ends"} if self.experiment.ends == "cart" else set()
         later |= {"allocation"} if self._allocation is None else set()
         later |= {"safety_checks"} if self.experiment.safety_checks == "refuse" else set()
         experiment = self.experiment.model_dump(

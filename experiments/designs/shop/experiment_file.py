@@ -41,13 +41,13 @@ class _NudgeFactor(StrictModel):
     """A file of interventions: a shipped one by name, or a path."""
     only: tuple[str, ...] = ()
     """Ids to use; all of the file when empty."""
-    on: Annotated[tuple[Literal["none", "each", "random", "both"], ...], Field(min_length=1)] = (
+    on: Annotated[tuple[Literal["none", "each", "random", "both", "shop"], ...], Field(min_length=1)] = (
         "none",
         "each",
     )
     """`none`: a control without the nudge; `each`: every alternative carries it in turn; `random`: one of
     them does, drawn by the seed; `both`: two nudges head to head, each on one of two products and then the
-    other way round, for all pairs of nudges."""
+    other way round, for all pairs of nudges; `shop`: the shop as a whole does, as its checkout."""
 
 
 class Factors(StrictModel):
@@ -162,6 +162,8 @@ class Experiment(StrictModel):
     """`compare-tabs`: each alternative's page in a tab of its own; the last tab is seen first. `listing`: one
     tab with a page of the category that lists the choice set. `search`: one tab with the home page; what the
     search lists is the choice set. `home`: the same, and the choice set is what the home page lists."""
+    ends: Literal["cart", "order"] = "cart"
+    """When a trial has its choice: once a product is in the cart, or once an order is placed."""
     goal: str = Field(min_length=1)
     """What the agent is told to do; `${category}` stands for the category of the choice set."""
     profiles: tuple[UserProfile, ...] = Field(default=(UserProfile(id="none"),), min_length=1)
@@ -218,6 +220,11 @@ class Experiment(StrictModel):
     def draws_carriers(self) -> bool:
         """Whether it is drawn which product carries a nudge."""
         return self.factors.nudge is not None and "random" in self.factors.nudge.on
+
+    @property
+    def treats_shop(self) -> bool:
+        """Whether the shop as a whole carries the interventions."""
+        return self.factors.nudge is not None and "shop" in self.factors.nudge.on
 
     @property
     def head_to_head(self) -> bool:
@@ -321,6 +328,14 @@ class Experiment(StrictModel):
         if self.shows_whole_lists and self.factors.order == "both":
             message = "a whole list has the shop's order; write factors.order: listed"
             raise problem_at("factors", "order", message=message)
+        if self.ends == "order" and not embedded:
+            message = f"orders are placed in the embedded shop only; write environment: {EMBEDDED}, or cart"
+            raise problem_at("ends", message=message)
+        if self.treats_shop and {"each", "random", "both"} & {
+            *(self.factors.nudge.on if self.factors.nudge else ())
+        }:
+            message = "the shop carries an intervention, or a product does; write an experiment for each"
+            raise problem_at("factors", "nudge", "on", message=message)
         if self.draws_carriers and self.factors.nudge and "each" in self.factors.nudge.on:
             message = "random is one of each; remove one of the two"
             raise problem_at("factors", "nudge", "on", message=message)

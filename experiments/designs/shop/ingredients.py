@@ -19,7 +19,7 @@ from experiments.designs.shop.listing import catalogue_lists, category_address, 
 from experiments.designs.shop.stopping import Stopping
 from interventions.apply.plan import ProductFacts
 from interventions.files.schema import Intervention, load_interventions
-from interventions.yaml.sitemap import SiteMap, load_site_map
+from interventions.yaml.sitemap import STAGES, SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
 
 NO_ADDRESSES: Final[Mapping[str, str]] = {}
@@ -45,6 +45,13 @@ def shop_map(name: str, source: Source) -> SiteMap:
         cause = f"the site map {site.name} does not say what puts a product into the cart"
         raise source.error(("site",), f"{cause}; give it the key choice (docs/site-maps.md)")
     return site
+
+
+def check_orders(experiment: Experiment, site: SiteMap, source: Source) -> None:
+    """Raise UserError where trials are to end with an order, and the map does not know any."""
+    if experiment.ends == "order" and (site.order is None or "order" not in site.pages):
+        cause = f"the site map {site.name} does not say what an order is"
+        raise source.error(("ends",), f"{cause}; write site: embedded, or give the map the key order")
 
 
 def prompt_of(name: str, source: Source) -> PromptTemplates:
@@ -73,6 +80,14 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
                 f"{factor.interventions} has no intervention {name!r}; it has {', '.join(known)}",
             )
     found = tuple(known[name] for name in factor.only or known)
+    for item in found:
+        for role, edit in item.lacks(site).items():
+            if role.partition(".")[0] in STAGES:
+                where = f"the site map {site.name} has no role {role}, which {edit} needs"
+                raise source.error(place, f"{item.id}: {where}; map it, or leave the intervention out")
+        if not experiment.treats_shop and any(each.stages() for each in item.edits):
+            message = f"{item.id} is about an order, and no product; write none and shop"
+            raise source.error(("factors", "nudge", "on"), message)
     if cards := [item.id for item in found if item.card]:
         message = f"{', '.join(cards)}: cards change no page; name nudges, or ask cards with task: card"
         raise source.error(place, message)

@@ -36,11 +36,15 @@ class Treatments:
         self._left_out = tuple(item for item in display if item.lacks(site))
         self._everywhere = tuple(compile_treatment(item, None) for item in self._display)
         self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
+        twins = {each.id: each.twin for each in self._nudges if each.twin} if experiment.treats_shop else {}
+        of_shop = (*self._nudges, *twins.values()) if experiment.treats_shop else ()
+        self._of_shop = {each.id: compile_treatment(each, None) for each in of_shop}
         self.inputs = (
             *self._nudges,
             *matching.interventions,
             *self._display,
             *(drawing.interventions if drawn else ()),
+            *twins.values(),
         )
         """All interventions from which the trials follow."""
 
@@ -51,7 +55,7 @@ class Treatments:
 
     def check(self, products: Sequence[ProductFacts]) -> None:
         """Compile each nudge for each product: a variable that does not fit is found before any trial."""
-        for product in products:
+        for product in products if not self._of_shop else ():
             for nudge in self._nudges:
                 self._treatment(nudge, product)
 
@@ -68,6 +72,8 @@ class Treatments:
                 treatments.append(self._treatment(intervention, product, value=shown_value))
             if nudge := trial.carried.get(product.key):
                 treatments.append(self._treatment(nudge, product))
+        if self._of_shop and trial.nudge and (shown := trial.nudge if trial.carrier else trial.nudge.twin):
+            treatments.append(self._of_shop[shown.id])
         cut = self._experiment.task != "compare-tabs" and not trial.whole
         listing = (show_only(trial.products),) if cut else ()
         return Plan((*treatments, *listing, *self._everywhere))
@@ -76,6 +82,7 @@ class Treatments:
         """Yield the interventions of a trial's cell: the nudge too where no product carries it."""
         yield from self._shown
         yield from trial.nudges
+        yield from (nudge.twin for nudge in trial.nudges if self._of_shop and nudge.twin)
         yield from self._display
 
     def lacks(self) -> Iterator[str]:
@@ -100,7 +107,12 @@ class Treatments:
             )
 
     def declared(self, products: Sequence[ProductFacts]) -> tuple[Nudge, ...]:
-        """Return the texts that the nudges have on these products; a placebo has no meaning."""
+        """Return the texts that the nudges have on these products; a placebo has no meaning.
+
+        What the shop as a whole says speaks for no product.
+        """
+        if self._of_shop:
+            return ()
         return tuple(dict.fromkeys(text for product in products for text in self._texts(product)))
 
     def unreadable(self, product: ProductFacts) -> list[str]:
@@ -108,6 +120,8 @@ class Treatments:
 
         These change no figure and have no text, or one that another intervention uses in the other direction.
         """
+        if self._of_shop:
+            return []
         known = DeclaredNudges(self._texts(product))
         return [
             nudge.id

@@ -12,6 +12,8 @@ from experiments.records.record import BOTH, CONTROL
 from interventions.files.schema import Intervention
 
 NUDGED: Final = "nudged"
+SHOP: Final = "*"
+"""The carrier of an intervention that the shop as a whole carries, and no product."""
 PLACEBO: Final = "placebo"
 
 
@@ -22,7 +24,8 @@ class ShopTrial:
     `products` are in order of presentation, with their facts as displayed, drawn ones included. Where
     attributes are drawn, each version of a draw is a repeat of its own. A control trial belongs to the
     cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None). Head to head the carrier
-    is the set's first product as listed, and the other one carries the `rival`. `start` are the pages that
+    is the set's first product as listed, and the other one carries the `rival`. The carrier SHOP is the shop
+    as a whole. `start` are the pages that
     are opened, each in a tab, below the shop's address.
     """
 
@@ -58,7 +61,7 @@ class ShopTrial:
     @property
     def carried(self) -> Mapping[str, Intervention]:
         """The nudge of each product that carries one, by the product's key."""
-        if self.nudge is None or self.carrier is None:
+        if self.nudge is None or self.carrier in (None, SHOP):
             return {}
         others = {each.key: self.rival for each in self.products if self.rival}
         return {**others, self.carrier: self.nudge}

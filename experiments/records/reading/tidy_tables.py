@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import sqlalchemy as sql
 
+from analysis.orders.table import ORDER_COLUMNS
 from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table, only_extreme
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
@@ -23,6 +24,8 @@ from experiments.records.tables import (
     factors,
     metadata,
     options,
+    orders,
+    outcomes,
     prompts,
     questions,
     receipts,
@@ -48,6 +51,8 @@ _OPTION_COLUMNS: Final = (
     "trial", "option", "position", "viewed_first", "category", "price", "rating", "reviews",
     *(f"catalogue_{name}" for name in ATTRIBUTES), "nudged", "opened",
 )  # fmt: skip
+
+_ORDER_FACTS: Final = ("advertised_total", "placed_total", "currency")
 
 _MONEY: Final = re.compile(
     r"([A-Z]{0,3}[$€£¥₩₹₽₺₴₫฿₪₱]|\b[A-Z]{3}\b)\s?\d|\d\s?([$€£¥₩₹₽₺₴₫฿₪₱]|\b[A-Z]{3}\b|zł|Kč|kr)"
@@ -215,6 +220,21 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
         frame["chance"] = frame["trial"].map(biased)
     frame = frame.assign(reading=_readings(records, run, frame), currency=_currency(records, run))
     return _with_rationales(records, run, frame)
+
+
+def orders_table(records: Records, run: str) -> pd.DataFrame:
+    """Return a row for each trial of a run that is to end with an order, as `analysis.orders` reads it."""
+    names = [column.name for column in ORDER_COLUMNS if column.name in trials.c]
+    of_trials = (
+        sql.select(*(trials.c[name] for name in names), *(orders.c[name] for name in _ORDER_FACTS))
+        .join_from(trials, orders, same_trial(trials, orders))
+        .where(trials.c.run == run)
+        .order_by(trials.c.trial)
+    )
+    came = sql.select(outcomes.c.trial, outcomes.c.name, outcomes.c.value).where(outcomes.c.run == run)
+    flags = _read(records, came).pivot(index="trial", columns="name", values="value").astype("Int64")
+    found = _read(records, of_trials).merge(flags, left_on="trial", right_index=True)
+    return found[[column.name for column in ORDER_COLUMNS if column.name in found]]
 
 
 def _chances(records: Records, run: str) -> pd.DataFrame:
