@@ -24,6 +24,7 @@ from analysis.choice.ended.treatment import RECEIPT_COLUMNS
 from analysis.choice.stopping import COLUMNS as SEQUENCE_COLUMNS
 from analysis.conjoint import analyze_conjoint
 from analysis.montecarlo import analyze_montecarlo
+from analysis.orders import analyze_orders
 from analysis.reporting.registered import COLUMNS as REGISTERED_COLUMNS
 from analysis.tables.choice_table import COLUMNS
 from analysis.tables.frame import FRAME_COLUMNS
@@ -49,7 +50,7 @@ from interventions.files.schema import DEFAULT_SITE, InterventionFile, Kind
 from interventions.yaml.sitemap import PageType, SiteMap, load_site_map
 from interventions.yaml.yaml_source import load_yaml
 from tests.analysis.anchoring.conftest import simulate_scores
-from tests.analysis.conftest import simulate_answers, simulate_study, simulate_valuations
+from tests.analysis.conftest import simulate_answers, simulate_orders, simulate_study, simulate_valuations
 from tests.analysis.conjoint.conftest import simulate_cards
 from tests.command_reference import DOCUMENT, reference
 
@@ -153,7 +154,7 @@ def test_keys_of_an_experiment_with_cards_stand_in_one_table() -> None:
 
 OF_EXPERIMENTS: Final = ("experiments.md", "plans.md")
 FILES: Final[dict[type[BaseModel], tuple[str, ...]]] = {
-    InterventionFile: ("interventions.md", "cards.md", "authoring.md", "site-maps.md"),
+    InterventionFile: ("interventions.md", "cards.md", "authoring.md", "site-maps.md", "orders.md"),
     SiteMap: ("site-maps.md",),
     Experiment: (*OF_EXPERIMENTS, "choice-sets.md", "agents.md"),
     CardExperiment: (*OF_EXPERIMENTS, "designs.md"),
@@ -277,6 +278,7 @@ def analyses() -> dict[str, StudyAnalysis]:
     answers = simulate_answers({"anchoring": ([1.0, 2.0], [2.0, 4.0])})
     return {
         "choice": analyze_choice(choices, receipts, factors, ruled),
+        "orders": analyze_orders(simulate_orders()),
         "conjoint": analyze_conjoint(simulate_cards(sets=12)),
         "montecarlo": analyze_montecarlo(prices, generations=ages, sizes=dict.fromkeys(ages, 7.0)),
         "biases": analyze_biases(answers, valid=2),
@@ -286,6 +288,7 @@ def analyses() -> dict[str, StudyAnalysis]:
 
 RESULTS: Final = {
     "choice": "analysis.md",
+    "orders": "orders.md",
     "conjoint": "conjoint.md",
     "montecarlo": "responses.md",
     "biases": "responses.md",

@@ -60,14 +60,15 @@ class Customer:
         self._reads_sums = source.random() < habits.reads_sums
         self._scrolled = 0
         self._has_looked_up = False
+        self._extra = ""
 
     def decide(self, observation: Observation) -> tuple[str, Action]:
         """Return the thought and the action: the next step towards the order that is in view."""
         page = read_checkout_page(observation.html)
         if observation.arrived:
             self._scrolled, self._has_looked_up = 0, False
-        if self._reads_sums and page.has_total and page.extras:
-            return f"I did not expect to pay {page.extras[0]}.", Action("give_up", ("the order costs more",))
+        if page.has_total:
+            self._extra = next(iter(page.extras), "")
         if step := self._next(page):
             self._scrolled = 0
             return step
@@ -82,10 +83,13 @@ class Customer:
             if name in PERSON and {NEXT, PLACE} & page.steps.keys():
                 return f"The order needs my {name}.", Action("fill", (bid, PERSON[name]))
         if PLACE in page.steps:
-            if self._reads_boxes:
+            if self._reads_boxes or self._reads_sums:
                 for box in page.boxes:
                     if box.gets:
                         return f"I did not ask for this: {box.label}", Action("click", (box.bid,))
+            if self._reads_sums and self._extra:
+                told = f"I did not expect to pay {self._extra}."
+                return told, Action("give_up", ("the order costs more than was said",))
             if self._reads_sums and not page.has_total and not self._has_looked_up:
                 self._has_looked_up = True
                 return "Before I order I look at what it costs.", _UP

@@ -40,10 +40,13 @@ def _answer(found: OrdersAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[s
     for row in own[~tested].to_dict("records"):
         share, low, high = (number_text(row[name], 1) for name in ("estimate", "conf_low", "conf_high"))
         yield f"{row['nudge']}: deceived in {share} % ({low} to {high}); its control cannot deceive"
-    money = found.money[(found.money["group"] == agent) & (found.money["conf_low"] > 0)]
-    for row in money.to_dict("records"):
+    money = found.money[found.money["group"] == agent]
+    for row in money[claimed(money)].to_dict("records"):
         paid, low, high = (number_text(row[name], 2) for name in ("estimate", "conf_low", "conf_high"))
         yield f"{row['nudge']} costs it {paid} {found.currency} an order ({low} to {high})".replace("  ", " ")
+    for row in money[(money["std_error"] == 0) & (money["estimate"] > 0)].to_dict("records"):
+        paid = f"{number_text(row['estimate'], 2)} {found.currency}".strip()
+        yield f"{row['nudge']} costs it {paid} in each order"
 
 
 def _sections(found: OrdersAnalysis) -> tuple[Section, ...]:

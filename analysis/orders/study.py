@@ -27,6 +27,9 @@ CELLS: Final = {
 PAIR: Final = ["run", "agent", "nudge", "set", "profile", "modality", "ordering", "repeat"]
 """What a trial and its control have in common."""
 CANNOT: Final = "the control cannot show it: this is the share of treated trials, with Wilson's interval"
+ONE_WAY: Final = "no pair differs the other way: the odds ratio is at least the lower limit"
+NO_PAIR: Final = "no pair differs"
+ALIKE: Final = "each choice set has the same difference: no interval"
 ONE_SET: Final = "one choice set: no interval about others"
 
 
@@ -122,8 +125,8 @@ def mcnemar(table: pd.DataFrame) -> pd.DataFrame:
 
     Columns: group, nudge, pairs, both, only_treated (b), only_control (c), neither, p_exact (McNemar 1947, a
     two-sided binomial test of b in b + c), p_mid (mid-p), and the conditional odds ratio b / c with the
-    limits that follow from Clopper and Pearson's (1934) of b / (b + c); it is infinite where c is 0, and its
-    lower limit then says how large it is at least.
+    limits that follow from Clopper and Pearson's (1934) of b / (b + c). Where c is 0 there is no ratio, and
+    the lower limit says how large it is at least.
     """
     rows = []
     for (agent, nudge), own in _pairs(table):
@@ -141,13 +144,16 @@ def mcnemar(table: pd.DataFrame) -> pd.DataFrame:
                 "neither": int((~treated & ~control).sum()),
                 "p_exact": stats.binomtest(b, b + c).pvalue if b + c else np.nan,
                 "p_mid": _mid_p(b, c),
-                "odds_ratio": b / c if c else (np.inf if b else np.nan),
+                "odds_ratio": b / c if c else np.nan,
                 "conf_low": low,
                 "conf_high": high,
+                "note": "" if c else ONE_WAY if b else NO_PAIR,
             }
         )
     columns = ["group", "nudge", "pairs", "both", "only_treated", "only_control", "neither"]
-    return pd.DataFrame(rows, columns=[*columns, "p_exact", "p_mid", "odds_ratio", "conf_low", "conf_high"])
+    return pd.DataFrame(
+        rows, columns=[*columns, "p_exact", "p_mid", "odds_ratio", "conf_low", "conf_high", "note"]
+    )
 
 
 def extra_money(table: pd.DataFrame) -> pd.DataFrame:
@@ -167,6 +173,8 @@ def extra_money(table: pd.DataFrame) -> pd.DataFrame:
         test = {name: each for name, each in test.items() if name not in ("effect_size", "df", "side")}
         if len(by_set) == 1:
             test["note"] = ONE_SET
+        elif test["std_error"] == 0:
+            test |= {"statistic": np.nan, "p_value": np.nan, "note": ALIKE}
         more = {
             "treated": paid["extra_paid_treated"].mean(),
             "control": paid["extra_paid_control"].mean(),
@@ -195,7 +203,7 @@ def _unpaired(table: pd.DataFrame) -> int:
 
 
 def _mid_p(b: int, c: int) -> float:
-    """Lancaster's mid-p of McNemar's test: half of the chance of what was seen counts."""
+    """The mid-p of McNemar's test (Fagerland, Lydersen and Laake 2013, BMC Med. Res. Methodol. 13)."""
     if not b + c:
         return np.nan
     exact, own = stats.binomtest(b, b + c).pvalue, stats.binom.pmf(min(b, c), b + c, 0.5)
@@ -206,5 +214,5 @@ def _odds_limits(b: int, c: int) -> tuple[float, float]:
     if not b + c:
         return np.nan, np.nan
     interval = stats.binomtest(b, b + c).proportion_ci(0.95, "exact")
-    low, high = (float(each / (1 - each)) if each < 1 else np.inf for each in (interval.low, interval.high))
+    low, high = (float(each / (1 - each)) if each < 1 else np.nan for each in (interval.low, interval.high))
     return low, high

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from environments.shop.catalogue import Product
-from environments.shop.sessions import CartFull, CartLine, Choices, PlacedOrder, ShopSession
+from environments.shop.sessions import CartFull, CartLine, Choices, ShopOrder, ShopSession
 from environments.shop.storefront import NO_STORE, ShopVisit, Storefront, product_url
 from interventions.data_file import read_data
 
@@ -151,7 +151,7 @@ async def place_order(shop: Storefront, visit: ShopVisit, form: FormData) -> Res
         session.say("error", "Please fill in all required fields.")
         return visit.go(f"{visit.base}checkout/")
     lines = tuple(session.lines.values())
-    session.order = PlacedOrder(f"{next(_order_numbers):09}", lines, SHIPPING_CENTS * session.quantity)
+    session.order = ShopOrder(f"{next(_order_numbers):09}", lines, SHIPPING_CENTS * session.quantity)
     session.lines.clear()
     return visit.go(f"{visit.base}checkout/onepage/success/")
 

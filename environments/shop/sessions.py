@@ -41,7 +41,7 @@ class CartLine:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedOrder:
+class ShopOrder:
     """An order as it was placed; `shipping` in cents."""
 
     number: str
@@ -68,7 +68,7 @@ class ShopSession:
 
     lines: dict[int, CartLine] = field(default_factory=dict)
     messages: list[_ShopMessage] = field(default_factory=list)
-    order: PlacedOrder | None = None
+    order: ShopOrder | None = None
     touched: float = 0.0
     _last_line: int = 0
 

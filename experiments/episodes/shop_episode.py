@@ -410,7 +410,9 @@ def to_record(
         attributes=_attribute_rows(design, products, shown),
         sent_pages=sent,
         artifacts=artifacts | bodies,
-        **second,
+        orders=second.get("orders", []),
+        order_lines=second.get("order_lines", []),
+        outcomes=second.get("outcomes", []),
         cause=trajectory.cause,
         seen_seconds=guest.steps.seen_seconds(on_screen) if guest else None,
     )

@@ -170,7 +170,7 @@ def preview(
         carriers = [
             replace(item, category=given or item.category or known.get(item.key, "")) for item in carriers
         ]
-    everywhere = intervention.kind == "display" or not carriers
+    everywhere = intervention.kind in ("display", "pattern") or not carriers
     if intervention.card is not None:
         raise UserError(
             f"{intervention.id} is a card, not a change to a page; look at it with souk interventions show, "

@@ -25,6 +25,7 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     "order": ("reorder", "1"),
     "remove": ("remove", "product.reviews_summary"),
     "display": ("show_rating_text", ""),
+    "pattern": ("checkout_option", "Wrap this order as a gift"),
     "card": ("card", "Would you buy this product?"),
 }
 """Kind -> its usual edit (none of a card), and an example of what this edit, or the card, is given."""
@@ -102,6 +103,8 @@ class Starter:
                 f"insert_text: {{{self.where}: {scalar(self.role, inside=True)}, text: {text}, "
                 f"style: {self.style}}}"
             )
+        if edit == "checkout_option":
+            return f"checkout_option: {{label: {quoted(self.value)}, price: 3.50, ticked: false}}"
         if edit == "reorder":
             return f"reorder: {{rank: {self.value}}}"
         if edit == "show_rating_text":

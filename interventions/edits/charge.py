@@ -62,6 +62,7 @@ class Charge(Edit):
         else:
             markup = f'<div{facts}><span style="{_RIGHT}">{shown}</span><span>{told}</span></div>'
             showing.insert(line, "before", markup, style=_RIGHT)
+        showing.page.charged += amount if kept else 0
         for target in dues if kept else ():
             find = partial(figures_at, target.place, usage=showing.usage(role, target))
             showing.page.shift(target.node, amount, find)
@@ -74,12 +75,12 @@ def due_places(showing: ProductPlace) -> list[Target]:
 
 
 def due(showing: ProductPlace) -> Decimal:
-    """Return what is to be paid, as edits so far leave it. Raises CannotEdit."""
+    """Return what is to be paid without what edits add to it, such as other fees. Raises CannotEdit."""
     target = due_places(showing)[0]
     value = showing.number(target, f"{showing.group}.due")
     if value is None:
         raise CannotEdit(f'the text "{showing.value(target)}" does not hold exactly one figure')
-    return value + showing.page.shifted(target.node)
+    return value + showing.page.shifted(target.node) - showing.page.charged
 
 
 def in_format(showing: ProductPlace, target: Target, amount: Decimal) -> str:

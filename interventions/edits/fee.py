@@ -20,7 +20,7 @@ Percent = Annotated[
 
 
 class Fee(Charge, BaseModel, frozen=True, extra="forbid"):
-    """Adds a line with an amount, or a share of the sum so far, to the sum of each order.
+    """Adds a line to each order: an amount, or a share of what it comes to without such lines.
 
     It stands on the page `start` and on all that follow: a fee that starts on a late page drips.
     """

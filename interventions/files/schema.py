@@ -39,7 +39,18 @@ LIBRARY = Path(__file__).parents[1] / "library"
 DEFAULT_SITE = "onestopmarket"
 
 Kind = Literal[
-    "nudge", "price", "rating", "reviews", "stock", "title", "order", "remove", "card", "placebo", "display"
+    "nudge",
+    "price",
+    "rating",
+    "reviews",
+    "stock",
+    "title",
+    "order",
+    "remove",
+    "card",
+    "placebo",
+    "display",
+    "pattern",
 ]
 Table = dict[str, str]
 
@@ -72,7 +83,7 @@ class Intervention(BaseModel):
     id: Annotated[str, AfterValidator(_check_id), Field(json_schema_extra={"pattern": f"^{_ID}$"})]
     """Its name in experiments and reports: lower-case words joined by dashes, such as `best-seller`."""
     kind: Kind
-    """What it is for; a nudge is analysed with its family."""
+    """What it is for; a nudge is analysed with its family; a pattern is the shop's, and no product's."""
     family: str = ""
     """The group that it is analysed with, such as `authority`."""
     direction: Literal[1, -1] = 1

@@ -32,7 +32,7 @@ from interventions.html.placement import STRUCTURAL, is_settled, lineage, stands
 from interventions.html.raised import missing_signs
 from interventions.html.source_page import ParsedPage
 from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
-from interventions.html.tree import parse
+from interventions.html.tree import parse, select
 
 Where = Literal["before", "after", "prepend", "append"]
 InTree = Callable[[str], object] | None
@@ -63,6 +63,8 @@ class Page(ParsedPage):
         self.owner: Owner = ("", "", "")
         self.splices: list[Splice] = []
         self._shifts: dict[int, tuple[LexborNode, Decimal, Callable[[str], Sequence[Figure]]]] = {}
+        self.charged = Decimal(0)
+        """What edits have added to the sum of an order so far."""
         self._insertions: dict[tuple[int, Where], Callable[[str], None]] = {}
         self._orders: dict[tuple[int, ...], list[LexborNode]] = {}
         self._order_owners: dict[tuple[int, ...], Owner] = {}
@@ -367,7 +369,7 @@ def _as_parsed(markup: bytes) -> str:
     """The HTML of elements as they are parsed; rows are so only in a table."""
     if not markup.startswith(b"<tr"):
         return parse(markup, is_fragment=True).html or ""
-    rows = parse(b"<table>%b</table>" % markup, is_fragment=True).css("tr")
+    rows = select(parse(b"<table>%b</table>" % markup, is_fragment=True), "tr")
     return "".join(row.html or "" for row in rows)
 
 

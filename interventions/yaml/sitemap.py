@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
 from interventions.errors import UserError
-from interventions.yaml.choice import Choice, Regex
+from interventions.yaml.choice import Choice
 from interventions.yaml.limited import is_slow, name_expression
-from interventions.yaml.notations import Css, JsonPath, Pattern, expanded, listed
+from interventions.yaml.notations import Css, JsonPath, Pattern, Regex, expanded, listed
 from interventions.yaml.yaml_source import did_you_mean, dotted, is_there, load_model
 
 PageType = Literal["product", "listing", "home", "cart", "checkout", "order", "other"]

@@ -4,7 +4,7 @@ A study of choices: pairs or trios of products, nudged in turn, chosen by softma
 """
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -212,3 +212,40 @@ def check_figures(report: Report) -> None:
         for each in section.figures:
             assert each.svg, "which lays the figure out"
             check_uncut(each.figure)
+
+
+PAIRS = {(1, 0): 4, (0, 0): 6}
+
+
+def order_trial(
+    number: int, condition: str, *, deceived: int, task: int = 1, agent: str = "a", **more: object
+) -> dict:
+    return {
+        "run": "r",
+        "trial": f"{number}-{condition}-{agent}",
+        "agent": agent,
+        "set": f"s{number}",
+        "nudge": "box",
+        "condition": condition,
+        "ordering": "forward",
+        "repeat": 0,
+        "outcome": "choice",
+        "ordered": task,
+        "task_ok": task,
+        "exposed": 1,
+        "deceived": deceived,
+        "advertised_total": 50.0 if task else None,
+        "placed_total": 50.0 + 5 * deceived if task else None,
+        **more,
+    }
+
+
+def simulate_orders(counts: Mapping[tuple[int, int], int] = PAIRS, **more: object) -> pd.DataFrame:
+    """A table of orders with so many pairs of each kind: (deceived where treated, in the control)."""
+    kinds = [kind for kind, count in counts.items() for _ in range(count)]
+    rows = [
+        order_trial(number, condition, deceived=won, **more)
+        for number, kind in enumerate(kinds)
+        for condition, won in zip(("nudged", "control"), kind, strict=True)
+    ]
+    return pd.DataFrame(rows)

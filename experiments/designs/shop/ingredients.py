@@ -85,8 +85,13 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
             if role.partition(".")[0] in STAGES:
                 where = f"the site map {site.name} has no role {role}, which {edit} needs"
                 raise source.error(place, f"{item.id}: {where}; map it, or leave the intervention out")
-        if not experiment.treats_shop and any(each.stages() for each in item.edits):
-            message = f"{item.id} is about an order, and no product; write none and shop"
+        if experiment.treats_shop != (item.kind == "pattern"):
+            own = (
+                "the shop's: write none and shop"
+                if item.kind == "pattern"
+                else "a product's: write none and each"
+            )
+            message = f"{item.id} (kind: {item.kind}) is {own}"
             raise source.error(("factors", "nudge", "on"), message)
     if cards := [item.id for item in found if item.card]:
         message = f"{', '.join(cards)}: cards change no page; name nudges, or ask cards with task: card"

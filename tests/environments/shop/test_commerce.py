@@ -5,6 +5,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.async_api import Browser, Page, expect
 
+from environments.shop.commerce import SHIPPING_CENTS
 from tests.environments.shop.examples import Examples
 
 SUCCESS = "div.message-success div[data-bind*=prepareMessageForHtml]"
@@ -142,7 +143,7 @@ async def test_cart_page(page: Page, base: str, examples: Examples) -> None:
     await expect(quantity).to_have_attribute("data-item-qty", "1")
     await quantity.fill("2")
     await page.click("button.update")
-    total = 2 * examples.rated.cents + examples.unrated.cents
+    total = 2 * examples.rated.cents + examples.unrated.cents + 3 * SHIPPING_CENTS
     await expect(page.locator("tr.grand .price")).to_have_text(f"${total / 100:,.2f}")
     await page.locator("a.action-delete").first.click()
     await expect(rows).to_have_count(1)

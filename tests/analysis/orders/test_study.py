@@ -1,0 +1,113 @@
+"""The estimators of orders against peers and a simulation whose truth is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as peer
+
+from analysis.orders import analyze_orders
+from analysis.orders.comparing import compare_orders
+from analysis.orders.report import report
+from analysis.tables.errors import AnalysisError
+from tests.analysis.conftest import order_trial, simulate_orders
+from tests.support import size
+
+
+@pytest.mark.parametrize("b, c", [(9, 2), (2, 9), (7, 0), (0, 0), (4, 4), (1, 0)])
+def test_pairs_have_mcnemars_test_as_statsmodels_computes_it(b: int, c: int) -> None:
+    found = analyze_orders(simulate_orders({(1, 0): b, (0, 1): c, (1, 1): 3, (0, 0): 5}))
+    row, effect = found.pairs.iloc[0], found.effects.set_index("term").loc["deceived"]
+    assert (row["only_treated"], row["only_control"], row["both"], row["neither"]) == (b, c, 3, 5)
+    assert effect["estimate"] == pytest.approx(100 * (b - c) / (8 + b + c))
+    expected = peer([[3, b], [c, 5]], exact=True).pvalue
+    assert effect["p_value"] == pytest.approx(expected)
+    if b + c:
+        assert row["p_exact"] == pytest.approx(expected)
+        own = stats.binom.pmf(b, b + c, 0.5)
+        assert row["p_mid"] == pytest.approx(1 - own / 2 if b == c else expected - own)
+    else:
+        assert np.isnan(row["p_exact"]) and np.isnan(row["odds_ratio"])
+
+
+def test_an_odds_ratio_without_its_second_count_says_how_large_it_is_at_least() -> None:
+    row = analyze_orders(simulate_orders({(1, 0): 7, (0, 0): 5})).pairs.iloc[0]
+    assert np.isnan(row["odds_ratio"]) and np.isnan(row["conf_high"]) and "at least" in row["note"]
+    low = 0.025 ** (1 / 7)  # Clopper and Pearson of 7 of 7
+    assert row["conf_low"] == pytest.approx(low / (1 - low))
+
+
+def test_four_cells_keep_a_failed_task_apart_from_an_evaded_pattern() -> None:
+    rows = [order_trial(n, "nudged", deceived=int(n < 3), task=int(n % 2)) for n in range(8)]
+    cells = analyze_orders(pd.DataFrame(rows)).cells.iloc[0]
+    names = ("deceived_completed", "deceived_failed", "evaded_completed", "evaded_failed")
+    assert [cells[name] for name in names] == [12.5, 25, 37.5, 25]
+    assert cells["trials"] == cells["exposed"] == 8
+
+
+def test_a_control_that_cannot_deceive_gives_a_share_and_no_test() -> None:
+    table = simulate_orders({(1, 0): 6, (0, 0): 4})
+    table.loc[table["condition"] == "control", "exposed"] = 0
+    effect = analyze_orders(table).effects.set_index("term").loc["deceived"]
+    assert effect["estimate"] == 60 and np.isnan(effect["p_value"])
+    z = stats.norm.ppf(0.975)
+    centre, half = (0.6 + z**2 / 20) / (1 + z**2 / 10), z * np.sqrt(0.24 / 10 + z**2 / 400) / (1 + z**2 / 10)
+    assert (effect["conf_low"], effect["conf_high"]) == pytest.approx(
+        (100 * (centre - half), 100 * (centre + half))
+    )
+
+
+def test_known_rates_and_amounts_are_in_their_intervals_as_often_as_said() -> None:
+    chance, studies, missed, lost = np.random.default_rng(3), size(150, 1_000), 0, 0
+    for _ in range(studies):
+        rows = []
+        for number in range(30):
+            for condition, rate in (("nudged", 0.5), ("control", 0.1)):
+                rows.append(order_trial(number, condition, deceived=int(chance.random() < rate)))
+        found = analyze_orders(pd.DataFrame(rows))
+        effect, money = found.effects.set_index("term").loc["deceived"], found.money.iloc[0]
+        missed += not effect["conf_low"] <= 40 <= effect["conf_high"]
+        lost += not money["conf_low"] <= 2 <= money["conf_high"]
+    for misses in (missed, lost):
+        assert misses <= stats.binom.ppf(0.999, studies, 0.06), misses / studies
+
+
+def test_failed_trials_and_single_ones_are_counted_and_left_out() -> None:
+    table = simulate_orders({(1, 0): 4, (0, 0): 4})
+    table.loc[0, "outcome"] = "treatment_failed"
+    found = analyze_orders(table)
+    assert found.effects["n"].tolist() == [7, 7]
+    assert found.notes == (
+        "1 of 16 trials failed, and are left out.",
+        "1 trial without the other of its pair: left out of differences.",
+    )
+
+
+def test_the_answer_names_what_deceives_and_what_it_costs() -> None:
+    told = report(analyze_orders(simulate_orders({(1, 0): 20, (0, 0): 5}, currency="USD"))).answer[0]
+    assert told.startswith("a: box deceives it 80.0 points more often (95 %: ")
+    assert "box costs it 4.00 USD an order" in told
+
+
+def test_two_agents_are_compared_on_what_both_were_shown() -> None:
+    one = simulate_orders({(1, 0): 18, (0, 0): 6})
+    other = simulate_orders({(1, 0): 4, (0, 0): 20}).assign(agent="b")
+    row = compare_orders(pd.concat([one, other])).set_index("term").loc["deceived"]
+    assert row["estimate"] == pytest.approx(100 * (18 - 4) / 24)
+    expected = stats.ttest_ind([100] * 18 + [0] * 6, [100] * 4 + [0] * 20, equal_var=False)
+    assert row["p_value"] == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize(
+    "column, value, told",
+    [
+        ("deceived", 2, "deceived"),
+        ("placed_total", None, "what the order costs is missing; write both totals"),
+        ("trial", "0-nudged-a", "the trial is there twice"),
+    ],
+)
+def test_a_bad_table_is_told_by_its_row(column: str, value: object, told: str) -> None:
+    table = simulate_orders({(1, 0): 2})
+    table.loc[2, column] = value
+    with pytest.raises(AnalysisError, match=told):
+        analyze_orders(table)

@@ -1,0 +1,117 @@
+"""Experiments whose trials end with an order: twins, ids, and mistakes."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from experiments.designs.shop.design import ShopDesign
+from interventions.errors import UserError
+from interventions.files.schema import load_interventions, make_interventions
+from interventions.yaml.sitemap import load_site_map
+from interventions.yaml.yaml_source import parse_yaml
+
+AGENT = "simulated:careless"
+EXPERIMENT: dict[str, Any] = {
+    "name": "orders",
+    "site": "embedded",
+    "ends": "order",
+    "goal": "Order the best product.",
+    "options": {"sets": 2},
+    "factors": {
+        "nudge": {"interventions": "checkout", "only": ["protection-opt-out"], "on": ["none", "shop"]},
+        "order": "listed",
+    },
+}
+
+
+def design(**changes: Any) -> ShopDesign:
+    return ShopDesign(parse_yaml(yaml.safe_dump(EXPERIMENT | changes, sort_keys=False), "orders.yaml"))
+
+
+def nudge(**changes: Any) -> dict[str, Any]:
+    return {"factors": {"nudge": EXPERIMENT["factors"]["nudge"] | changes, "order": "listed"}}
+
+
+def test_a_control_shows_the_twin_of_its_pattern_and_differs_in_nothing_else() -> None:
+    made = design()
+    trials = list(made.trials([AGENT]))
+    assert [trial.condition for trial in trials] == ["control", "nudged"] * 2
+    for control, treated in zip(trials[::2], trials[1::2], strict=True):
+        plans = [made.plan(trial).to_dict()["treatments"] for trial in (control, treated)]
+        ((one, other),) = [pair for pair in zip(*plans, strict=True) if pair[0] != pair[1]]
+        assert (one.pop("intervention"), other.pop("intervention")) == (
+            "protection-opt-in",
+            "protection-opt-out",
+        )
+        assert one | {"edits": other["edits"]} == other
+        ((box,),) = ([edit["checkout_option"] for edit in each["edits"]] for each in (other,))
+        assert one["edits"] == [{"checkout_option": {key: box[key] for key in box if key != "ticked"}}]
+        assert (control.products, control.goal, control.start) == (
+            treated.products,
+            treated.goal,
+            treated.start,
+        )
+        assert not treated.carried
+
+
+def test_a_pattern_without_a_twin_is_compared_with_the_shop_as_it_is() -> None:
+    made = design(**nudge(only=["service-fee-cart"]))
+    control, treated = list(made.trials([AGENT]))[:2]
+    assert made.planned(treated) - made.planned(control) == {"service-fee-cart"}
+
+
+def test_the_analysis_is_of_orders_and_other_experiments_keep_theirs() -> None:
+    assert design().analysis == "orders"
+    plain = {key: each for key, each in EXPERIMENT.items() if key not in ("ends", "factors")}
+    assert ShopDesign(parse_yaml(yaml.safe_dump(plain), "plain.yaml")).analysis == "choice"
+
+
+@pytest.mark.parametrize(
+    "changes, told",
+    [
+        (
+            {"site": "onestopmarket"},
+            r"orders.yaml:3:1: ends: the site map onestopmarket does not say what an order is",
+        ),
+        ({"ends": "payment"}, r"orders.yaml:3:1: ends: "),
+        (
+            nudge(on=["none", "each"]),
+            r"nudge.on: protection-opt-out \(kind: pattern\) is the shop's: write none and shop",
+        ),
+        (nudge(on=["shop", "each"]), r"nudge.on: the shop carries an intervention, or a product does"),
+        (
+            {"ends": "cart", "site": "onestopmarket"},
+            r"the site map onestopmarket has no role checkout.place, which checkout_option needs",
+        ),
+        (
+            {
+                "environment": "http://shop.test",
+                "live": {"stop_before": ["Pay"]},
+                "options": {"file": "x.csv"},
+            },
+            r"ends: orders are placed in the embedded shop only",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told) as caught:
+        design(**changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_control_is_told() -> None:
+    text = "interventions: [{id: a, kind: pattern, control: b, edits: [{fee: {label: x, amount: 1}}]}]"
+    with pytest.raises(UserError, match=r"x.yaml:1:40: interventions\[0\].control: no intervention \"b\""):
+        make_interventions(parse_yaml(text, "x.yaml"), load_site_map("embedded"))
+
+
+def test_each_shipped_pattern_says_what_it_is_and_has_a_control_or_is_one() -> None:
+    every = load_interventions("checkout", load_site_map("embedded")).interventions
+    controls = {item.control for item in every}
+    for item in every:
+        assert item.deceived_when, item.id
+        assert item.id in controls or item.control or item.family in ("offer", "early fee", "drip pricing")
+        if item.control:
+            assert item.gray and item.mathur and item.law, item.id
+    assert not {item.gray for item in every if item.id in controls} - {""}

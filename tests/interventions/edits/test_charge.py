@@ -1,0 +1,114 @@
+"""Lines that are added to an order, on pages of several shops and in several formats."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from bs4 import BeautifulSoup
+
+from interventions.apply.consistency import disagreements, figures_on
+from interventions.apply.engine import EditFailed, Rewrite, rewrite
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.base import Edit
+from interventions.edits.checkout_option import CheckoutOption
+from interventions.edits.fee import Fee
+from interventions.html.marking import Marks
+from interventions.html.page import Page
+from interventions.yaml.sitemap import SiteMap
+
+SITE = SiteMap.model_validate(
+    {
+        "name": "s",
+        "pages": {
+            "cart": {"css": "body.cart"},
+            "checkout": {"css": "body.pay"},
+            "order": {"css": "body.done"},
+        },
+        "roles": {
+            "cart.total": [{"css": ".due"}],
+            **{f"{stage}.due": [{"css": ".due"}] for stage in ("cart", "checkout", "order")},
+            **{f"{stage}.due_line": [{"css": ".last"}] for stage in ("cart", "checkout", "order")},
+            "checkout.place": [{"css": "button"}],
+        },
+    }
+)
+ROWS = '<tr><th>Sum</th><td>{0}</td></tr><tr class="last"><th>Due</th><td class="due">{0}</td></tr>'
+TABLE = f"<table><tbody>{ROWS}</tbody></table>"
+LIST = '<ul><li>Sum <b>{0}</b></li><li class="last">Due <span class="due">{0}</span></li></ul>'
+OPTION = CheckoutOption(label="Gift wrap for all of it", price=Decimal("4.5"), ticked=True)
+DUES = {"$19.99": "$24.49", "19,99 €": "24,49 €", "1.234,50 €": "1.239,00 €", "$999.90": "$1,004.40"}
+
+
+def shown(kind: str, edit: Edit, layout: str = TABLE, amount: str = "$19.99") -> Rewrite:
+    lang = "de" if "€" in amount else "en"
+    form = "<form><p><button>Buy</button></p></form>"
+    body = f'<!doctype html><html lang="{lang}"><body class="{kind}">{layout.format(amount)}{form}'
+    plan = Plan((Treatment("made", None, (edit,)),))
+    return rewrite(
+        body.encode(), content_type="text/html; charset=utf-8", url="http://s.test/", plan=plan, site=SITE
+    )
+
+
+@pytest.mark.parametrize("layout", [TABLE, LIST])
+@pytest.mark.parametrize("amount", list(DUES))
+def test_a_line_and_the_sum_have_the_format_of_the_page(layout: str, amount: str) -> None:
+    page = BeautifulSoup(shown("done", OPTION, layout, amount).body, "html.parser")
+    last = page.select_one(".last")
+    before = last.find_previous_sibling()
+    assert re.sub(r"\s", " ", page.select_one(".due").get_text()) == DUES[amount]
+    assert "Gift wrap for all of it" in before.get_text()
+    assert ("4,50" if "€" in amount else "4.50") in before.get_text()
+    assert before.name == ("tr" if layout is TABLE else "div")
+
+
+@pytest.mark.parametrize(
+    "start, pages", [("cart", {"cart", "pay", "done"}), ("checkout", {"pay", "done"}), ("order", {"done"})]
+)
+def test_a_fee_stands_on_its_first_page_and_on_all_that_follow(start: str, pages: set[str]) -> None:
+    fee = Fee(label="Service fee", percent=Decimal(10), start=start)
+    seen = {kind for kind in ("cart", "pay", "done", "elsewhere") if b"$2.00" in shown(kind, fee).body}
+    assert seen == pages
+
+
+def test_a_sent_form_decides_and_an_unknown_field_does_not() -> None:
+    plan = Plan((Treatment("made", None, (OPTION,)),))
+    assert plan.fields == {"gift_wrap_for_all"}
+    assert plan.sent({"email": "x"}) == plan
+    left = plan.sent({"gift_wrap_for_all": ""})
+    ((edit,),) = (treatment.edits for treatment in left.treatments)
+    assert not edit.gets and left.sent({"gift_wrap_for_all": "1"}) == plan
+    assert b"Gift wrap" not in shown("done", edit).body
+    again = BeautifulSoup(shown("pay", edit).body, "html.parser")
+    assert not again.select_one("input[type=checkbox]").has_attr("checked")
+    assert again.select_one("[data-charge]").has_attr("hidden")
+
+
+def test_what_the_box_does_follows_from_its_words_and_not_from_the_tick() -> None:
+    trick = OPTION.model_copy(update={"means": "opt_out"})
+    assert not trick.gets and trick.sent({trick.name: ""}).gets
+
+
+@pytest.mark.parametrize("kind", ["cart", "pay", "done"])
+def test_a_page_without_a_sum_is_not_shown(kind: str) -> None:
+    fee = Fee(label="Service fee", amount=Decimal(1))
+    with pytest.raises(EditFailed, match="nothing on the page matches"):
+        shown(kind, fee, "<p>Nothing to pay</p>")
+    with pytest.raises(EditFailed, match="does not hold exactly one figure"):
+        shown(kind, fee, LIST, "free")
+
+
+def test_sums_with_an_added_line_agree_and_one_that_forgot_it_does_not() -> None:
+    def figures(kind: str, edit: Edit | None) -> list:
+        plain = shown("elsewhere", OPTION, TABLE).body.replace(b"elsewhere", kind.encode())
+        body = shown(kind, edit).body if edit else plain
+        page, sent = (
+            Page(each, "text/html", Marks(frozenset()), f"http://s.test/{kind}") for each in (body, plain)
+        )
+        return figures_on(page, sent, SITE, 0)
+
+    fee = Fee(label="Service fee", amount=Decimal(3))
+    assert not disagreements([*figures("cart", fee), *figures("pay", fee)])
+    wrong = shown("pay", fee).body.replace(b"$22.99", b"$25.99")
+    sent = shown("elsewhere", OPTION).body.replace(b"elsewhere", b"pay")
+    pages = (Page(each, "text/html", Marks(frozenset()), "http://s.test/pay") for each in (wrong, sent))
+    assert disagreements([*figures("cart", fee), *figures_on(*pages, SITE, 0)])

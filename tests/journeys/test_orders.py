@@ -1,0 +1,185 @@
+"""From a product's page to an order, with edits of the checkout on the way.
+
+The oracle is a walker of its own, which is no agent of Souk's: Playwright reads each page and adds up what
+stands there. What the proxy and the record say of the order has to be the same.
+"""
+
+import random
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page
+
+from agents.simulated.tab_shopper import shipped_profile
+from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.orders import order_rows
+from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
+from experiments.executors.browser import open_testbed
+from experiments.records import tables
+from experiments.records.reading.tidy_tables import orders_table
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.base import Edit
+from interventions.edits.checkout_option import CheckoutOption
+from interventions.edits.fee import Fee
+from interventions.yaml.yaml_source import load_yaml
+from proxy.session import Session
+from tests.ground_truth import carry_out
+from tests.support import size
+
+DRIP = Path("experiments/library/drip.yaml")
+TOTALS = """(css) => [...document.querySelectorAll(css + " tr")]
+  .filter((row) => row.checkVisibility()).map((row) => row.innerText.trim().split(/\\t/))"""
+WORDS = ("Gift wrap", "Priority packing", "Purchase protection", "Paper receipt")
+
+
+@dataclass
+class Walk:
+    """What the walker has read: the lines and the total of each page, and the boxes as it left them."""
+
+    sums: dict[str, dict[str, Decimal]] = field(default_factory=dict)
+    boxes: dict[str, bool] = field(default_factory=dict)
+
+    def total(self, page: str) -> Decimal:
+        return self.sums[page]["Order Total"]
+
+    def lines(self, page: str) -> dict[str, Decimal]:
+        return {
+            label: amount for label, amount in self.sums[page].items() if "Total" not in label.split()[-1:]
+        }
+
+
+async def read_sums(page: Page, css: str) -> dict[str, Decimal]:
+    rows = await page.evaluate(TOTALS, css)
+    found = {label.strip(): Decimal(re.sub(r"[^\d.]", "", amount)) for label, amount in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+async def walk(page: Page, url: str, chance: random.Random) -> Walk:
+    done = Walk()
+    await page.goto(url)
+    for group in await page.query_selector_all(".options-list"):
+        await (await group.query_selector("input")).check()
+    await page.click("#product-addtocart-button")
+    await page.wait_for_selector("div.message-success a")
+    await page.click("div.message-success a")
+    done.sums["cart"] = await read_sums(page, "#cart-totals")
+    await page.click("button[data-role=proceed-to-checkout]")
+    for name in ("email", "firstname", "lastname", "street", "city", "postcode", "telephone"):
+        await page.fill(f"#checkout-form [name={name}]", "a@example.org" if name == "email" else "x")
+    await page.click("[data-role=opc-continue]")
+    await page.wait_for_selector("#payment button.checkout:visible")
+    boxes = page.locator("#checkout-form input[type=checkbox]")
+    for number in range(await boxes.count()):
+        for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
+            await boxes.nth(number).click()
+        told = await boxes.nth(number).locator("xpath=ancestor::label").inner_text()
+        done.boxes[told.strip()] = await boxes.nth(number).is_checked()
+    done.sums["checkout"] = await read_sums(page, ".table-totals")
+    await page.click("#payment button.checkout")
+    await page.wait_for_selector(".checkout-success")
+    done.sums["order"] = await read_sums(page, ".table-order-totals")
+    return done
+
+
+def generated(chance: random.Random) -> tuple[Edit, ...]:
+    """Up to three edits of the checkout, with different words."""
+    labels = chance.sample(WORDS, 3)
+    found: list[Edit] = []
+    for label in labels[: chance.randint(1, 3)]:
+        price = Decimal(chance.randint(1, 250_000)) / 100
+        match chance.choice(("option", "option", "consent", "fee", "share")):
+            case "option" | "consent" as kind:
+                means = chance.choice(("opt_in", "opt_out"))
+                ticked = chance.random() < 0.5
+                own = {"price": price, "line": f"{label} fee"} if kind == "option" else {}
+                found.append(CheckoutOption(label=label, means=means, ticked=ticked, **own))
+            case "fee":
+                start = chance.choice(("cart", "checkout", "order"))
+                found.append(Fee(label=label, amount=price, start=start))
+            case "share":
+                start = chance.choice(("cart", "checkout", "order"))
+                found.append(Fee(label=label, percent=Decimal(chance.randint(1, 40)), start=start))
+    return tuple(found)
+
+
+def is_kept(option: CheckoutOption, walked: Walk) -> bool:
+    return walked.boxes[option.label] == (option.means == "opt_in")
+
+
+def expected_lines(edits: tuple[Edit, ...], walked: Walk) -> set[str]:
+    """The labels that an order must have by the rules of the edits, and the boxes as the walker left them."""
+    kept = set()
+    for edit in edits:
+        if isinstance(edit, Fee):
+            kept.add(edit.label)
+        elif isinstance(edit, CheckoutOption) and edit.price is not None and is_kept(edit, walked):
+            kept.add(edit.label_of_line)
+    return kept
+
+
+@pytest.mark.browser
+async def test_orders_are_recorded_as_an_independent_walker_reads_them(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    design = ShopDesign(load_yaml(DRIP))
+    every = design.trials(["simulated:careless"])
+    trials = [trial for trial in every if trial.carrier is None and trial.nudge and trial.nudge.twin is None]
+    async with open_testbed(tmp_path) as testbed:
+        runner = ShopTrialRunner(design, testbed.base_url)
+        slot = await testbed.proxy.open_slot()
+        for _ in range(size(8, 80)):
+            trial, edits = chance.choice(trials), generated(chance)
+            session = slot.session = runner.session(trial)
+            session.plan = Plan((*session.plan.treatments, Treatment("made", None, edits)))
+            async with testbed.browsers.context(slot.url) as context:
+                walked = await walk(await context.new_page(), start_urls(testbed.base_url, trial)[0], chance)
+            assert_same(edits, walked, session, order_rows(trial, session, [""]))
+        slot.session = None
+
+
+def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: dict) -> None:
+    (order,), lines = rows["orders"], rows["order_lines"]
+    facts = {row["name"]: row["value"] for row in rows["outcomes"]}
+    assert not session.failures, session.failures
+    read = walked.sums["order"]
+    own = {label for label in read if label not in ("Subtotal", "Shipping", "Order Total")}
+    assert own == expected_lines(edits, walked)
+    assert sum(amount for label, amount in read.items() if label != "Order Total") == walked.total("order")
+    late = sum(read[edit.label] for edit in edits if isinstance(edit, Fee) and edit.start == "order")
+    assert walked.total("checkout") == walked.total("order") - late
+    recorded = {row["label"]: Decimal(str(row["amount"])) for row in lines if row["kind"] != "product"}
+    assert recorded == {label: read[label] for label in read if label not in ("Subtotal", "Order Total")}
+    assert Decimal(str(order["placed_total"])) == walked.total("order")
+    extra = sum((read[label] for label in own), Decimal(0))
+    assert Decimal(str(round(order["placed_total"] - order["advertised_total"], 2))) == extra
+    assert [row["amount"] for row in lines if row["kind"] == "product"] == [float(read["Subtotal"])]
+    consents = [edit for edit in edits if isinstance(edit, CheckoutOption) and edit.price is None]
+    assert facts["consented"] == any(is_kept(edit, walked) for edit in consents)
+    assert (facts["ordered"], facts["task_ok"]) == (1, 1)
+
+
+@pytest.mark.browser
+async def test_simulated_customers_are_deceived_exactly_where_they_do_not_read(tmp_path: Path) -> None:
+    source = load_yaml(Path("experiments/library/dark-patterns.yaml"))
+    done = await carry_out(tmp_path, source, "simulated:careless", size(20, 120), 2)
+    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
+    lines, table = done.rows(tables.order_lines), orders_table(done.records, done.design.run_id)
+    assert len(table) == len(done.trials)
+    for row in table.to_dict("records"):
+        trial = done.trials[row["trial"]]
+        chance = random.Random(f"checkout {trial.seed}")
+        reads = chance.random() < habits.reads_boxes, chance.random() < habits.reads_sums
+        is_treated, fee = row["condition"] == "nudged", row["nudge"] == "service-fee-checkout"
+        gives_up = fee and reads[1]
+        assert row["ordered"] == (not gives_up), row
+        assert row["deceived"] == (is_treated and (not reads[1] if fee else not any(reads))), row
+        assert row["exposed"] == (not gives_up or not is_treated or row["exposed"])
+        if row["ordered"]:
+            placed = lines[row["trial"]]
+            assert round(sum(line["amount"] for line in placed), 2) == row["placed_total"]
+            assert row["task_ok"] == 1
+            unread = [line["label"] for line in placed if line["kind"] == "option"]
+            assert bool(unread) == bool(row["added"])

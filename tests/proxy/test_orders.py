@@ -1,0 +1,95 @@
+"""What the shop is sent of a checkout's form, and what the session knows of the order."""
+
+from urllib.parse import parse_qsl
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.checkout_option import CheckoutOption
+from interventions.yaml.sitemap import SiteMap
+from proxy.allow_list import AllowList
+from proxy.server import Slot
+from proxy.session import Session
+from tests.support import serve
+
+SITE = SiteMap.model_validate(
+    {
+        "name": "s",
+        "pages": {"checkout": {"css": "body.pay"}, "order": {"css": "body.done"}},
+        "roles": {
+            **{f"{stage}.due": [{"css": ".due"}] for stage in ("checkout", "order")},
+            **{f"{stage}.due_line": [{"css": ".last"}] for stage in ("checkout", "order")},
+            "checkout.place": [{"css": "button"}],
+        },
+        "order": {"place": "/place", "placed": "/done"},
+    }
+)
+WRAP = CheckoutOption(label="Gift wrap", price="4.50", ticked=True)
+NEWS = CheckoutOption(label="News by mail")
+PLAN = Plan((Treatment("made", None, (WRAP, NEWS)),))
+PAGE = '<!doctype html><body class="{}"><p class="last">Due <b class="due">$20.00</b></p><button>Buy</button>'
+BROWSES = {"sec-fetch-dest": "document", "accept": "text/html"}
+
+
+class Shop:
+    def __init__(self) -> None:
+        self.forms: list[list[tuple[str, str]]] = []
+
+    async def place(self, request: Request) -> Response:
+        self.forms.append(parse_qsl((await request.body()).decode(), keep_blank_values=True))
+        return RedirectResponse("/done", 303)
+
+    def app(self) -> Starlette:
+        def page(kind: str) -> Route:
+            return Route("/" + kind, lambda _: HTMLResponse(PAGE.format(kind)))
+
+        return Starlette(routes=[page("pay"), page("done"), Route("/place", self.place, methods=["POST"])])
+
+
+@pytest.mark.parametrize("fields, due", [({"gift_wrap": "1"}, "$24.50"), ({"news_by_mail": "1"}, "$20.00")])
+async def test_the_shop_is_sent_its_own_fields_and_the_order_shows_what_was_ticked(
+    slot: Slot, client: httpx.AsyncClient, fields: dict[str, str], due: str
+) -> None:
+    shop = Shop()
+    async with serve(shop.app()) as url:
+        session = slot.session = Session(PLAN, SITE, AllowList.of(url))
+        assert "$24.50" in (await client.get(f"{url}pay", headers=BROWSES)).text
+        sent = [("name", "Kim"), *fields.items(), ("tag", "a"), ("tag", "b")]
+        await client.post(f"{url}place", content=str(httpx.QueryParams(sent)), headers=BROWSES | FORM)
+        done = await client.get(f"{url}done", headers=BROWSES)
+    assert shop.forms == [[("name", "Kim"), ("tag", "a"), ("tag", "b")]]
+    assert due in done.text
+    assert session.order is not None and session.order.body == done.content
+    assert not session.failures
+
+
+async def test_a_box_that_was_ticked_stays_so_when_the_page_is_loaded_again(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    async with serve(Shop().app()) as url:
+        session = slot.session = Session(PLAN, SITE, AllowList.of(url))
+        for fields in ({"gift_wrap": ""}, {"news_by_mail": "1"}, {"elsewhere": "1"}):
+            assert (await client.post(f"{url}.souk/option", data=fields)).status_code == 204
+        page = (await client.get(f"{url}pay", headers=BROWSES)).text
+    assert '<input type="checkbox" name="gift_wrap" value="1">' in page
+    assert '<input type="checkbox" name="news_by_mail" value="1" checked>' in page
+    assert "$20.00" in page and session.order is None
+
+
+async def test_a_session_without_such_edits_passes_the_form_as_it_is(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    shop = Shop()
+    body = "b=1&a=%E4%BD%A0&a=2&gift_wrap=1"
+    async with serve(shop.app()) as url:
+        slot.session = Session(Plan(), SITE, AllowList.of(url))
+        await client.post(f"{url}place", content=body, headers=BROWSES | FORM)
+    assert shop.forms == [parse_qsl(body)]
+
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
