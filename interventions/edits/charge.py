@@ -6,6 +6,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import ClassVar
 
+from selectolax.lexbor import LexborNode
+
 from interventions.edits.base import Edit, Leftover, filled
 from interventions.edits.in_browser import PagePlaces, Verdict
 from interventions.edits.place_values import figures_at
@@ -56,6 +58,8 @@ class Charge(Edit):
         text = in_format(showing, dues[0], amount)
         facts = (f' data-charge="{html.escape(name)}"' if name else "") + ("" if kept else " hidden")
         told, shown = (html.escape(each, quote=False) for each in (label, text))
+        if look := _look_of_amount(line):
+            shown = f'<span class="{html.escape(look)}">{shown}</span>'
         if line.tag == "tr":
             cells = f'<th class="mark" scope="row">{told}</th><td class="amount">{shown}</td>'
             showing.insert(line, "before", f'<tr class="totals"{facts}>{cells}</tr>')
@@ -67,6 +71,16 @@ class Charge(Edit):
             find = partial(figures_at, target.place, usage=showing.usage(role, target))
             showing.page.shift(target.node, amount, find)
         return Change(1, "", f"{label} {text}" if kept else "")
+
+
+def _look_of_amount(line: LexborNode) -> str:
+    """The class that amounts have in the line before this one, so that an added line looks like it."""
+    before = line.prev
+    while before is not None and not before.is_element_node:
+        before = before.prev
+    inner = list(before.traverse())[1:] if before is not None else []
+    elements = [node for node in inner if node.is_element_node]
+    return (elements[-1].attributes.get("class") or "") if elements else ""
 
 
 def due_places(showing: ProductPlace) -> list[Target]:

@@ -72,7 +72,7 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
         amount = None if self.price is None else filled(self.price)
         if showing.group == "order":
             return self.add(showing, self.label_of_line, amount) if amount is not None and self.gets else None
-        facts = ""
+        facts, told = "", html.escape(self.label, quote=False)
         if amount is not None:
             target = due_places(showing)[0]
             facts = (
@@ -80,7 +80,7 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
                 f' data-large="{html.escape(in_format(showing, target, _THOUSANDS))}"'
                 f' data-opt-out="{int(self.means == "opt_out")}"'
             )
-        told = html.escape(self.label, quote=False)
+            told += f" (+{html.escape(in_format(showing, target, amount), quote=False)})"
         ticked = " checked" if self.ticked else ""
         markup = (
             f'<div class="field choice" style="{_STYLE}"{facts}><label>'

@@ -77,7 +77,7 @@ async def walk(page: Page, url: str, chance: random.Random) -> Walk:
         for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
             await boxes.nth(number).click()
         told = await boxes.nth(number).locator("xpath=ancestor::label").inner_text()
-        done.boxes[told.strip()] = await boxes.nth(number).is_checked()
+        done.boxes[re.sub(r" \(\+.*\)$", "", told.strip())] = await boxes.nth(number).is_checked()
     done.sums["checkout"] = await read_sums(page, ".table-totals")
     await page.click("#payment button.checkout")
     await page.wait_for_selector(".checkout-success")
