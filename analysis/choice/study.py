@@ -1,7 +1,7 @@
 """Run the whole choice analysis: attrition and treatment check first, then the effects."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from analysis.choice.effects.joint import joint_effects
 from analysis.choice.effects.participants import has_people, participation, people_effects, teams
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
+from analysis.choice.effects.right_answers import right_answers
 from analysis.choice.effects.sensitivity import sensitivity
 from analysis.choice.effects.tradeoffs import tradeoffs
 from analysis.choice.effects.utilities import utilities
@@ -30,14 +31,14 @@ from analysis.choice.exact.exact import exact_tests
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table, row_weights
-from analysis.tables.frame import NUMBERS
+from analysis.tables.frame import NUMBERS, join_notes
 from analysis.tables.readings import readings
 
 ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
     *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
-    *("participation", "people_effects", "teams"),
+    *("participation", "people_effects", "teams", "right_answers"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -99,13 +100,16 @@ class ChoiceAnalysis:
     participation: pd.DataFrame | None = None
     people_effects: pd.DataFrame | None = None
     teams: pd.DataFrame | None = None
+    right_answers: pd.DataFrame | None = None
+    failing: Mapping[str, str] = field(default_factory=dict)
+    """What is to be said beside the effects of agents that answer too often wrongly, by agent."""
     people: bool = False
     """Whether people were asked about these products; no part of the estimates."""
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
         kept = {name: each for name, each in vars(self).items() if each is not None or name not in _LATER}
-        kept.pop("people")
+        kept.pop("people"), kept.pop("failing")
         return to_json(kept)
 
 
@@ -119,6 +123,7 @@ def analyze_choice(
     contrasts: Sequence[str] = (),
     people: bool = False,
     declared: Mapping[str, Any] | None = None,
+    failing: Mapping[str, str] | None = None,
 ) -> ChoiceAnalysis:
     """Analyse a tidy table, with its receipts (see `treatment_check`) where the run kept them.
 
@@ -128,7 +133,8 @@ def analyze_choice(
     percentage points, for the equivalence tests of the exact effects (see `exact_tests`). contrasts: `A:B`
     each, see `analysis.choice.contrasts`; none: all pairs of nudges that stand head to head. people: whether
     people were asked about these products, so that their effects are drawn beside. declared: the rules of a
-    study with people, see `participation`.
+    study with people, see `participation`. failing: agents that cannot tell which product is better, as
+    `analysis.choice.effects.right_answers.failing` says it of another run: a note beside their effects.
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
@@ -139,6 +145,8 @@ def analyze_choice(
         asked = contrasts_of(table, contrasts)
         told = asked if contrasts or len(asked) else None
         found = replace(_analyze(table, receipts, factors, margin), people=people, contrasts=told)
+        if failing:
+            found = replace(found, failing=failing, effects=_warned(found.effects, failing))
         if has_people(table):
             rules, own = declared or {}, without_head_to_head(table)
             effects = possible(people_effects(own, rules))
@@ -224,7 +232,15 @@ def _analyze(
         product_types=possible(types) if len(types) else None,
         mean_effects=mean_effects(effects) if several else None,
         texts_pooled=texts_over_agents(exact) if several else None,
+        right_answers=answered if len(answered := right_answers(whole)) else None,
     )
+
+
+def _warned(effects: pd.DataFrame, failing: Mapping[str, str]) -> pd.DataFrame:
+    """The effects with a note where their agent fails."""
+    warnings = effects["group"].map(failing).fillna("")
+    notes = [join_notes(note, warning) for note, warning in zip(effects["note"], warnings, strict=True)]
+    return effects.assign(note=notes)
 
 
 def _with_exact(effects: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from analysis.biases import comparing as biases_comparing
 from analysis.biases import report as biases
 from analysis.choice import analyze_choice
 from analysis.choice import comparing as choice_comparing
+from analysis.choice.effects.right_answers import FAMILY, failing, right_answers
 from analysis.choice.report import report as choice
 from analysis.choice.report.figures import POINTS
 from analysis.conjoint import analyze_conjoint
@@ -31,11 +32,11 @@ from analysis.orders import comparing as orders_comparing
 from analysis.orders import report as orders
 from analysis.orders.table import ORDER_COLUMNS, read_orders
 from analysis.reporting.sections import Report
-from analysis.tables.choice_table import COLUMNS, Column, read_table
+from analysis.tables.choice_table import COLUMNS, Column, check_table, read_table
 from analysis.tables.responses_table import RESPONSE_COLUMNS, read_responses
 from analysis.tables.table_file import selected, together
 from experiments.designs.shop.strata_order import strata_order
-from experiments.records.reading.queries import agents_of, ended_trials
+from experiments.records.reading.queries import agents_of, ended_trials, latest_with_family
 from experiments.records.reading.tidy_tables import (
     factors_table,
     orders_table,
@@ -283,7 +284,19 @@ def analyze_run(
         for frame in frames
     )
     named = [_renamed(table, names) if names and table is not None else table for table in tables]
-    return study.analyze(*named, **{**of_design(found), **options})
+    gate = _gate(records, found, names or {}) if study is STUDIES["choice"] else {}
+    return study.analyze(*named, **{**of_design(found), **gate, **options})
+
+
+def _gate(records: Records, found: Row, names: Mapping[str, str]) -> dict[str, Any]:
+    """What the latest run of questions with one right answer says of the agents of another run."""
+    run = latest_with_family(records, FAMILY)
+    if run in ("", found["run"]):
+        return {}
+    told = failing(right_answers(check_table(tidy_table(records, run))))
+    here = {*agents_of(records, found["run"])}
+    told = {names.get(agent, agent): f"{what} ({run})" for agent, what in told.items() if agent in here}
+    return {"failing": told} if told else {}
 
 
 def _renamed(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:

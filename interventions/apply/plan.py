@@ -1,8 +1,10 @@
 """Plans: which edits are made for which product, with every variable filled in."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -181,9 +183,15 @@ def _fill(
 
 
 _FACTS = [fact.name for fact in fields(ProductFacts)]
+_STEP = re.compile(r"(price|rating|reviews)\s*([+-])\s*(\d{1,6}(?:\.\d{1,4})?)(%?)", re.ASCII)
+"""A figure that is a step away from a product's own, such as `price-5%`."""
 
 
 def _fact(name: str, path: KeyPath, intervention: Intervention, product: ProductFacts | None) -> str:
+    if step := _STEP.fullmatch(name):
+        own = Decimal(_fact(step[1], path, intervention, product))
+        by = Decimal(step[2] + step[3]) * (own / 100 if step[4] else 1)
+        return str((own + by).quantize(Decimal("0.01" if step[1] == "price" else "1"), ROUND_HALF_UP))
     if name not in _FACTS:
         raise intervention.error(path, f'a product has no "{name}"; {did_you_mean(name, _FACTS)}')
     if product is None:

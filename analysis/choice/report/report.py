@@ -40,7 +40,7 @@ def report(found: ChoiceAnalysis) -> Report:
             *_equivalent(found.exact),
         ),
         checked=checked(found),
-        problems=tuple(problems(found)),
+        problems=(*problems(found), *(f"{agent}: {told}." for agent, told in found.failing.items())),
     )
 
 

@@ -170,7 +170,7 @@ class Experiment(StrictModel):
     """What the agent is told of the user, in turn: `none`, shipped ids, or `{id: ..., text: ...}`."""
     options: Options = Options()
     factors: Factors = Factors()
-    match: tuple[Literal["price", "reviews"], ...] = ()
+    match: tuple[Literal["price", "rating", "reviews"], ...] = ()
     """Attributes made equal within each set, by intervention: each is set to the mean of the set."""
     attributes: Attributes | None = None
     """Attributes that are drawn independently of the product, by intervention."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import mean
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
 from environments.launch.launchable import launchable
@@ -185,9 +185,14 @@ def displayed(products: ChoiceSet, match: Sequence[str]) -> Iterator[ProductFact
     """Yield the products with the matched attributes set to the mean of the set."""
     price = round(mean(product.price or 0.0 for product in products), 2)
     reviews = round(mean(product.reviews or 0 for product in products))
+    known = [product.rating for product in products if product.rating is not None]
+    equal: dict[str, Any] = {
+        "price": price,
+        "reviews": reviews,
+        "rating": round(mean(known)) if known else None,
+    }
     for product in products:
-        shown = replace(product, price=price) if "price" in match else product
-        yield replace(shown, reviews=reviews) if "reviews" in match else shown
+        yield replace(product, **{name: equal[name] for name in match})
 
 
 def check_stopping(

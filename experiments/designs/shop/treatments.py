@@ -67,10 +67,15 @@ class Treatments:
         """
         treatments: list[Treatment] = []
         for product in trial.products:
+            nudge = trial.carried.get(product.key)
+            own = self._treatment(nudge, product).edits if nudge else ()
+            changed = {part for edit in own for part in edit.values()}
             for intervention in self._shown:
+                if intervention.kind in changed:  # a product has one price
+                    continue
                 shown_value = getattr(product, intervention.kind)
                 treatments.append(self._treatment(intervention, product, value=shown_value))
-            if nudge := trial.carried.get(product.key):
+            if nudge:
                 treatments.append(self._treatment(nudge, product))
         if self._of_shop and trial.nudge and (shown := trial.nudge if trial.carrier else trial.nudge.twin):
             treatments.append(self._of_shop[shown.id])

@@ -99,6 +99,16 @@ def agents_of(records: Records, run: str) -> list[str]:
     return sorted(records.column(query))
 
 
+def latest_with_family(records: Records, family: str) -> str:
+    """Return the run that began last and has interventions of a family; empty: none has."""
+    query = (
+        sql.select(runs.c.run)
+        .where(sql.exists().where(trials.c.run == runs.c.run, trials.c.family == family))
+        .order_by(runs.c.started_at.desc())
+    )
+    return str(records.value(query.limit(1)) or "")
+
+
 def first_ended(records: Records, run: str, outcome: str, saying: str = "") -> tuple[int, str]:
     """Count the trials with an outcome whose reason has this text, and return the first one's reason."""
     mine = (trials.c.run == run) & (trials.c.outcome == outcome) & trials.c.reason.contains(saying)

@@ -30,6 +30,7 @@ IDS = {
     "nudges": ("nudges-593302b1", "560134ec79f9"),
     "prices": ("prices-e49b87dd", "1600d8b57496"),
     "profiles": ("profiles-5e8f90c9", "4b8335111cae"),
+    "rationality": ("rationality-55c3fdf0", "e575510d61b9"),
     "search": ("search-3df9bd2e", "1519ebc0021f"),
     "sensitivity-rating": ("sensitivity-rating-507044a2", "51fdcbf54732"),
     "sensitivity": ("sensitivity-f42166c0", "5c7373b71251"),

@@ -46,6 +46,8 @@ def compiled(tmp_path: Path, text: str, product: ProductFacts | None = OATS, **v
         ("plain $5", "plain $5"),
         ("${product.name} in ${product.category}", "Quiet Oats in Cookies"),
         ("${product.price}, ${product.rating}%, ${product.reviews}", "19.90, 80%, 12"),
+        ("${product.price-5%} ${product.price - 0.01} ${product.price+10.5%}", "18.91 19.89 21.99"),
+        ("${product.rating+2} ${product.reviews+20} ${product.reviews-50%}", "82 32 6"),
         ("by ${ experts }!", "by bakers!"),
         ("${praise}", "best of bakers and Quiet Oats"),
         ("${discount} off", "2.50 off"),
