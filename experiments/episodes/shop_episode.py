@@ -161,7 +161,8 @@ class ShopTrialRunner:
             await episode.open(start_urls(self._base_url, trial))
             over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
             most = design.most_steps
-            await act_until(over, trajectory, episode, agent, most_steps=most, wanted="a choice")
+            wanted = "an order" if design.experiment.ends == "order" else "a choice"
+            await act_until(over, trajectory, episode, agent, most_steps=most, wanted=wanted)
         episode.listeners.end()
         judge(trajectory, trial, design, session)
         return trajectory
@@ -372,7 +373,8 @@ def to_record(
     refused = session.added or (trajectory.looks and trajectory.looks[-1].stop)
     shown = shown_products(seen, session) if trial.whole else None
     products = trial.products if shown is None else _on_lists(trial, shown, session)
-    unseen = trajectory.outcome == "agent_limit" or (trajectory.outcome == "no_choice" and not refused)
+    limited_out = trajectory.outcome == "agent_limit" and not session.added
+    unseen = limited_out or (trajectory.outcome == "no_choice" and not refused)
     if unseen and (pressed := _pressed(trajectory, hits)):
         where = f"{IN_VAIN} (choice in the site map {design.site.name})"
         reason = f"{trajectory.reason}; add to cart was pressed {pressed} times{where}"

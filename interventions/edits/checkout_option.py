@@ -50,8 +50,8 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
 
     @property
     def name(self) -> str:
-        """The name of the field: the first words of the label, as shops name theirs."""
-        return "_".join(re.findall(r"[a-z0-9]+", self.label.lower())[:4]) or "option"
+        """The name of the field: the words of the label, as shops name theirs."""
+        return "_".join(re.findall(r"[a-z0-9]+", self.label.lower())) or "option"
 
     @property
     def gets(self) -> bool:

@@ -20,10 +20,12 @@ from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.executors.browser import open_testbed
 from experiments.records import tables
 from experiments.records.reading.tidy_tables import orders_table
+from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.fee import Fee
+from interventions.edits.set_price import SetPrice
 from interventions.yaml.yaml_source import load_yaml
 from proxy.session import Session
 from tests.ground_truth import carry_out
@@ -85,12 +87,16 @@ async def walk(page: Page, url: str, chance: random.Random) -> Walk:
     return done
 
 
+def cents(chance: random.Random) -> Decimal:
+    return Decimal(chance.randint(100, 250_000)) / 100
+
+
 def generated(chance: random.Random) -> tuple[Edit, ...]:
     """Up to three edits of the checkout, with different words."""
     labels = chance.sample(WORDS, 3)
     found: list[Edit] = []
     for label in labels[: chance.randint(1, 3)]:
-        price = Decimal(chance.randint(1, 250_000)) / 100
+        price = cents(chance)
         match chance.choice(("option", "option", "consent", "fee", "share")):
             case "option" | "consent" as kind:
                 means = chance.choice(("opt_in", "opt_out"))
@@ -133,10 +139,14 @@ async def test_orders_are_recorded_as_an_independent_walker_reads_them(tmp_path:
         for _ in range(size(8, 80)):
             trial, edits = chance.choice(trials), generated(chance)
             session = slot.session = runner.session(trial)
-            session.plan = Plan((*session.plan.treatments, Treatment("made", None, edits)))
+            repriced = Treatment("dear", trial.products[0].key, (SetPrice(cents(chance)),))
+            also = (repriced,) if chance.random() < 0.5 else ()
+            session.plan = Plan((*session.plan.treatments, Treatment("made", None, edits), *also))
             async with testbed.browsers.context(slot.url) as context:
                 walked = await walk(await context.new_page(), start_urls(testbed.base_url, trial)[0], chance)
             assert_same(edits, walked, session, order_rows(trial, session, [""]))
+            assert not also or walked.sums["order"]["Subtotal"] == also[0].edits[0].root
+            assert not disagreements(session.sightings())
         slot.session = None
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, Final
 
-from agents.base import is_simulated
+from agents.base import is_command, is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_prompt
 from agents.registry import looks_only
 from agents.simulated.nudges import Nudge
@@ -38,6 +38,7 @@ from experiments.designs.shop.treatments import Treatments
 from experiments.designs.shop.trial import ShopTrial, set_id
 from experiments.records.record import BOTH, RunFacts
 from interventions.apply.plan import Plan, ProductFacts
+from interventions.errors import UserError
 from interventions.files.schema import Intervention
 from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Source, validate
@@ -75,7 +76,7 @@ class ShopDesign(Design[ShopTrial]):
         self.site: SiteMap = site.model_copy(update={"query": (*site.query, *experiment.query)})
         self.profiles = sentences(experiment.profiles, source)
         self.prompt = prompt_of(experiment.prompt, source)
-        check_orders(experiment, self.site, source)
+        check_orders(experiment, self.site, source, subject)
         self.nudges = nudges_of(experiment, self.site, source)
         self._treatments = Treatments(experiment, self.site, self.nudges)
         self.led: dict[str, str] = {}
@@ -238,6 +239,9 @@ class ShopDesign(Design[ShopTrial]):
         notes = [*([rule] if rule else []), *self._notes, *slow, *lacks, *ways]
         if not any(is_simulated(name) for name in agents):
             return notes
+        every = self.experiment.observation.modality
+        if self.experiment.ends == "order" and any(VIEWS[m].pointer and not VIEWS[m].html for m in every):
+            notes.append("simulated shoppers order by what they read: of pictures they order nothing")
         if unseen := self.unreadable():
             meant = {nudge.id for nudge in self._treatments.meant}
             none = "" if set(unseen) < meant else ", which are all there are"
@@ -270,6 +274,10 @@ class ShopDesign(Design[ShopTrial]):
         profiles, in all conditions and orders.
         The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
         """
+        if self.experiment.ends == "order" and (program := next(filter(is_command, agents), "")):
+            raise UserError(
+                f"agents: the trials of a program ({program}) end at the cart; remove the key ends"
+            )
         for further in (False, True) if self._allocation else (False,):
             for trial in self._in_blocks(agents):
                 if self.is_further(trial) == further:

@@ -47,8 +47,11 @@ def shop_map(name: str, source: Source) -> SiteMap:
     return site
 
 
-def check_orders(experiment: Experiment, site: SiteMap, source: Source) -> None:
-    """Raise UserError where trials are to end with an order, and the map does not know any."""
+def check_orders(experiment: Experiment, site: SiteMap, source: Source, subject: str) -> None:
+    """Raise UserError where trials are to end with an order, and the map, or who acts, does not know any."""
+    if experiment.ends == "order" and subject:
+        cause = "the trials of a subject that Souk does not run end at the cart"
+        raise source.error(("ends",), f"{cause}; remove the key")
     if experiment.ends == "order" and (site.order is None or "order" not in site.pages):
         cause = f"the site map {site.name} does not say what an order is"
         raise source.error(("ends",), f"{cause}; write site: embedded, or give the map the key order")

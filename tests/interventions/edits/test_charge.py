@@ -72,11 +72,11 @@ def test_a_fee_stands_on_its_first_page_and_on_all_that_follow(start: str, pages
 
 def test_a_sent_form_decides_and_an_unknown_field_does_not() -> None:
     plan = Plan((Treatment("made", None, (OPTION,)),))
-    assert plan.fields == {"gift_wrap_for_all"}
+    assert plan.fields == {"gift_wrap_for_all_of_it"}
     assert plan.sent({"email": "x"}) == plan
-    left = plan.sent({"gift_wrap_for_all": ""})
+    left = plan.sent({"gift_wrap_for_all_of_it": ""})
     ((edit,),) = (treatment.edits for treatment in left.treatments)
-    assert not edit.gets and left.sent({"gift_wrap_for_all": "1"}) == plan
+    assert not edit.gets and left.sent({"gift_wrap_for_all_of_it": "1"}) == plan
     assert b"Gift wrap" not in shown("done", edit).body
     again = BeautifulSoup(shown("pay", edit).body, "html.parser")
     assert not again.select_one("input[type=checkbox]").has_attr("checked")

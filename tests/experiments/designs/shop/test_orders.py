@@ -100,6 +100,21 @@ def test_a_mistake_is_one_line_with_its_place(changes: dict[str, Any], told: str
     assert "\n" not in str(caught.value)
 
 
+def test_who_souk_does_not_run_ends_at_the_cart() -> None:
+    source = parse_yaml(yaml.safe_dump(EXPERIMENT, sort_keys=False), "orders.yaml")
+    with pytest.raises(
+        UserError, match=r"orders.yaml:3:1: ends: the trials of a subject that Souk does not run"
+    ):
+        ShopDesign(source, subject="somebody")
+    with pytest.raises(UserError, match=r"agents: the trials of a program \(command:x\) end at the cart"):
+        next(design().trials(["command:x"]))
+
+
+def test_of_pictures_simulated_customers_order_nothing_and_a_note_says_so() -> None:
+    assert any("of pictures" in note for note in design(observation="screenshot").notes([AGENT]))
+    assert not design().notes([AGENT])
+
+
 def test_an_unknown_control_is_told() -> None:
     text = "interventions: [{id: a, kind: pattern, control: b, edits: [{fee: {label: x, amount: 1}}]}]"
     with pytest.raises(UserError, match=r"x.yaml:1:40: interventions\[0\].control: no intervention \"b\""):
