@@ -1,17 +1,15 @@
 """Note what is ordered, and what the forms of the checkout say of lines that edits have added.
 
-The shop knows nothing of these lines: their fields are taken out of what is sent to it, and the session's
-plan says from then on how they are. What is shown next follows from the plan and the page alone.
+The shop knows nothing of these lines. Their fields are taken out of what is sent to it, and a form with no
+other fields is answered here: it leads back to its page. The session's plan says from then on how they are,
+and what is shown next follows from the plan and the page alone.
 """
-
-from typing import Final
 
 from mitmproxy import http
 
 from interventions.errors import CannotEdit
 from interventions.yaml.limited import match_path, one_page
 from proxy.addon import (
-    OWN,
     SESSION,
     content_type,
     is_document_request,
@@ -23,9 +21,6 @@ from proxy.decoding import Undecodable
 from proxy.session import Session
 from proxy.shown_page import ShownPage
 
-OPTION: Final = f"{OWN}/option"
-"""Where a page tells that a box was ticked, or is no more."""
-
 
 class OrderWatch:
     """The mitmproxy addon that notes orders in sessions; it comes after the addon that rewrites."""
@@ -36,17 +31,18 @@ class OrderWatch:
         request = flow.request
         if session is None or flow.response is not None or request.method != "POST":
             return
-        fields = session.plan.fields
-        if request.path == OPTION:
-            told = {name: value for name, value in request.urlencoded_form.items() if name in fields}
-            session.plan = session.plan.sent(told)
-            flow.response = http.Response.make(204, b"", {"cache-control": "no-store"})
+        if not (fields := session.plan.fields):
+            return
+        form = list(request.urlencoded_form.items(multi=True))
+        said = dict(form)
+        if said and said.keys() <= fields:  # no form of the shop's
+            session.plan = session.plan.sent(said)
+            goes_on = is_document_request(request)
+            headers = {"cache-control": "no-store"} | ({"location": request.path} if goes_on else {})
+            flow.response = http.Response.make(303 if goes_on else 204, b"", headers)
         elif _is_at(request, session, placed=False):
-            form = list(request.urlencoded_form.items(multi=True))
-            if fields:
-                said = dict(form)
-                session.plan = session.plan.sent({name: said.get(name, "") for name in fields})
-                request.urlencoded_form = [each for each in form if each[0] not in fields]
+            session.plan = session.plan.sent({name: said.get(name, "") for name in fields})
+            request.urlencoded_form = [each for each in form if each[0] not in fields]
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Keep the page of a placed order, as it is shown."""

@@ -79,6 +79,10 @@ class Customer:
         return "I look for the way to the order.", _DOWN
 
     def _next(self, page: CheckoutPage) -> tuple[str, Action] | None:
+        if page.answers:
+            if self._reads_boxes or self._reads_sums:
+                return "I did not ask for this.", Action("click", (page.answers[-1],))
+            return "I press the first button.", Action("click", (page.answers[0],))
         for bid, name in page.fields:
             if name in PERSON and {NEXT, PLACE} & page.steps.keys():
                 return f"The order needs my {name}.", Action("fill", (bid, PERSON[name]))

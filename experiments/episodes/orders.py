@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from selectolax.lexbor import LexborNode
 
@@ -12,13 +12,16 @@ from experiments.treatment.treatment_check import squeeze
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.charge import Charge
 from interventions.edits.checkout_option import CheckoutOption
+from interventions.edits.dialog import Dialog
 from interventions.edits.place_values import figures_at
 from interventions.edits.showing import ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import STAGES, Place
 from proxy.session import Session
 
-_ANY: Final = ("added", "paid_more", "consented")
+E = TypeVar("E", bound=Charge)
+
+_ANY: Final = ("accepted", "added", "paid_more", "consented")
 _HALF_CENT: Final = Decimal("0.005")
 _OURS: Final = ("option", "fee")
 _BEFORE: Final = ("product", "listing", "home")
@@ -73,7 +76,7 @@ def placed_order(trial: ShopTrial, session: Session) -> PlacedOrder | None:
         for key, showing in view.showings()
         if showing.group == "line"
     ]
-    ours = {edit.label_of_line: kind for edit, kind in _charges(session)}
+    ours = {each.label_of_line: "option" if each.fields() else "fee" for each in _edits(session, Charge)}
     of_products = sum((line.amount for line in lines), Decimal(0))
     for label, amount in _rows_before(place):
         kind = ours.get(label, "shop")
@@ -111,7 +114,9 @@ def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict
         "exposed": _is_exposed(session, shown),
         "added": any(line.kind == "option" for line in lines),
         "paid_more": extra > 0,
-        "consented": order is not None and any(edit.gets for edit in _consents(session)),
+        "accepted": any(edit.gets for edit in _edits(session, Dialog)),
+        "consented": order is not None
+        and any(edit.gets for edit in _edits(session, CheckoutOption) if edit.price is None),
     }
     when = trial.nudge.deceived_when if trial.nudge else ""
     facts["deceived"] = facts[when] if when else any(facts[name] for name in _ANY)
@@ -176,18 +181,9 @@ def _label_and_amount(row: LexborNode, place: ProductPlace) -> tuple[str, Decima
     return " ".join(label), amount
 
 
-def _charges(session: Session) -> Iterator[tuple[Charge, str]]:
+def _edits(session: Session, kind: type[E]) -> Iterator[E]:
     for treatment in session.plan.treatments:
-        for edit in treatment.edits:
-            if isinstance(edit, Charge):
-                yield edit, "option" if edit.fields() else "fee"
-
-
-def _consents(session: Session) -> Iterator[CheckoutOption]:
-    for treatment in session.plan.treatments:
-        for edit in treatment.edits:
-            if isinstance(edit, CheckoutOption) and edit.price is None:
-                yield edit
+        yield from (edit for edit in treatment.edits if isinstance(edit, kind))
 
 
 def _since(line: OrderLine, session: Session) -> str:

@@ -130,7 +130,7 @@ def _page_types(site: SiteMap) -> list[tuple[PageType, ElementQuery]]:
 def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:
     """Return whether a product's own page has to show an edit that is planned for it."""
     role = edit.roles()[0]
-    return is_for_own_page(role, site) or role.startswith("page.")
+    return not edit.stages() and (is_for_own_page(role, site) or role.startswith("page."))
 
 
 def untreated(seen: Sequence[ProductObservation], session: Session, keys: list[str], chosen: str = "") -> str:

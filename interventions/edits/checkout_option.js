@@ -1,7 +1,7 @@
 (() => {
   const option = document.currentScript.parentNode, box = option.querySelector('input');
   const { due, amount, large, optOut } = option.dataset;
-  const tell = () => fetch('/.souk/option', {
+  const tell = () => fetch(location.pathname, {
     method: 'POST', body: new URLSearchParams({ [box.name]: box.checked ? 1 : '' }), keepalive: true,
   });
   if (!amount) { box.addEventListener('change', tell); return; }

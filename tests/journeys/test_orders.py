@@ -24,6 +24,7 @@ from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
+from interventions.edits.dialog import Dialog
 from interventions.edits.fee import Fee
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.yaml_source import load_yaml
@@ -43,6 +44,7 @@ class Walk:
 
     sums: dict[str, dict[str, Decimal]] = field(default_factory=dict)
     boxes: dict[str, bool] = field(default_factory=dict)
+    answers: dict[str, list[str]] = field(default_factory=dict)
 
     def total(self, page: str) -> Decimal:
         return self.sums[page]["Order Total"]
@@ -60,6 +62,15 @@ async def read_sums(page: Page, css: str) -> dict[str, Decimal]:
     return found
 
 
+async def answer(page: Page, chance: random.Random, done: Walk) -> None:
+    while await page.locator("[role=dialog]").count():
+        last = page.locator("[role=dialog]").last
+        said = chance.choice(("accept", "decline"))
+        done.answers.setdefault(await last.locator("p").inner_text(), []).append(said)
+        async with page.expect_navigation():
+            await last.locator(f"button[value={said}]").click()
+
+
 async def walk(page: Page, url: str, chance: random.Random) -> Walk:
     done = Walk()
     await page.goto(url)
@@ -68,8 +79,11 @@ async def walk(page: Page, url: str, chance: random.Random) -> Walk:
     await page.click("#product-addtocart-button")
     await page.wait_for_selector("div.message-success a")
     await page.click("div.message-success a")
+    await answer(page, chance, done)
     done.sums["cart"] = await read_sums(page, "#cart-totals")
     await page.click("button[data-role=proceed-to-checkout]")
+    await page.wait_for_selector("#checkout-form")
+    await answer(page, chance, done)
     for name in ("email", "firstname", "lastname", "street", "city", "postcode", "telephone"):
         await page.fill(f"#checkout-form [name={name}]", "a@example.org" if name == "email" else "x")
     await page.click("[data-role=opc-continue]")
@@ -97,7 +111,11 @@ def generated(chance: random.Random) -> tuple[Edit, ...]:
     found: list[Edit] = []
     for label in labels[: chance.randint(1, 3)]:
         price = cents(chance)
-        match chance.choice(("option", "option", "consent", "fee", "share")):
+        match chance.choice(("option", "option", "consent", "fee", "share", "dialog")):
+            case "dialog":
+                before, again = chance.choice(("cart", "checkout")), chance.randint(0, 2)
+                own = {"price": price, "line": f"{label} offer"} if chance.random() < 0.7 else {}
+                found.append(Dialog(text=label, yes="Yes", no="No", before=before, again=again, **own))
             case "option" | "consent" as kind:
                 means = chance.choice(("opt_in", "opt_out"))
                 ticked = chance.random() < 0.5
@@ -124,6 +142,11 @@ def expected_lines(edits: tuple[Edit, ...], walked: Walk) -> set[str]:
             kept.add(edit.label)
         elif isinstance(edit, CheckoutOption) and edit.price is not None and is_kept(edit, walked):
             kept.add(edit.label_of_line)
+        elif isinstance(edit, Dialog):
+            told = walked.answers[edit.text]
+            assert told[-1:] == ["accept"] or len(told) == edit.again + 1
+            assert "accept" not in told[:-1]
+            kept |= {edit.label_of_line} if "accept" in told and edit.price is not None else set()
     return kept
 
 
@@ -167,6 +190,7 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     assert Decimal(str(round(order["placed_total"] - order["advertised_total"], 2))) == extra
     assert [row["amount"] for row in lines if row["kind"] == "product"] == [float(read["Subtotal"])]
     consents = [edit for edit in edits if isinstance(edit, CheckoutOption) and edit.price is None]
+    assert facts["accepted"] == any("accept" in told for told in walked.answers.values())
     assert facts["consented"] == any(is_kept(edit, walked) for edit in consents)
     assert (facts["ordered"], facts["task_ok"]) == (1, 1)
 

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.checkout_option import CheckoutOption
+from interventions.edits.dialog import Dialog
 from interventions.yaml.sitemap import SiteMap
 from proxy.allow_list import AllowList
 from proxy.server import Slot
@@ -25,6 +26,7 @@ SITE = SiteMap.model_validate(
             **{f"{stage}.due": [{"css": ".due"}] for stage in ("checkout", "order")},
             **{f"{stage}.due_line": [{"css": ".last"}] for stage in ("checkout", "order")},
             "checkout.place": [{"css": "button"}],
+            "page.body": [{"css": "body"}],
         },
         "order": {"place": "/place", "placed": "/done"},
     }
@@ -33,6 +35,7 @@ WRAP = CheckoutOption(label="Gift wrap", price="4.50", ticked=True)
 NEWS = CheckoutOption(label="News by mail")
 PLAN = Plan((Treatment("made", None, (WRAP, NEWS)),))
 PAGE = '<!doctype html><body class="{}"><p class="last">Due <b class="due">$20.00</b></p><button>Buy</button>'
+FETCHES = {"sec-fetch-dest": "empty"}
 BROWSES = {"sec-fetch-dest": "document", "accept": "text/html"}
 
 
@@ -73,12 +76,31 @@ async def test_a_box_that_was_ticked_stays_so_when_the_page_is_loaded_again(
 ) -> None:
     async with serve(Shop().app()) as url:
         session = slot.session = Session(PLAN, SITE, AllowList.of(url))
-        for fields in ({"gift_wrap": ""}, {"news_by_mail": "1"}, {"elsewhere": "1"}):
-            assert (await client.post(f"{url}.souk/option", data=fields)).status_code == 204
+        for fields in ({"gift_wrap": ""}, {"news_by_mail": "1"}):
+            assert (await client.post(f"{url}pay", data=fields, headers=FETCHES)).status_code == 204
         page = (await client.get(f"{url}pay", headers=BROWSES)).text
     assert '<input type="checkbox" name="gift_wrap" value="1">' in page
     assert '<input type="checkbox" name="news_by_mail" value="1" checked>' in page
     assert "$20.00" in page and session.order is None
+
+
+async def test_a_dialog_is_answered_once_and_one_that_nags_as_often_as_it_says(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    asks = Dialog(text="Protect it?", yes="Yes", no="No", again=1, line="Protection", price="4.50")
+    async with serve(Shop().app()) as url:
+        slot.session = Session(Plan((Treatment("made", None, (asks,)),)), SITE, AllowList.of(url))
+        for answer, is_there in (("decline", True), ("decline", True), ("decline", False)):
+            page = (await client.get(f"{url}pay", headers=BROWSES)).text
+            assert ('role="dialog"' in page) == is_there
+            back = await client.post(f"{url}pay", data={"protect_it": answer}, headers=BROWSES)
+            assert (back.status_code, back.headers["location"]) == (303, "/pay")
+        assert "Protection" not in (await client.get(f"{url}done", headers=BROWSES)).text
+        slot.session.plan = Plan((Treatment("made", None, (asks,)),))
+        await client.post(f"{url}pay", data={"protect_it": "accept"}, headers=BROWSES)
+        for path in ("pay", "done"):
+            page = (await client.get(f"{url}{path}", headers=BROWSES)).text
+            assert "Protection" in page and "$24.50" in page and 'role="dialog"' not in page
 
 
 async def test_a_session_without_such_edits_passes_the_form_as_it_is(

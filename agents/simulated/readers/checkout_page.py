@@ -37,7 +37,8 @@ class CheckoutPage:
     """What is in view of a page on the way to an order.
 
     `steps`: the bid of each control that leads on. `fields`: bid and name of each empty field for a text.
-    `extras`: the lines before the total that are neither products nor the shop's own.
+    `answers`: the bids of the buttons of a dialog. `extras`: the lines before the total that are neither
+    products nor the shop's own.
     """
 
     steps: dict[str, str]
@@ -45,6 +46,7 @@ class CheckoutPage:
     boxes: tuple[CheckoutBox, ...]
     has_total: bool
     extras: tuple[str, ...]
+    answers: tuple[str, ...] = ()
 
 
 def read_checkout_page(html: str) -> CheckoutPage:
@@ -73,6 +75,7 @@ def read_checkout_page(html: str) -> CheckoutPage:
         tuple(_boxes(tree, named)),
         bool(totals),
         tuple(text for text in _after_subtotal(before) if not _OWN.search(text)),
+        tuple(node.attributes["bid"] or "" for node in select(tree, "[role=dialog] button[bid]")),
     )
 
 

@@ -155,6 +155,15 @@ EXAMPLES = [
     {"fee": {"label": "${text}", "amount": "${figure}"}},
     {"fee": {"label": "${text}", "percent": "${figure}"}},
     {"checkout_option": {"label": "${text}", "line": "${word}", "price": "${figure}"}},
+    {
+        "dialog": {
+            "text": "${text}",
+            "yes": "${text}",
+            "no": "${word}",
+            "line": "${word}",
+            "price": "${figure}",
+        }
+    },
     {"reorder": {"rank": "${figure}"}},
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
