@@ -161,8 +161,8 @@ class ShopTrialRunner:
             await episode.open(start_urls(self._base_url, trial))
             over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
             most = design.most_steps
-            wanted = "an order" if design.experiment.ends == "order" else "a choice"
-            await act_until(over, trajectory, episode, agent, most_steps=most, wanted=wanted)
+            end = "an order" if design.experiment.ends == "order" else "a choice"
+            await act_until(over, trajectory, episode, agent, most_steps=most, wanted=end)
         episode.listeners.end()
         judge(trajectory, trial, design, session)
         return trajectory
