@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from mitmproxy import http
+if TYPE_CHECKING:  # a run begins without it
+    from mitmproxy import http
 
 STATIC: Final = frozenset({"script", "style", "font", "image"})
 FOR_ALL: Final = frozenset({"public", "max-age", "s-maxage", "immutable"})
@@ -34,7 +35,7 @@ class Leftovers:
         """Whether something is left or may still come."""
         return self.lasts or bool(self.asked)
 
-    def note(self, request: http.Request, response: http.Response) -> None:
+    def note(self, request: "http.Request", response: "http.Response") -> None:
         """Note an answer, and let the browser's cache keep it only if it is a static file.
 
         A file loses its validators (RFC 9110, section 8.8): the next episode would send them to the shop.
@@ -53,7 +54,7 @@ def is_lasting(headers: Mapping[str, str]) -> bool:
     return any(name in headers for name in LASTING)
 
 
-def is_static(request: http.Request, response: http.Response) -> bool:
+def is_static(request: "http.Request", response: "http.Response") -> bool:
     """Return whether a response is a file that looks the same to all who ask.
 
     Pages are drawn with it, and the shop says that a shared cache may keep it (RFC 9111, section 3).

@@ -226,7 +226,7 @@ def _analyze(
         notes=_notes(whole),
         modalities=possible(modalities) if len(modalities) else None,
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
-        ranking=ranking if len(ranking) else None,
+        ranking=possible(ranking) if len(ranking) else None,
         told_apart=told_apart if len(told_apart) else None,
         utilities=utilities(table),
         product_types=possible(types) if len(types) else None,

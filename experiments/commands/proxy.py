@@ -152,7 +152,6 @@ async def _serve(options: "ProxySettings") -> None:
     from environments.shop.shop import USUAL
     from experiments.console.background import ready
     from experiments.designs.choice_sets.shop_products import shop_products
-    from experiments.designs.loading import embedded_shop
     from interventions.yaml.sitemap import load_site_map
     from interventions.yaml.yaml_problems import did_you_mean
     from proxy.serve import serve as run_proxy
@@ -160,6 +159,8 @@ async def _serve(options: "ProxySettings") -> None:
     shop = USUAL
     async with AsyncExitStack() as stack:
         if options.reverse and (options.reverse == "shop" or options.reverse.endswith(".yaml")):
+            from experiments.designs.loading import embedded_shop  # which the proxy's image does without
+
             shop, site = embedded_shop(options.reverse), load_site_map(options.site)
             sold = {product.key for product in shop.catalogue.products}
             for product in options.product:

@@ -87,7 +87,7 @@ class World(NamedTuple):
 @pytest.fixture(scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     others = own_processes("chrom")
-    async with staged(tmp_path_factory.mktemp("shop"), HEAP) as stage:
+    async with staged(tmp_path_factory.mktemp("shop"), HEAP, contexts="fresh") as stage:
         calm = [essence(each) for each in await stage.both()]
         assert [each["outcome"] for each in calm] == ["choice", "choice"]
         yield World(stage, calm, others)

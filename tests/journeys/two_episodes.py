@@ -175,7 +175,7 @@ class Episodes(ShopTrialRunner):
         return await super().episode(trial, acting, context, session, silent)
 
 
-def design_in(folder: Path) -> ShopDesign:
+def design_in(folder: Path, contexts: str = "kept") -> ShopDesign:
     """Make an experiment in the embedded shop, with a text and a price on one product of each set."""
     nudge = {"id": "both", "kind": "nudge", "family": "scarcity", "direction": 1, "edits": EDITS}
     (folder / "edits.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
@@ -183,14 +183,16 @@ def design_in(folder: Path) -> ShopDesign:
     site["choice"]["address"] = f"{BOUGHT}(.*)"
     (folder / "site.yaml").write_text(yaml.safe_dump(site))
     factors = {"nudge": {"interventions": str(folder / "edits.yaml")}, "order": "listed"}
-    source = EXPERIMENT | {"factors": factors, "site": str(folder / "site.yaml")}
+    source = EXPERIMENT | {"contexts": contexts, "factors": factors, "site": str(folder / "site.yaml")}
     return ShopDesign(parse_yaml(yaml.safe_dump(source), "hostile"))
 
 
 @asynccontextmanager
-async def staged(folder: Path, *flags: str, routes: Starlette | None = None) -> AsyncIterator[Stage]:
+async def staged(
+    folder: Path, *flags: str, routes: Starlette | None = None, contexts: str = "kept"
+) -> AsyncIterator[Stage]:
     """Start a stage; `flags`: further switches of its browser, of which nothing may be left at the end."""
-    design = design_in(folder)
+    design = design_in(folder, contexts)
     trials = [each for each in design.trials(["simulated:price"]) if each.carrier]
     hostile = next(each for each in trials if each.carrier == each.products[-1].key)
     quiet = next(each for each in trials if each.set != hostile.set)

@@ -13,7 +13,7 @@ from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import simulated_trials
 from experiments.studies.kinds import STUDIES
 from tests.analysis.anchoring.conftest import simulate_scores
-from tests.analysis.conftest import simulate_answers, simulate_valuations
+from tests.analysis.conftest import simulate_answers, simulate_orders, simulate_valuations
 from tests.analysis.conjoint.conftest import simulate_cards
 from tests.simulated_choices import with_choices
 
@@ -107,8 +107,16 @@ def scores(trials: int) -> pd.DataFrame:
     return simulate_scores(trials, agents=("alpha", "beta"), present=[frozenset(), frozenset({"anchor"})])
 
 
+def orders(trials: int) -> pd.DataFrame:
+    deceived, both = trials // 6, trials // 12
+    return simulate_orders(
+        {(1, 0): deceived, (1, 1): both, (0, 0): trials // 2 - deceived - both}, currency="USD"
+    )
+
+
 SIMULATED: dict[str, Callable[[int], pd.DataFrame]] = {
     "choice": choices, "conjoint": cards, "montecarlo": valuations, "biases": answers, "anchoring": scores,
+    "orders": orders,
 }  # fmt: skip
 
 

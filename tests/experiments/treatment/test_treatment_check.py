@@ -257,7 +257,8 @@ async def test_what_a_script_puts_back_fails_the_trial(
     # First as it is: with neither script nor a second text the trial counts.
     trajectory, session, trial = await carry_out(place, tmp_path, edits=attack.edits, **attack.how)
     assert trajectory.outcome == "choice", trajectory.reason
-    assert nudges(session) == {trial.carrier}
+    is_here = "product" in attack.how.get("pages", ["product"])
+    assert nudges(session) == ({trial.carrier} if is_here else set())
     shop.script = f"if ('KEY' === '{trial.carrier}') {{ {attack.script} }}"
     shop.extra += attack.extra
     trajectory, session, trial = await carry_out(place, tmp_path, edits=attack.edits, **attack.how)
