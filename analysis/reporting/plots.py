@@ -212,6 +212,9 @@ def fit_titles(figure: Figure) -> None:
         share = title.axes.bbox.width / title.get_window_extent().width  # type: ignore[union-attr]
         most = max(5, int(share * max(map(len, text.split("\n")))))
         title.set_text("\n".join(shorten(line, most) for line in text.split("\n")))
+        while most > 5 and title.get_window_extent().width > title.axes.bbox.width:  # letters differ in width
+            most -= 1
+            title.set_text("\n".join(shorten(line, most) for line in text.split("\n")))
 
 
 def heatmap(

@@ -142,16 +142,21 @@ def test_the_ends_are_a_quantile_away_under_the_most_likely_distribution(values:
     for end in (low, high):
         if not -0.49 < end < 0.99:
             continue
-        best = minimize(
-            lambda p: -np.sum(counts * np.log(np.maximum(p, 1e-12))),
-            np.full(len(points), 1 / len(points)),
-            bounds=[(0, 1)] * len(points),
-            constraints=[
-                {"type": "eq", "fun": lambda p: p.sum() - 1},
-                {"type": "eq", "fun": lambda p, end=end: p @ points - end},
-            ],
-            options={"ftol": 1e-12, "maxiter": 500},
-        )
+        even = np.full(len(points), 1 / len(points))
+        tried = [
+            minimize(
+                lambda p: -np.sum(counts * np.log(np.maximum(p, 1e-12))),
+                start,
+                bounds=[(0, 1)] * len(points),
+                constraints=[
+                    {"type": "eq", "fun": lambda p: p.sum() - 1},
+                    {"type": "eq", "fun": lambda p, end=end: p @ points - end},
+                ],
+                options={"ftol": 1e-12, "maxiter": 500},
+            )
+            for start in (even, 0.9 * counts / len(own) + 0.1 * even)
+        ]
+        best = min((each for each in tried if each.success), key=lambda each: each.fun)
         variance = best.x @ (points - end) ** 2
         step = np.sum(own**2) / np.abs(own).sum() if own.any() else 1
         beyond = abs(own.mean() - end) - step / 2 / len(own)
