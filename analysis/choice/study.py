@@ -226,7 +226,7 @@ def _analyze(
         notes=_notes(whole),
         modalities=possible(modalities) if len(modalities) else None,
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
-        ranking=possible(ranking) if len(ranking) else None,
+        ranking=_in_range(ranking) if len(ranking) else None,
         told_apart=told_apart if len(told_apart) else None,
         utilities=utilities(table),
         product_types=possible(types) if len(types) else None,
@@ -269,6 +269,11 @@ def possible(frame: pd.DataFrame, limit: float = LIMIT, why: str = "too little d
     frame.loc[beyond, list(NUMBERS)] = np.nan
     frame.loc[beyond, "note"] = notes
     return frame
+
+
+def _in_range(ranking: pd.DataFrame) -> pd.DataFrame:
+    """The ranking without what is beyond 100 points by rounding."""
+    return ranking.assign(estimate=ranking["estimate"].clip(-LIMIT, LIMIT))
 
 
 def _notes(table: pd.DataFrame) -> tuple[str, ...]:

@@ -209,10 +209,11 @@ def fit_titles(figure: Figure) -> None:
         engine.execute(figure)
     for title, text in titles.items():
         title.set_text(text)
-        share = title.axes.bbox.width / title.get_window_extent().width  # type: ignore[union-attr]
+        room = title.axes.bbox.width  # type: ignore[union-attr]
+        share = room / title.get_window_extent().width
         most = max(5, int(share * max(map(len, text.split("\n")))))
         title.set_text("\n".join(shorten(line, most) for line in text.split("\n")))
-        while most > 5 and title.get_window_extent().width > title.axes.bbox.width:  # letters differ in width
+        while most > 5 and title.get_window_extent().width > room:  # letters differ in width
             most -= 1
             title.set_text("\n".join(shorten(line, most) for line in text.split("\n")))
 

@@ -39,8 +39,8 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
     """
 
     text: Annotated[Text, Field(max_length=300)]
-    yes: Annotated[Text, Field(max_length=80)]
-    no: Annotated[Text, Field(max_length=80)]
+    accept: Annotated[Text, Field(max_length=80)]
+    decline: Annotated[Text, Field(max_length=80)]
     before: Literal["cart", "checkout"] = "checkout"
     """The page that it lies over."""
     weight: Literal["equal", "accept", "decline"] = "equal"
@@ -107,7 +107,7 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
             added = self.add(showing, self.label_of_line, filled(self.price))
         if not self.is_open or showing.group != self.before:
             return added
-        text, yes, no = (html.escape(each, quote=False) for each in (self.text, self.yes, self.no))
+        text, yes, no = (html.escape(each, quote=False) for each in (self.text, self.accept, self.decline))
         accept, decline = _WEIGHTS[self.weight]
         markup = (
             f'<div role="dialog" aria-modal="true" aria-label="{html.escape(self.text)}" style="{_COVER}">'

@@ -115,7 +115,9 @@ def generated(chance: random.Random) -> tuple[Edit, ...]:
             case "dialog":
                 before, again = chance.choice(("cart", "checkout")), chance.randint(0, 2)
                 own = {"price": price, "line": f"{label} offer"} if chance.random() < 0.7 else {}
-                found.append(Dialog(text=label, yes="Yes", no="No", before=before, again=again, **own))
+                found.append(
+                    Dialog(text=label, accept="Yes", decline="No", before=before, again=again, **own)
+                )
             case "option" | "consent" as kind:
                 means = chance.choice(("opt_in", "opt_out"))
                 ticked = chance.random() < 0.5

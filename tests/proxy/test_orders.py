@@ -87,7 +87,7 @@ async def test_a_box_that_was_ticked_stays_so_when_the_page_is_loaded_again(
 async def test_a_dialog_is_answered_once_and_one_that_nags_as_often_as_it_says(
     slot: Slot, client: httpx.AsyncClient
 ) -> None:
-    asks = Dialog(text="Protect it?", yes="Yes", no="No", again=1, line="Protection", price="4.50")
+    asks = Dialog(text="Protect it?", accept="Yes", decline="No", again=1, line="Protection", price="4.50")
     async with serve(Shop().app()) as url:
         slot.session = Session(Plan((Treatment("made", None, (asks,)),)), SITE, AllowList.of(url))
         for answer, is_there in (("decline", True), ("decline", True), ("decline", False)):

@@ -87,7 +87,7 @@ def test_it_acts_and_answers_and_other_processes_are_given_it(tmp_path: Path, mo
         ("anchoring: much", r':1:1: anchoring: expected a number, found "much"'),
         (
             "agents:\n  mine: {}",
-            r":1:1: agents: unknown key; known keys: anchoring, bias, invalid, sight, taste",
+            r":1:1: agents: unknown key; known keys: anchoring, bias, checkout, invalid, sight, taste",
         ),
         ("", r":1:1: the file is empty"),
     ],

@@ -28,7 +28,7 @@ IDS = {
     "nudges-mr": ("nudges-mr-077c4115", "b254c9e4baf8"),
     "nudges-mrap": ("nudges-mrap-4a727fa1", "98e5ccb33718"),
     "nudges": ("nudges-593302b1", "560134ec79f9"),
-    "offers": ("offers-98cc66b9", "d7485b9fe479"),
+    "offers": ("offers-7c20bfc7", "385673c766bc"),
     "prices": ("prices-e49b87dd", "1600d8b57496"),
     "profiles": ("profiles-5e8f90c9", "4b8335111cae"),
     "rationality": ("rationality-55c3fdf0", "e575510d61b9"),

@@ -158,8 +158,8 @@ EXAMPLES = [
     {
         "dialog": {
             "text": "${text}",
-            "yes": "${text}",
-            "no": "${word}",
+            "accept": "${text}",
+            "decline": "${word}",
             "line": "${word}",
             "price": "${figure}",
         }

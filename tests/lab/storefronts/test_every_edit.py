@@ -46,8 +46,10 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "set_attribute": [{"set_attribute": {"role": "product.title", "name": "title", "value": "Loved"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
-ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "swap"}
-"""They need a card, a product with options, a list, or words of one product."""
+ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "swap"} | {
+    *("fee", "checkout_option", "dialog"),
+}
+"""They need a card, a product with options, a list, words of one product, or a checkout."""
 EMBEDDED: Final = "embedded"
 PICTURE: Final = "/media/catalog/product/cache/1240a4684403b160e6597a653a88f56c/B/0/B0Q0ZOZAIV.0.svg"
 """That of another product of the embedded shop."""
