@@ -257,12 +257,12 @@ async def test_what_a_script_puts_back_fails_the_trial(
     # First as it is: with neither script nor a second text the trial counts.
     trajectory, session, trial = await carry_out(place, tmp_path, edits=attack.edits, **attack.how)
     assert trajectory.outcome == "choice", trajectory.reason
-    is_here = "product" in attack.how.get("pages", ["product"])
-    assert nudges(session) == ({trial.carrier} if is_here else set())
+    carriers = {trial.carrier} if "product" in attack.how.get("pages", ["product"]) else set()
+    assert nudges(session) == carriers
     shop.script = f"if ('KEY' === '{trial.carrier}') {{ {attack.script} }}"
     shop.extra += attack.extra
     trajectory, session, trial = await carry_out(place, tmp_path, edits=attack.edits, **attack.how)
-    assert nudges(session) == {trial.carrier}
+    assert nudges(session) == carriers
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
