@@ -124,6 +124,9 @@ def _power(design: AnyDesign) -> Power:
     """Return how the power of such experiments is told. Raises UserError where nothing can be said."""
     if design.mode != "logprobs" and (power := POWERS.get(design.analysis)):
         return power
+    if design.mode != "logprobs":
+        cause = f"nothing is known of the power of experiments that are analysed as {design.analysis}"
+        raise UserError(f"{design.name}: {cause}; use souk power --groups for a comparison of groups")
     raise UserError(
         f"{design.name}: answers are scored, and nothing is left to chance that a power could be about; use"
         " souk power --groups for a comparison of groups"

@@ -71,6 +71,10 @@ def _no_more(records: Records, run: str, agents: Sequence[str]) -> Tables:
     return ()
 
 
+def _nothing(records: Records, found: Row, names: Mapping[str, str]) -> dict[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """A kind of study: its name, its tables, and how it is analysed, described and planned.
@@ -100,6 +104,8 @@ class Study:
     """The sources of what `estimators` names, as keys of `analysis.reporting.literature`."""
     of_design: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _: {}
     """Makes options of `analyze` from an experiment: it has to draw as the design did."""
+    of_others: Callable[[Records, Row, Mapping[str, str]], dict[str, Any]] = _nothing
+    """Makes options of `analyze` from other runs of the same agents; names: what agents are called."""
     effects: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     """The table and row of each effect that a hypothesis can name."""
     by_agent: Mapping[str, str] = field(default_factory=dict)
@@ -124,6 +130,17 @@ def _beside_choices(records: Records, run: str, agents: Sequence[str]) -> Tables
     return receipts_table(records, run, agents), factors_table(records, run), sequence
 
 
+def _right_answers(records: Records, found: Row, names: Mapping[str, str]) -> dict[str, Any]:
+    """What the latest run of questions with one right answer says of the agents of another run."""
+    run = latest_with_family(records, FAMILY)
+    if run in ("", found["run"]):
+        return {}
+    told = failing(right_answers(check_table(tidy_table(records, run))))
+    here = {*agents_of(records, found["run"])}
+    told = {names.get(agent, agent): f"{what} ({run})" for agent, what in told.items() if agent in here}
+    return {"failing": told} if told else {}
+
+
 def _sells_what_people_saw(experiment: Mapping[str, Any]) -> bool:
     """Whether the products are those of the market that human shoppers were asked about."""
     options = experiment.get("options") or {}
@@ -141,6 +158,7 @@ STUDIES: Final[dict[str, Study]] = {
         read=read_table,
         table=choice_table,
         more=_beside_choices,
+        of_others=_right_answers,
         of_design=lambda experiment: {"people": _sells_what_people_saw(experiment)},
         tables=("choices", "receipts-by-edit", "factors", "sequence"),
         by_agent={"effects": "estimate"},
@@ -284,19 +302,8 @@ def analyze_run(
         for frame in frames
     )
     named = [_renamed(table, names) if names and table is not None else table for table in tables]
-    gate = _gate(records, found, names or {}) if study is STUDIES["choice"] else {}
-    return study.analyze(*named, **{**of_design(found), **gate, **options})
-
-
-def _gate(records: Records, found: Row, names: Mapping[str, str]) -> dict[str, Any]:
-    """What the latest run of questions with one right answer says of the agents of another run."""
-    run = latest_with_family(records, FAMILY)
-    if run in ("", found["run"]):
-        return {}
-    told = failing(right_answers(check_table(tidy_table(records, run))))
-    here = {*agents_of(records, found["run"])}
-    told = {names.get(agent, agent): f"{what} ({run})" for agent, what in told.items() if agent in here}
-    return {"failing": told} if told else {}
+    of_others = study.of_others(records, found, names or {})
+    return study.analyze(*named, **{**of_design(found), **of_others, **options})
 
 
 def _renamed(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
