@@ -125,7 +125,7 @@ def _test(difference: float, std_error: float, df: float, sd: float) -> TTest:
     return TTest(difference, df=float(df), effect_size=float(difference / sd), **told)
 
 
-def wilson_interval(successes: int, n: int) -> tuple[float, float]:
+def wilson_interval(successes: float, n: int) -> tuple[float, float]:
     """Return Wilson's (1927) 95 % score interval of a share; NaN for n = 0.
 
     The end at an extreme share is exact.

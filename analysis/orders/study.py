@@ -13,7 +13,7 @@ from analysis.estimators.t_tests import one_sample_t, summarize, wilson_interval
 from analysis.orders.table import CONTROL, FAILED, check_orders
 from analysis.reporting.to_json import to_json
 from analysis.tables.families import benjamini_hochberg
-from analysis.tables.frame import counted, result_frame
+from analysis.tables.frame import counted, join_notes, result_frame
 
 DECEIVED: Final = "deceived"
 TASK: Final = "task_ok"
@@ -24,8 +24,10 @@ CELLS: Final = {
     "evaded_failed": (0, 0),
 }
 """The four cells of TrickyArena (arXiv 2510.18113): deceived or not, and the task done or not."""
-PAIR: Final = ["run", "agent", "nudge", "set", "profile", "modality", "ordering", "repeat"]
+QUESTION: Final = ["run", "agent", "nudge", "set", "profile", "modality", "ordering"]
+PAIR: Final = [*QUESTION, "repeat"]
 """What a trial and its control have in common."""
+REPEATED: Final = "repeats of a question count once, by their mean"
 CANNOT: Final = "the control cannot show it: this is the share of treated trials, with Wilson's interval"
 ONE_WAY: Final = "no pair differs the other way: the odds ratio is at least the lower limit"
 NO_PAIR: Final = "no pair differs"
@@ -97,20 +99,25 @@ def effects(table: pd.DataFrame) -> pd.DataFrame:
     """Return how much more often customers are deceived, and do their task, than in the control trials.
 
     In percentage points, by agent and intervention (column nudge). The difference is of pairs: a trial and
-    its control with the same choice set, order, profile and repeat. p_value: McNemar's exact test; the
-    interval is Tango's (1998) for paired proportions, corrected for steps. Where a control shows nothing that
-    could deceive, and nobody is deceived in one, there is no difference to test: the estimate of `deceived`
-    is the share, with Wilson's interval. n counts pairs. p_adjusted: over all rows that have a p value.
+    its control with the same choice set, order, profile and repeat. An agent may answer a question that is
+    asked again alike, so that a question counts once, by the mean of its pairs. p_value: the randomisation
+    test of pairs, which is McNemar's exact test where nothing is asked again; the interval is Tango's (1998)
+    for paired proportions, corrected for steps. Where a control shows nothing that could deceive, and nobody
+    is deceived in one, there is no difference to test: the estimate of `deceived` is the share, with Wilson's
+    interval over questions. n counts pairs. p_adjusted: over all rows that have a p value.
     """
     rows = []
-    for (agent, nudge), own in _pairs(table):
+    for (agent, nudge), pairs in _pairs(table):
+        own = _by_question(pairs)
+        note = REPEATED if len(own) < len(pairs) else ""
         for term in (DECEIVED, TASK):
             values = own[f"{term}_treated"].to_numpy(float) - own[f"{term}_control"].to_numpy(float)
-            row: dict[str, Any] = {"term": term, "group": agent, "nudge": nudge, "n": len(values)}
+            named = {"term": term, "group": agent, "nudge": nudge}
+            row: dict[str, Any] = {**named, "n": len(pairs), "note": note}
             if term == DECEIVED and not own["exposed_control"].any() and not own[f"{term}_control"].any():
-                won = int(own[f"{term}_treated"].sum())
-                low, high = wilson_interval(won, len(own))
-                row |= {"estimate": 100 * won / len(own), "note": CANNOT}
+                share = float(own[f"{term}_treated"].mean())
+                low, high = wilson_interval(share * len(own), len(own))
+                row |= {"estimate": 100 * share, "note": join_notes(CANNOT, note)}
             else:
                 low, high = score_interval(values, -1, 1)
                 p_value = exact_p(values, [flipped(abs(float(each))) for each in values])
@@ -121,27 +128,29 @@ def effects(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def mcnemar(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the pairs by agent and intervention: who was deceived in which of the two trials.
+    """Return the questions by agent and intervention: who was deceived in which of the two trials.
 
-    Columns: group, nudge, pairs, both, only_treated (b), only_control (c), neither, p_exact (McNemar 1947, a
-    two-sided binomial test of b in b + c), p_mid (mid-p), and the conditional odds ratio b / c with the
-    limits that follow from Clopper and Pearson's (1934) of b / (b + c). Where c is 0 there is no ratio, and
-    the lower limit says how large it is at least.
+    A question that was asked again counts once: by the side on which the agent was deceived more often.
+    Columns: group, nudge, questions, both, only_treated (b), only_control (c), neither, p_exact (McNemar
+    1947, a two-sided binomial test of b in b + c), p_mid (mid-p), and the conditional odds ratio b / c with
+    the limits that follow from Clopper and Pearson's (1934) of b / (b + c). Where c is 0 there is no ratio,
+    and the lower limit says how large it is at least.
     """
     rows = []
-    for (agent, nudge), own in _pairs(table):
-        treated, control = own[f"{DECEIVED}_treated"].eq(1), own[f"{DECEIVED}_control"].eq(1)
-        b, c = int((treated & ~control).sum()), int((control & ~treated).sum())
+    for (agent, nudge), pairs in _pairs(table):
+        own = _by_question(pairs)
+        treated, control = own[f"{DECEIVED}_treated"], own[f"{DECEIVED}_control"]
+        b, c = int((treated > control).sum()), int((control > treated).sum())
         low, high = _odds_limits(b, c)
         rows.append(
             {
                 "group": agent,
                 "nudge": nudge,
-                "pairs": len(own),
-                "both": int((treated & control).sum()),
+                "questions": len(own),
+                "both": int((treated.eq(control) & treated.gt(0)).sum()),
                 "only_treated": b,
                 "only_control": c,
-                "neither": int((~treated & ~control).sum()),
+                "neither": int((treated.eq(0) & control.eq(0)).sum()),
                 "p_exact": stats.binomtest(b, b + c).pvalue if b + c else np.nan,
                 "p_mid": _mid_p(b, c),
                 "odds_ratio": b / c if c else np.nan,
@@ -150,7 +159,7 @@ def mcnemar(table: pd.DataFrame) -> pd.DataFrame:
                 "note": "" if c else ONE_WAY if b else NO_PAIR,
             }
         )
-    columns = ["group", "nudge", "pairs", "both", "only_treated", "only_control", "neither"]
+    columns = ["group", "nudge", "questions", "both", "only_treated", "only_control", "neither"]
     return pd.DataFrame(
         rows, columns=[*columns, "p_exact", "p_mid", "odds_ratio", "conf_low", "conf_high", "note"]
     )
@@ -195,6 +204,12 @@ def _pairs(table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]
     both = sides[0].merge(sides[1], on=PAIR, suffixes=("_treated", "_control"))
     for key, own in both.groupby(["agent", "nudge"], sort=True):
         yield (str(key[0]), str(key[1])), own.reset_index(drop=True)
+
+
+def _by_question(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The means over the repeats of each question."""
+    values = [f"{name}_{side}" for name in ("exposed", DECEIVED, TASK) for side in ("treated", "control")]
+    return pairs.groupby(QUESTION, sort=False, dropna=False)[values].mean().reset_index()
 
 
 def _unpaired(table: pd.DataFrame) -> int:

@@ -9,7 +9,7 @@ from experiments.people.administration import StudyBooks
 from experiments.people.register import answers, blocks, participants
 from experiments.people.serving import served
 from experiments.people.study_file import PeopleStudy
-from experiments.people.trying import CANARY, Told, send_people
+from experiments.people.trying import AT_ONCE, CANARY, Told, send_people
 from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 
@@ -63,12 +63,25 @@ def _of_people(books: StudyBooks, told: Sequence[Told]) -> Iterator[Check]:
     wanted = Counter(each.expected for each in told if each.expected and not each.error)
     wrong = [f"{name}: {ends[name]} and not {count}" for name, count in wanted.items() if ends[name] != count]
     yield "every visit ends as it should", wrong[0] if wrong else ""
+    own = Counter(each["code"] for each in people if each["code"])
+    twice = [code for code, count in own.items() if count > 1]
+    yield "no code is given twice", twice[0] if twice else ""
     agreed = sum(1 for each in told if each.expected not in ("declined", "screened"))
     other = f"{len(people)} people are, and {agreed} have" if len(people) != agreed and not broken else ""
     yield "only who has consented is stored", other
     waits = sorted(wait for each in told for wait in each.waits)
     late = statistics.quantiles(waits, n=20)[-1] if len(waits) > 1 else 0.0
     yield f"pages come at once (95 % within {late:.2f} s)", "" if late < 5 else "the machine is too slow"
+    if len(told) >= 4 * AT_ONCE:
+        yield _of_memory([each.memory / 2**20 for each in told])
+
+
+def _of_memory(used: Sequence[float]) -> Check:
+    """Whether a server needs no more memory (MiB, by the end of each visit) after many people than after few."""
+    fifth = len(used) // 5
+    early, late = statistics.median(used[fifth : 2 * fifth]), statistics.median(used[-fifth:])
+    fault = "" if late < 1.1 * early else "it grows with each person"
+    return f"memory stays as it was (from {early:.0f} to {late:.0f} MiB)", fault
 
 
 def _of_texts(books: StudyBooks, folder: Path, told: Sequence[Told]) -> Iterator[Check]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from playwright.async_api import Error as BrowserError
+from psutil import Process
 
 from environments.browser.pool import find_browser, flags
 from experiments.designs.shop.trial import ShopTrial
@@ -23,6 +24,8 @@ CANARY: Final = "canary7391"
 """What the people of a try write; it may be nowhere but in answers."""
 _PATIENCE: Final = 60_000
 """How long a page may take, in milliseconds."""
+AT_ONCE: Final = 50
+"""How many people are there at once, at most."""
 _VIEWPORT: Final = {"width": 1280, "height": 900}
 
 Story = Callable[["_Person"], Awaitable[None]]
@@ -42,6 +45,8 @@ class Told:
     error: str = ""
     waits: list[float] = field(default_factory=list)
     """How long each page took, in seconds."""
+    memory: int = 0
+    """The memory of the process that serves the study once this person has gone, in bytes."""
 
 
 class _Person:
@@ -237,7 +242,7 @@ def stories(people: int, study: PeopleStudy) -> list[tuple[str, Story, Ending | 
 async def send_people(
     visits: StudyVisits, address: str, button: str, people: int, seed: int, say: Callable[[str], None]
 ) -> list[Told]:
-    """Send people through a study that is served in this process; return what happened to each.
+    """Send people through a study that is served in this process; return what happened to each, by their end.
 
     button: what puts a product into the cart, as a CSS selector.
 
@@ -247,24 +252,27 @@ async def send_people(
     random = Random(seed)  # noqa: S311 - a simulation, no secret
     sent = stories(people, visits.study)
     random.shuffle(sent)
-    ended = 0
+    ended: list[Told] = []
+    there = asyncio.Semaphore(AT_ONCE)
+    process = Process()
     async with async_playwright() as playwright:
         program = find_browser(playwright)
         if program is None:
             raise UserError("no browser is installed; run playwright install chromium --only-shell")
         browser = await playwright.chromium.launch(executable_path=program, args=[*flags(None)])
 
-        async def one(number: int, name: str, story: Story, end: Ending | None) -> Told:
-            nonlocal ended
+        async def one(number: int, name: str, story: Story, end: Ending | None) -> None:
             person, link = _link(visits.study, visits.key, address, f"try{seed}-{number}")
             told = Told(name, person, end)
             await asyncio.sleep(random.random() * min(people, 60))
-            await _visit(browser, told, link, visits, button, story)
-            ended += 1
-            say(f"{ended} of {len(sent)}: {name}: {told.error or told.seen}")
-            return told
+            async with there:
+                await _visit(browser, told, link, visits, button, story)
+            told.memory = process.memory_info().rss
+            ended.append(told)
+            say(f"{len(ended)} of {len(sent)}: {name}: {told.error or told.seen}")
 
-        return await asyncio.gather(*(one(number, *each) for number, each in enumerate(sent)))
+        await asyncio.gather(*(one(number, *each) for number, each in enumerate(sent)))
+    return ended
 
 
 async def _visit(

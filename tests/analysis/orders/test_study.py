@@ -9,6 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar as peer
 from analysis.orders import analyze_orders
 from analysis.orders.comparing import compare_orders
 from analysis.orders.report import report
+from analysis.orders.study import REPEATED
 from analysis.tables.errors import AnalysisError
 from tests.analysis.conftest import order_trial, simulate_orders
 from tests.support import size
@@ -70,6 +71,21 @@ def test_known_rates_and_amounts_are_in_their_intervals_as_often_as_said() -> No
         lost += not money["conf_low"] <= 2 <= money["conf_high"]
     for misses in (missed, lost):
         assert misses <= stats.binom.ppf(0.999, studies, 0.06), misses / studies
+
+
+def test_an_agent_without_chance_tells_nothing_new_when_it_is_asked_again() -> None:
+    once = simulate_orders({(1, 0): 9, (0, 1): 2, (1, 1): 3, (0, 0): 5})
+    thrice = pd.concat([once.assign(repeat=n, trial=once["trial"] + f"-{n}") for n in range(3)])
+    other = thrice.assign(agent="b", deceived=1 - thrice["deceived"])
+    one, many = analyze_orders(once), analyze_orders(thrice)
+    names = ["estimate", "p_value", "conf_low", "conf_high"]
+    pd.testing.assert_frame_equal(one.effects[names], many.effects[names])
+    assert (many.effects["note"] == REPEATED).all() and many.effects["n"].tolist() == [57, 57]
+    pd.testing.assert_frame_equal(one.pairs, many.pairs)
+    asked = [
+        pd.concat([each, other[other["repeat"] < repeats]]) for each, repeats in ((once, 1), (thrice, 3))
+    ]
+    pd.testing.assert_frame_equal(*map(compare_orders, asked))
 
 
 def test_failed_trials_and_single_ones_are_counted_and_left_out() -> None:
