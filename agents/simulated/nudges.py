@@ -40,10 +40,9 @@ class DeclaredNudges:
             return []
         return [nudge for match in self._pattern.finditer(text) for nudge in self._known[match[0]]]
 
-    def direction(self, text: str) -> Literal[-1, 0, 1]:
-        """Return +1 where the nudges in such a text speak for the product, -1 against it, else 0."""
-        found = {nudge.direction for nudge in self.find(text)}
-        return found.pop() if len(found) == 1 else 0
+    def cue(self, text: str) -> int:
+        """Return how many different nudges in such a text speak for the product, less those against it."""
+        return sum(direction for _, direction in {(as_searched(n.text), n.direction) for n in self.find(text)})
 
 
 def as_searched(text: str) -> str:

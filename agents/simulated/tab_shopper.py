@@ -126,7 +126,7 @@ class PageReader:
             price=item.price,
             rating=item.rating,
             reviews=item.reviews,
-            cue=self._nudges.direction(item.text),
+            cue=self._nudges.cue(item.text),
             viewed_first=viewed_first,
             brand=next((brand for brand in taste.brand if brand in title), None),
         )

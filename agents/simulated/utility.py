@@ -7,7 +7,7 @@ A taste is a weight for each attribute. An agent values alternative i of a choic
         + stars * stars_i + cancellation * cancellation_i + breakfast * breakfast_i + bed * bed_i
 
     price    currency units as displayed     rating        0-100 points     reviews   a count
-    cue      -1, 0 or +1: the page speaks against the product, does not, or speaks for it
+    cue      the nudges that speak for the product, less those against it: with one nudge -1, 0 or +1
     viewed_first   1 for the alternative seen first, else 0
     stars    1-5     cancellation, breakfast   1 where free or included, else 0
     bed      rank of the room's bed: king 3, queen 2, double, full or bunk 1, twin or single 0
@@ -107,7 +107,7 @@ class DisplayedOption:
     price: float | None
     rating: float | None
     reviews: int
-    cue: Literal[-1, 0, 1] = 0
+    cue: int = 0
     viewed_first: bool = False
     brand: str | None = None
     stars: int | None = None

@@ -15,7 +15,11 @@ from analysis.tables.yaml_data import read_data
 Kind = Literal["text", "number", "whole", "flag", "sign", "log"]
 
 ATTRIBUTES = ("price", "rating", "reviews")
-"""What a study can draw independently of the product; the column `randomised` names them, joined by +."""
+"""What a study can draw independently of the product; the column `randomised` names them, joined by +.
+
+Badges are drawn too: `badge_NAME` stands for the column `attr_badge_NAME`, 1 or 0.
+"""
+BADGE = "badge_"
 LARGEST = 1e15
 """The largest number in a table; the powers of larger ones could not be computed."""
 LONGEST = 1_000
@@ -108,6 +112,11 @@ def check_columns(
         if column.name in table:
             table[column.name] = coerce(table[column.name], column, places)
     return table
+
+
+def drawn_column(name: str) -> str:
+    """Return the column with the values of what was drawn: an attribute's own, or `attr_badge_NAME`."""
+    return f"attr_{name}" if name.startswith(BADGE) else name
 
 
 def trial_ids(table: pd.DataFrame) -> "pd.Series[int]":
@@ -257,12 +266,15 @@ def _check_randomised(table: pd.DataFrame, places: RowPlaces) -> None:
     refuse(table, differs, places, "randomised", "randomised differs between its rows; use one")
     for text in table["randomised"].unique():
         for name in filter(None, text.split("+")):
-            named = table["randomised"] == text
-            known = f"{{}} names {quoted(name)}; write {', '.join(ATTRIBUTES)}, joined by +"
-            refuse(table, named & (name not in ATTRIBUTES), places, "randomised", known)
-            lacking = table[name].isna() if name in table else named
-            empty = f"{{}}, but a row has no {name}; fill it in, or take it out of randomised"
+            named, column = table["randomised"] == text, drawn_column(name)
+            known = f"{{}} names {quoted(name)}; write {', '.join(ATTRIBUTES)} or badge_NAME, joined by +"
+            refuse(table, named & (name not in ATTRIBUTES and not name.startswith(BADGE)), places, "randomised", known)
+            lacking = table[column].isna() if column in table else named
+            empty = f"{{}}, but a row has no {column}; fill it in, or take it out of randomised"
             refuse(table, named & lacking, places, "randomised", empty)
+            if name.startswith(BADGE):
+                flag = Column(column, "flag", "whether the product has the badge")
+                table.loc[named, column] = coerce(table.loc[named, column], flag, places).astype(float)
 
 
 def _check_places(table: pd.DataFrame, places: RowPlaces) -> None:

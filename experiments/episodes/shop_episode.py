@@ -409,7 +409,7 @@ def to_record(
             to_row(each, step=step, acknowledged=int(each.acknowledged))
             for step, each in recorded_checks(trajectory)
         ],
-        attributes=_attribute_rows(design, products, shown),
+        attributes=_attribute_rows(trial, design, products, shown, places),
         sent_pages=sent,
         artifacts=artifacts | bodies,
         orders=second.get("orders", []),
@@ -499,16 +499,38 @@ def _on_lists(trial: ShopTrial, shown: Mapping[str, int | None], session: Sessio
     return tuple((mine | others)[key] for key in dict.fromkeys((*shown, *mine)))
 
 
+def grid_cells(keys: Sequence[str], places: Sequence[EditBox]) -> list[dict[str, int]]:
+    """Return the row and the column, from 1, of each product of a list, as its edits stood on the screen.
+
+    keys: the products in the list's order. Empty where this cannot be told: a product without any place, or
+    places that do not fill rows from left to right.
+    """
+    left = {place.product: place.x for place in reversed(places)}
+    columns = sorted({left[key] for key in keys if key in left})
+    at = [columns.index(left[key]) for key in keys if key in left]
+    if at != [number % max(len(columns), 1) for number in range(len(keys))]:
+        return [{} for _ in keys]
+    return [{"row": 1 + n // len(columns), "column": 1 + n % len(columns)} for n in range(len(keys))]
+
+
 def _attribute_rows(
-    design: ShopDesign, products: ChoiceSet, shown: Mapping[str, int | None] | None
+    trial: ShopTrial,
+    design: ShopDesign,
+    products: ChoiceSet,
+    shown: Mapping[str, int | None] | None,
+    places: Sequence[EditBox],
 ) -> list[Row]:
     """What the products' own prices, ratings and numbers of reviews are, where drawn ones were shown.
 
-    shown: of a trial with whole lists; then the products that were shown, and no others, have `in_view`.
+    In a Latin square of a list each product has its `row` and `column` on the screen too. shown: of a trial
+    with whole lists; then the products that were shown, and no others, have `in_view`.
     """
     found: list[dict[str, Any]] = [
-        design.list_facts(product) if product.key in design.products else {} for product in products
+        design.list_facts(trial, product) if product.key in design.products else {} for product in products
     ]
+    if design.experiment.in_square and design.experiment.task != "compare-tabs":
+        cells = grid_cells([product.key for product in products], places)
+        found = [own | cell for own, cell in zip(found, cells, strict=True)]
     if shown is not None:
         found = [
             own | {IN_VIEW: shown[product.key]} if product.key in shown else {}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.estimators.randomisation import Null
-from analysis.tables.choice_table import ATTRIBUTES, TRIAL_ID
+from analysis.tables.choice_table import ATTRIBUTES, BADGE, TRIAL_ID, drawn_column
 from analysis.tables.frame import Floats, Ints
 
 STEP = "attr_price_step"
@@ -33,9 +33,11 @@ class Draws(NamedTuple):
 
 
 def randomised(rows: pd.DataFrame) -> tuple[str, ...]:
-    """Return the attributes that were drawn in all these trials. rows: of a checked table."""
-    drawn = [set(text.split("+")) for text in rows["randomised"].unique()]
-    return tuple(name for name in ATTRIBUTES if drawn and all(name in each for each in drawn))
+    """Return the attributes and badges that were drawn in all these trials. rows: of a checked table."""
+    drawn = [text.split("+") for text in rows["randomised"].unique()]
+    common = {name for name in drawn[0] if all(name in each for each in drawn)} if drawn else set()
+    badges = (name for name in (drawn[0] if drawn else ()) if name.startswith(BADGE))
+    return tuple(name for name in (*ATTRIBUTES, *badges) if name in common)
 
 
 def _drawn_levels(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
@@ -43,7 +45,7 @@ def _drawn_levels(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
     if name == "price" and STEP in rows:
         step = pd.to_numeric(rows[STEP], errors="coerce").astype(float)
         return step if step.notna().all() else rows[name]
-    return rows[name]
+    return pd.to_numeric(rows[drawn_column(name)], errors="coerce")
 
 
 def displays(rows: pd.DataFrame) -> "pd.Series[str]":
@@ -51,7 +53,8 @@ def displays(rows: pd.DataFrame) -> "pd.Series[str]":
     own = rows[rows["randomised"] != ""]
     if own.empty:
         return pd.Series("", rows[TRIAL_ID].unique())
-    names = [name for name in ATTRIBUTES if name in own]
+    badges = [name for name in own if str(name).startswith(drawn_column(BADGE))]
+    names = [name for name in ATTRIBUTES if name in own] + badges
     shown = own[["option", *names]].astype(str).agg("\t".join, axis=1)
     by_trial = shown.groupby(own[TRIAL_ID]).agg(lambda options: "\n".join(sorted(options)))
     return by_trial.reindex(rows[TRIAL_ID].unique(), fill_value="")

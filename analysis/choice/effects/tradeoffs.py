@@ -14,12 +14,14 @@ from analysis.estimators.leave_out import with_errors
 from analysis.estimators.lpm import LEAST_CLUSTERS
 from analysis.estimators.t_tests import student
 from analysis.estimators.wtp import fieller, no_price, ratio_error
-from analysis.tables.choice_table import trial_ids
+from analysis.tables.choice_table import BADGE, drawn_column, trial_ids
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, result_frame
 
 MEASURES: Final = ("part_worth", "elasticity", "percent", "money")
 PRICE: Final = "price"
+SQUARE: Final = "latin-square"
+"""The ordering of a trial whose products stand in each place equally often."""
 RATING_STEP: Final = 10.0
 """The points of rating that a part-worth is for."""
 ENDLESS: Final = "no interval: without one of the choice sets there is no finite estimate"
@@ -31,8 +33,9 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
 
     table: checked. A conditional logit (McFadden 1974) of the trials in which attributes were drawn. Terms:
     `price` (the logarithm of the price), `rating` (for 10 points), `reviews` (for twice as many: of ln(1 +
-    reviews), times ln 2), `nudged`, `viewed_first`. What was not drawn is held but not reported: an attribute
-    of the product, and its own price where prices were drawn as changes of it.
+    reviews), times ln 2), `badge_NAME`, `nudged`, `viewed_first`; in the Latin square of a list each row but
+    the last, and each column but the last, in place of `viewed_first`. What was not drawn is held but not
+    reported: an attribute of the product, and its own price where prices were drawn as changes of it.
 
     The column `measure` says what a row is:
 
@@ -108,7 +111,9 @@ def _of_agent(agent: str, rows: pd.DataFrame, used: pd.DataFrame, drawn: tuple[s
 def _columns(used: pd.DataFrame, drawn: tuple[str, ...]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The regressors that differ within a trial, and those of them that are reported."""
     own = regressors(used)
-    columns = {"nudged": own["nudged"], "viewed_first": own["viewed_first"]}
+    places = _grid(used) or {"viewed_first": own["viewed_first"]}
+    badges = {name: used[drawn_column(name)].astype(float) for name in drawn if name.startswith(BADGE)}
+    columns = {"nudged": own["nudged"], **badges, **places}
     if "placebo" in own:
         columns["placebo"] = own["placebo"]
     for name in ("price", "rating", "reviews"):
@@ -118,8 +123,21 @@ def _columns(used: pd.DataFrame, drawn: tuple[str, ...]) -> tuple[pd.DataFrame, 
         columns["own price"] = _scaled(PRICE, pd.to_numeric(used[_OWN_PRICE], errors="coerce").astype(float))
     trial = trial_ids(used).to_numpy()
     kept = {name: values for name, values in columns.items() if varies(values, trial).any()}
-    wanted = (*drawn, "nudged", "viewed_first")
+    wanted = (*drawn, "nudged", *places)
     return pd.DataFrame(kept), tuple(name for name in wanted if name in kept)
+
+
+def _grid(used: pd.DataFrame) -> "dict[str, pd.Series[float]]":
+    """Where each product stood in a list that was a Latin square: in a row, in a column; the last are 0."""
+    if not used["ordering"].eq(SQUARE).all() or not {"attr_row", "attr_column"} <= {*used}:
+        return {}
+    found = {}
+    for name in ("row", "column"):
+        at = pd.to_numeric(used[f"attr_{name}"], errors="coerce")
+        if at.isna().any():
+            return {}
+        found |= {f"{name}_{each:.0f}": at.eq(each).astype(float) for each in sorted(at.unique())[:-1]}
+    return found
 
 
 def _scaled(name: str, values: "pd.Series[float]") -> "pd.Series[float]":

@@ -16,7 +16,7 @@ from analysis.choice.contrasts import HEAD_TO_HEAD
 from analysis.choice.effects.differences import FEATURES
 from analysis.choice.effects.effects import LESS_PLACEBO
 from analysis.choice.report import figures
-from analysis.choice.report.wording import WORDING, WORTH
+from analysis.choice.report.wording import WORDING, worth_name
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.plots import estimates, forest
@@ -169,7 +169,7 @@ def named_by(*names: str) -> Callable[[pd.Series], str]:
 
 
 def _worth(row: "pd.Series[str]") -> str:
-    return WORTH.get(row["term"], row["term"])
+    return worth_name(row["term"])
 
 
 def _sized(row: pd.Series) -> str:

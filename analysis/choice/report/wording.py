@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.choice.contrasts import HEAD_TO_HEAD
 from analysis.choice.effects.effects import LESS_PLACEBO, PLACEBO
 from analysis.reporting.answer import Wording, claimed, number_text, p_text
+from analysis.tables.choice_table import BADGE
 from analysis.tables.frame import counted
 
 WORDING = Wording(
@@ -26,13 +27,19 @@ WORDING = Wording(
 )
 """The terms are said in this order."""
 
-WORTH: Final = {
+_WORTH: Final = {
     "rating": "10 points of rating",
     "reviews": "twice as many reviews",
     "nudged": "a nudge",
     "viewed_first": "being seen first",
 }
-"""What the trade-offs are about, in the order in which they are said."""
+
+
+def worth_name(term: str) -> str:
+    """Return what a term of the trade-offs is called: an attribute, a badge, a row or column of a list."""
+    if term.startswith(BADGE):
+        return f"the badge {term.removeprefix(BADGE)}"
+    return _WORTH.get(term, term.replace("_", " "))
 
 
 _MOST_MET: Final = 6
@@ -92,17 +99,16 @@ def tradeoff_clauses(rows: pd.DataFrame) -> list[str]:
                 "a price 1 % higher changes the chance of being chosen by"
                 f" {number_text(row['estimate'], 2)} % (95 %: {_interval(row, 2)})"
             )
-    percent = rows[(rows["measure"] == "percent") & rows["term"].isin(WORTH)]
+    percent = rows[rows["measure"] == "percent"]
     told = percent[claimed(percent)].to_dict("records")
     worth = [
-        f"{WORTH[row['term']]} {number_text(row['estimate'], 1)} % ({_interval(row)})"
-        for row in sorted(told, key=lambda row: list(WORTH).index(row["term"]))
+        f"{worth_name(row['term'])} {number_text(row['estimate'], 1)} % ({_interval(row)})" for row in told
     ]
     if worth:
         said.append(f"worth in percent of the price: {', '.join(worth)}")
     untold = percent[percent["estimate"].isna() | percent["conf_low"].isna()]
     for note, own in untold.groupby("note", sort=False):
-        names = ", ".join(WORTH[term] for term in own["term"])
+        names = ", ".join(map(worth_name, own["term"]))
         said.append(f"what these are worth is not told: {names} ({note})")
     return said
 

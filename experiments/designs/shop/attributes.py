@@ -1,9 +1,12 @@
-"""Draw prices, ratings and numbers of reviews independently of the products that show them.
+"""Draw prices, ratings, numbers of reviews and badges independently of the products that show them.
 
 A draw gives each option of a choice set a level of each attribute. It is shown several times, with the levels
 moved round the options: each option has each level equally often, and any two attributes have each pair of
 places equally often. So within a draw the levels are independent of the product, of the position, of the
 nudge and of each other.
+
+In a Latin square the places are moved round as well: each product stands in each place once, and has each level
+of each attribute, and each badge, equally often; what meets what in a trial is drawn.
 """
 
 import random
@@ -13,9 +16,15 @@ from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cache
 from itertools import combinations, product
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.experiment_file import StrictModel
@@ -43,6 +52,22 @@ Rating = Annotated[int, Field(ge=0, le=100, strict=True)]
 Reviews = Annotated[int, Field(ge=1, lt=10**9, strict=True)]
 
 
+class Badges(StrictModel):
+    """Interventions that each stand on one product of every trial, whichever is drawn."""
+
+    interventions: str
+    """A file of interventions: a shipped one by name, or a path."""
+    only: tuple[str, ...] = Field(min_length=1)
+    """Their ids."""
+
+
+class Display(NamedTuple):
+    """How the products of a choice set are shown once, in this order; badges: by id, on which product."""
+
+    products: ChoiceSet
+    badges: tuple[tuple[str, str], ...] = ()
+
+
 class Attributes(StrictModel):
     """Attributes that are drawn, independently of the product, and the levels that they are drawn from."""
 
@@ -52,11 +77,13 @@ class Attributes(StrictModel):
     """In percent, as the rating is shown in words."""
     reviews: tuple[Reviews, ...] = Field(default=(), max_length=MOST_LEVELS)
     """Numbers of reviews."""
+    badges: Badges | None = None
+    """Badges that are drawn."""
 
     @model_validator(mode="after")
     def _two_levels_of_one_kind(self) -> Self:
-        if not self.names:
-            raise ValueError("no attribute is drawn; name levels of price, rating or reviews")
+        if not self.names and not self.badges:
+            raise ValueError("no attribute is drawn; name levels of price, rating or reviews, or badges")
         for name in self.names:
             levels = getattr(self, name)
             if len(levels) < 2:
@@ -73,29 +100,63 @@ class Attributes(StrictModel):
         """The attributes that are drawn."""
         return tuple(name for name in NAMES if getattr(self, name))
 
-    def versions(self, options: int) -> int:
-        """Return how often each draw is shown in sets of so many options."""
-        return int(options ** min(len(self.names), 2))
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The attributes and the badges that are drawn, as the tables of a run name them."""
+        return (*self.names, *map(badge_column, self.badges.only if self.badges else ()))
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without badges the keys are those of before, and so is the identity of the run."""
+        kept: dict[str, Any] = dump(self)
+        if self.badges is None:
+            kept.pop("badges", None)
+        return kept
 
 
-def shown(attributes: Attributes, products: ChoiceSet, seed: int, at: int, cell: object) -> list[ChoiceSet]:
+def badge_column(badge: str) -> str:
+    """Return the name of the attribute that says which product has a badge: 1 or 0."""
+    return f"badge_{badge}"
+
+
+def versions(attributes: Attributes | None, options: int, *, square: bool) -> int:
+    """Return how often each draw is shown in sets of so many options; square: in a Latin square."""
+    if square:
+        return options
+    return int(options ** min(len(attributes.names), 2)) if attributes else 1
+
+
+def shown(
+    attributes: Attributes | None, products: ChoiceSet, seed: int, at: int, cell: object, *, square: bool
+) -> list[Display]:
     """Return a draw in all its versions: the products as they are shown.
 
     at: the number of the draw in the experiment, by which levels are dealt in turn. cell: what else the draw
-    belongs to; with the seed it decides which option has which level.
+    belongs to; with the seed it decides which option has which level. square: in a Latin square.
     """
+    options = len(products)
+    names = attributes.names if attributes else ()
+    badges = attributes.badges.only if attributes and attributes.badges else ()
     dealt = [
-        _permuted(_dealt(len(getattr(attributes, name)), len(products), seed, name, at), [seed, name, cell])
-        for name in attributes.names
+        _permuted(_dealt(len(getattr(attributes, name)), options, seed, name, at), [seed, name, cell])
+        for name in names
     ]
+    moves = _moves(len(names), options)
+    if square:
+        kinds = (*names, *badges, "place")
+        moves = zip(*(_permuted(range(options), [seed, "square", each, cell]) for each in kinds), strict=True)
+    ordered = _permuted(range(options), [seed, "order", cell])
     found = []
-    for moved in _moves(len(attributes.names), len(products)):
+    for moved in moves:
         rows = list(products)
-        for name, levels, by in zip(attributes.names, dealt, moved, strict=True):
+        for name, levels, by in zip(names, dealt, moved, strict=False):
             for place, own in enumerate(products):
-                level = getattr(attributes, name)[levels[(place + by) % len(products)]]
+                level = getattr(attributes, name)[levels[(place + by) % options]]
                 rows[place] = replace(rows[place], **{name: value(level, own)})  # type: ignore[arg-type]
-        found.append(tuple(rows))
+        carried = [(badge, products[by].key) for badge, by in zip(badges, moved[len(names) :], strict=False)]
+        if square:
+            rows = [rows[ordered[(place + moved[-1]) % options]] for place in range(options)]
+        found.append(Display(tuple(rows), tuple(carried)))
     return found
 
 

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from agents.base import is_command
@@ -11,9 +10,9 @@ from agents.registry import looks_only
 from environments.observation.views import VIEWS, Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
-from experiments.designs.shop.attributes import shown
+from experiments.designs.shop.attributes import Display, shown, versions
 from experiments.designs.shop.experiment_file import Experiment
-from experiments.designs.shop.trial import SHOP, ShopTrial, cell_name
+from experiments.designs.shop.trial import SHOP, Ordering, ShopTrial, cell_name
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
 
@@ -31,43 +30,45 @@ class Cells:
         arms: Sequence[Arm],
         profiles: Mapping[str, str],
         addresses: Mapping[str, str],
+        badges: Sequence[Intervention],
     ) -> None:
         """Take the parts of a design. addresses: where pages of products, or of categories, are."""
         self._experiment, self._sets, self._arms = experiment, sets, arms
+        self._badges = {badge.id: badge for badge in badges}
         self._profiles, self._addresses = profiles, addresses
 
     def trials(
         self, run: str, agent: str, name: str, arm: Arm, repeat: int, block: int
     ) -> Iterator[ShopTrial]:
         """Yield the trials of an agent with a choice set and an arm. block: its number in the repeat."""
-        for number, products in self._versions(name, arm, repeat, block):
-            yield from self._cell(run, agent, name, products, arm, number)
+        for number, display in self._versions(name, arm, repeat, block):
+            yield from self._cell(run, agent, name, display, arm, number)
 
     def sizes(self, name: str, agent: str = "") -> list[int]:
         """Return the number of an agent's trials of a choice set with each arm, in one repeat."""
-        attributes, products = self._experiment.attributes, self._sets[name]
-        shows = attributes.versions(len(products)) if attributes else 1
+        experiment, display = self._experiment, Display(self._sets[name])
+        shows = versions(experiment.attributes, len(display.products), square=experiment.in_square)
         of_kind = {
-            rival is None: shows * sum(1 for _ in self._cell("", agent, name, products, (nudge, rival), 0))
+            rival is None: shows * sum(1 for _ in self._cell("", agent, name, display, (nudge, rival), 0))
             for nudge, rival in (self._arms[0], self._arms[-1])
         }
         return [of_kind[rival is None] for _, rival in self._arms]
 
-    def _versions(self, name: str, arm: Arm, repeat: int, block: int) -> Iterator[tuple[int, ChoiceSet]]:
+    def _versions(self, name: str, arm: Arm, repeat: int, block: int) -> Iterator[tuple[int, Display]]:
         """The products as displayed, once or in every version of a draw, each with the repeat that it is."""
-        attributes, products = self._experiment.attributes, self._sets[name]
-        if attributes is None:
-            yield repeat, products
+        experiment, products = self._experiment, self._sets[name]
+        if experiment.attributes is None and not experiment.in_square:
+            yield repeat, Display(products)
             return
-        blocks, versions = len(self._sets) * len(self._arms), attributes.versions(len(products))
-        cell = [name, cell_name(*arm), repeat]
-        displayed = shown(attributes, products, self._experiment.seed, repeat * blocks + block, cell)
-        yield from ((repeat * versions + number, each) for number, each in enumerate(displayed))
+        at = repeat * len(self._sets) * len(self._arms) + block
+        cell, square = [name, cell_name(*arm), repeat], experiment.in_square
+        displayed = shown(experiment.attributes, products, experiment.seed, at, cell, square=square)
+        yield from ((repeat * len(displayed) + number, each) for number, each in enumerate(displayed))
 
     def _cell(
-        self, run: str, agent: str, name: str, products: ChoiceSet, arm: Arm, repeat: int
+        self, run: str, agent: str, name: str, display: Display, arm: Arm, repeat: int
     ) -> Iterator[ShopTrial]:
-        factors = self._experiment.factors
+        factors, products = self._experiment.factors, display.products
         carriers: list[tuple[str | None, Arm]] = []
         on = factors.nudge.on if factors.nudge else ()
         if arm[1] is not None:
@@ -80,12 +81,12 @@ class Cells:
             carriers.extend((each.key, arm) for each in products)
         elif arm[0] is not None and arm[1] is None and "random" in on:
             carriers.append((self._drawn(name, products, arm[0].id, repeat), arm))
-        orders: list[Literal["forward", "reversed"]] = ["forward"]
+        orders: list[Ordering] = ["latin-square" if factors.order == "latin-square" else "forward"]
         if factors.order == "both":
             orders.append("reversed")
         modalities = modalities_of(agent, self._experiment.observation.modality)
         for profile, modality, ordering in product(self._profiles, modalities, orders):
-            shown = products if ordering == "forward" else products[::-1]
+            shown = products[::-1] if ordering == "reversed" else products
             keys = [each.key for each in shown]
             for carrier, (nudge, rival) in carriers:
                 cell = [agent, name, keys, cell_name(nudge, rival), carrier, profile, repeat]
@@ -105,6 +106,7 @@ class Cells:
                     start=self._start(shown),
                     modality=modality,
                     rival=rival,
+                    badges=tuple((self._badges[name], key) for name, key in display.badges),
                     whole=self._experiment.shows_whole_lists,
                 )
 

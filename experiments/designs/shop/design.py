@@ -17,11 +17,12 @@ from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.allocation import ALWAYS, LEAST_QUESTIONS, Allocation
-from experiments.designs.shop.attributes import list_facts
+from experiments.designs.shop.attributes import badge_column, list_facts
 from experiments.designs.shop.cells import Cells, modalities_of
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.ingredients import (
     arms_of,
+    badges_of,
     check_levels,
     check_orders,
     check_stopping,
@@ -78,7 +79,8 @@ class ShopDesign(Design[ShopTrial]):
         self.prompt = prompt_of(experiment.prompt, source)
         check_orders(experiment, self.site, source, subject)
         self.nudges = nudges_of(experiment, self.site, source)
-        self._treatments = Treatments(experiment, self.site, self.nudges)
+        badges = badges_of(experiment, self.site, source)
+        self._treatments = Treatments(experiment, self.site, self.nudges, badges)
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""
         made = formed_sets(experiment, self.site, source, self.shop)
@@ -93,15 +95,15 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         self._treatments.check(shown)
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
-        self._cells = Cells(experiment, self.sets, self._arms, self.profiles, made.addresses)
+        self._cells = Cells(experiment, self.sets, self._arms, self.profiles, made.addresses, badges)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
         self.size = len(self.sets) * sum(self._cells.sizes(largest)) * experiment.repeats
         self.most_steps, self.most_seconds = experiment.limits.steps, experiment.limits.seconds
         self.match = "+".join(experiment.match) or "none"
         """The matched attributes, e.g. `price+reviews`, or `none`."""
-        self.drawn = experiment.attributes.names if experiment.attributes else ()
-        """The attributes that are drawn independently of the product."""
-        self.asked_again = "repeats", 1 if self.drawn else experiment.repeats
+        self.drawn = experiment.attributes.drawn if experiment.attributes else ()
+        """The attributes and badges that are drawn independently of the product."""
+        self.asked_again = "repeats", 1 if self.drawn or experiment.in_square else experiment.repeats
         self._allocation = self._checked_allocation()
         self.stopping = experiment.stopping
         """When an agent's trials are enough; None: after all of them."""
@@ -130,10 +132,16 @@ class ShopDesign(Design[ShopTrial]):
         nudge, control = trial.nudge.id if trial.nudge else "", trial.carrier is None
         return self._allocation.rounds.before(trial.set, nudge, trial.repeat, control=control) >= ALWAYS
 
-    def list_facts(self, product: ProductFacts) -> dict[str, float | None]:
-        """Return the own values of what is drawn for a product as displayed; empty where nothing is."""
+    def list_facts(self, trial: ShopTrial, product: ProductFacts) -> dict[str, float | None]:
+        """Return the own values of what is drawn for a product as displayed, and whether it has each badge.
+
+        Empty where nothing is drawn.
+        """
         attributes = self.experiment.attributes
-        return list_facts(attributes, self.products[product.key], product) if attributes else {}
+        if attributes is None:
+            return {}
+        badges = {badge_column(badge.id): float(key == product.key) for badge, key in trial.badges}
+        return list_facts(attributes, self.products[product.key], product) | badges
 
     def view(self, trial: ShopTrial) -> View:
         """Return the part of the browser that the agent of a trial is shown."""

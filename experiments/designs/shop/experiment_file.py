@@ -54,8 +54,9 @@ class Factors(StrictModel):
     """What varies between the trials of one choice set."""
 
     nudge: _NudgeFactor | None = None
-    order: Literal["both", "listed"] = "both"
-    """`both`: every set forward and reversed; `listed`: forward only."""
+    order: Literal["both", "listed", "latin-square"] = "both"
+    """`both`: every set forward and reversed; `listed`: forward only; `latin-square`: as often as it has
+    products, each of them in each place once."""
 
 
 class UserProfile(StrictModel):
@@ -227,6 +228,11 @@ class Experiment(StrictModel):
         return self.factors.nudge is not None and "shop" in self.factors.nudge.on
 
     @property
+    def in_square(self) -> bool:
+        """Whether each product stands in each place once."""
+        return self.factors.order == "latin-square"
+
+    @property
     def head_to_head(self) -> bool:
         """Whether nudges stand head to head, one on each product."""
         return self.factors.nudge is not None and "both" in self.factors.nudge.on
@@ -247,6 +253,9 @@ class Experiment(StrictModel):
             raise problem_at("stopping", "rule", message=message)
         if self.draws_carriers:
             raise problem_at("stopping", "rule", message="factors.nudge.on has random: write fixed, or each")
+        if self.in_square:
+            message = "factors.order is latin-square, and places are drawn: write fixed, or another order"
+            raise problem_at("stopping", "rule", message=message)
         if self.attributes:
             message = (
                 "it needs strata that show the same values, and attributes are drawn: an agent that answers"
@@ -266,10 +275,11 @@ class Experiment(StrictModel):
 
     @model_validator(mode="after")
     def _can_be_allocated(self) -> Self:
-        if self.allocation == "adaptive" and (self.attributes or len(self.observation.modality) > 1):
+        drawn = self.attributes or self.in_square
+        if self.allocation == "adaptive" and (drawn or len(self.observation.modality) > 1):
             message = (
-                "it needs questions that are asked again as they were, and here attributes are drawn or there"
-                " are several modalities; write all"
+                "it needs questions that are asked again as they were, and here attributes or places are drawn"
+                " or there are several modalities; write all"
             )
             raise problem_at("allocation", message=message)
         if self.allocation == "adaptive" and self.head_to_head:
@@ -325,7 +335,10 @@ class Experiment(StrictModel):
         if self.shows_whole_lists and self.task == "compare-tabs":
             message = "the products of a list are not opened in tabs; write task: listing, home or search"
             raise problem_at("options", "pairing", message=message)
-        if self.shows_whole_lists and self.factors.order == "both":
+        if self.attributes and self.attributes.badges and not self.in_square:
+            message = "badges are drawn with the places; write factors.order: latin-square"
+            raise problem_at("attributes", "badges", message=message)
+        if self.shows_whole_lists and self.factors.order != "listed":
             message = "a whole list has the shop's order; write factors.order: listed"
             raise problem_at("factors", "order", message=message)
         if self.ends == "order" and not embedded:

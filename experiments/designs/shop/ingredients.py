@@ -18,6 +18,7 @@ from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import catalogue_lists, category_address, listed_sets
 from experiments.designs.shop.stopping import Stopping
 from interventions.apply.plan import ProductFacts
+from interventions.errors import UserError
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import STAGES, SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
@@ -99,6 +100,23 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     if cards := [item.id for item in found if item.card]:
         message = f"{', '.join(cards)}: cards change no page; name nudges, or ask cards with task: card"
         raise source.error(place, message)
+    return found
+
+
+def badges_of(experiment: Experiment, site: SiteMap, source: Source) -> list[Intervention]:
+    """Return the badges that an experiment draws. Raises UserError."""
+    drawn = experiment.attributes and experiment.attributes.badges
+    if not drawn:
+        return []
+    place = ("attributes", "badges", "interventions")
+    with source.placing(place):
+        file = load_interventions(source.shipped_or_file(place, drawn.interventions), site)
+    found = []
+    for at, name in enumerate(drawn.only):
+        with source.placing(("attributes", "badges", "only", at)):
+            found.append(file[name])
+            if found[-1].card or found[-1].kind == "pattern" or name in drawn.only[:at]:
+                raise UserError(f"{name} is no badge, or stands twice; name nudges of products, each once")
     return found
 
 

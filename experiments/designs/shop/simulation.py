@@ -108,7 +108,7 @@ class SimulatedTrials:
         same = []
         for trial, start in zip(self.trials, starts, strict=False):
             text = trial.cell if trial.carrier else ""
-            shown = (trial.goal, trial.carrier, text, *trial.products)
+            shown = (trial.goal, trial.carrier, text, *trial.products, *trial.badges)
             same.append(first.setdefault(shown, int(start)) + np.arange(len(trial.products)))
         return np.concatenate(same)
 
@@ -165,7 +165,7 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
             "direction": nudge.direction if nudge else None,
             "match": design.match,
             "randomised": "+".join(design.drawn),
-            **{f"attr_{name}": own for name, own in design.list_facts(item).items()},
+            **{f"attr_{name}": own for name, own in design.list_facts(trial, item).items()},
             "modality": trial.modality or "",
             **{name: getattr(trial, name) for name in _OF_TRIAL},
             **{name: getattr(item, name) for name in ("category", "price", "rating", "reviews")},
@@ -174,7 +174,9 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
 
 def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
     """What a simulated shopper sees of a trial in tabs, or in a list."""
-    cues = {key: each.direction for key, each in trial.carried.items() if each.kind != "placebo"}
+    cues: dict[str, int] = {key: each.direction for key, each in trial.carried.items() if each.kind != "placebo"}
+    for badge, key in trial.badges:
+        cues[key] = cues.get(key, 0) + (badge.direction if badge.kind != "placebo" else 0)
     return [
         DisplayedOption(
             price=item.price,
@@ -189,4 +191,4 @@ def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
 
 def _first(trial: ShopTrial) -> int:
     """The place of the product that is seen first: the last tab, or the top of a list."""
-    return 0 if trial.whole else len(trial.products) - 1
+    return len(trial.start) - 1 if len(trial.start) == len(trial.products) else 0

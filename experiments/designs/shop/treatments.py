@@ -18,9 +18,16 @@ _FIGURES: Final = {"price", "rating", "reviews"}
 class Treatments:
     """The edits of a study: nudges, what is matched and drawn, what is shown everywhere."""
 
-    def __init__(self, experiment: Experiment, site: SiteMap, nudges: Sequence[Intervention | None]) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        site: SiteMap,
+        nudges: Sequence[Intervention | None],
+        badges: Sequence[Intervention],
+    ) -> None:
         self._experiment, self._site = experiment, site
         self._nudges = tuple(nudge for nudge in nudges if nudge is not None)
+        self._badges = tuple(badges)
         drawn = experiment.attributes.names if experiment.attributes else ()
         matching, drawing = (load_interventions(name, site) for name in ("matching", "attributes"))
         shown = [
@@ -41,6 +48,7 @@ class Treatments:
         self._of_shop = {each.id: compile_treatment(each, None) for each in of_shop}
         self.inputs = (
             *self._nudges,
+            *badges,
             *matching.interventions,
             *self._display,
             *(drawing.interventions if drawn else ()),
@@ -50,13 +58,14 @@ class Treatments:
 
     @property
     def meant(self) -> tuple[Intervention, ...]:
-        """The nudges that mean something: all but the placebos."""
-        return tuple(nudge for nudge in self._nudges if nudge.kind != "placebo")
+        """The nudges and badges that mean something: all but the placebos."""
+        every = (*self._nudges, *self._badges)
+        return tuple(nudge for nudge in every if nudge.kind != "placebo")
 
     def check(self, products: Sequence[ProductFacts]) -> None:
         """Compile each nudge for each product: a variable that does not fit is found before any trial."""
         for product in products if not self._of_shop else ():
-            for nudge in self._nudges:
+            for nudge in (*self._nudges, *self._badges):
                 self._treatment(nudge, product)
 
     def plan(self, trial: ShopTrial) -> Plan:
@@ -77,6 +86,7 @@ class Treatments:
                 treatments.append(self._treatment(intervention, product, value=shown_value))
             if nudge:
                 treatments.append(self._treatment(nudge, product))
+            treatments += [self._treatment(badge, product) for badge, key in trial.badges if key == product.key]
         if self._of_shop and trial.nudge and (shown := trial.nudge if trial.carrier else trial.nudge.twin):
             treatments.append(self._of_shop[shown.id])
         cut = self._experiment.task != "compare-tabs" and not trial.whole
@@ -87,13 +97,14 @@ class Treatments:
         """Yield the interventions of a trial's cell: the nudge too where no product carries it."""
         yield from self._shown
         yield from trial.nudges
+        yield from self._badges
         yield from (nudge.twin for nudge in trial.nudges if self._of_shop and nudge.twin)
         yield from self._display
 
     def lacks(self) -> Iterator[str]:
         """Yield what the site map lacks for this experiment, a line for each role."""
         found: dict[str, dict[str, None]] = {}
-        for intervention in (*self._nudges, *self._shown):
+        for intervention in (*self._nudges, *self._badges, *self._shown):
             for role in intervention.lacks(self._site):
                 found.setdefault(role, {})[intervention.id] = None
         for role, names in found.items():
@@ -133,7 +144,7 @@ class Treatments:
             for nudge in self.meant
             if nudge.kind != "order"
             and not any(
-                known.direction(as_searched(edit.words())) or _FIGURES & edit.values().keys()
+                known.cue(as_searched(edit.words())) or _FIGURES & edit.values().keys()
                 for edit in self._treatment(nudge, product).edits
             )
         ]

@@ -11,6 +11,8 @@ from experiments.designs.inputs.identity import digest
 from experiments.records.record import BOTH, CONTROL
 from interventions.files.schema import Intervention
 
+Ordering = Literal["forward", "reversed", "latin-square"]
+"""The order of a trial: as listed, the other way round, or one of a Latin square."""
 NUDGED: Final = "nudged"
 SHOP: Final = "*"
 """The carrier of an intervention that the shop as a whole carries, and no product."""
@@ -36,7 +38,7 @@ class ShopTrial:
     nudge: Intervention | None
     carrier: str | None
     profile: str
-    ordering: Literal["forward", "reversed"]
+    ordering: Ordering
     repeat: int
     seed: int
     goal: str
@@ -45,6 +47,8 @@ class ShopTrial:
     """How pages are shown; None: as the keys of `observation` say."""
     rival: Intervention | None = None
     """The nudge of the other product."""
+    badges: tuple[tuple[Intervention, str], ...] = ()
+    """The drawn badges, each with the key of the product that has it."""
     whole: bool = False
     """Whether lists are shown as the shop has them: then the agent may choose whatever it is shown."""
 

@@ -114,8 +114,8 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
         own = more.pop("attr_currency")
         frame["currency"] = own.replace({s: c for s, c in signs("en").items() if c}).fillna(frame["currency"])
     documented = [*(column.name for column in COLUMNS), "attr_name"]
-    checked = check_table(frame).drop(columns={"rationale"}.difference(frame))
-    return pd.concat([checked[[name for name in documented if name in checked]], more], axis=1)
+    checked = check_table(pd.concat([frame, more], axis=1)).drop(columns={"rationale"}.difference(frame))
+    return checked[[*(name for name in documented if name in checked), *more]]
 
 
 def _as_listed(frame: pd.DataFrame, listed: "pd.Series[bool]") -> pd.DataFrame:
@@ -147,7 +147,8 @@ def _divide_nudges(records: Records, run: str, frame: pd.DataFrame) -> None:
 def _randomised(records: Records, run: str) -> str:
     """The attributes that the run drew independently of the products, joined by +."""
     drawn = _fact(records, run, "experiment").get("attributes") or {}
-    return "+".join(name for name in ATTRIBUTES if drawn.get(name))
+    badges = (drawn.get("badges") or {}).get("only", ())
+    return "+".join([name for name in ATTRIBUTES if drawn.get(name)] + [f"badge_{name}" for name in badges])
 
 
 def _currency(records: Records, run: str) -> str:

@@ -30,7 +30,7 @@ NUDGES = (
         ("A limited edition", 1),
         ("A limited edition of mistakes", -1),
         ("A limited edition. A limited edition of mistakes", 0),
-        ("Only 2 left in stock. A limited edition", 1),
+        ("Only 2 left in stock. A limited edition", 2),
         ("これは限定品です", 1),
         ("Lámpara ¡últimas unidades! 12 €", 1),
         ("Both", 0),
@@ -38,7 +38,7 @@ NUDGES = (
     ],
 )
 def test_what_a_text_says(text: str, direction: int) -> None:
-    assert DeclaredNudges(NUDGES).direction(as_searched(text)) == direction
+    assert DeclaredNudges(NUDGES).cue(as_searched(text)) == direction
 
 
 @given(st.lists(st.builds(Nudge, st.text(max_size=12), st.sampled_from([1, -1]))), st.text(max_size=40))
