@@ -2,9 +2,11 @@
 
 import random
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -66,9 +68,15 @@ async def carry_out(
     return Done(records, design, trials, tidy_table(records, design.run_id))
 
 
-def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
-    """The true choice probability of every row, from the shopper's known weights."""
+def probabilities(
+    table: pd.DataFrame, taste: str, badges: Mapping[str, int] = MappingProxyType({})
+) -> "pd.Series[float]":
+    """The true choice probability of every row, from the shopper's known weights.
+
+    badges: the direction of each badge that was drawn.
+    """
     weights = shipped_taste(taste)
+    told = sum((way * table[f"attr_badge_{name}"] for name, way in badges.items()), pd.Series(0, table.index))
     found = pd.Series(np.nan, index=table.index)
     for _, rows in table.groupby("trial"):
         alternatives = [
@@ -76,7 +84,7 @@ def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
                 price=row.price,
                 rating=None if pd.isna(row.rating) else row.rating,
                 reviews=0 if pd.isna(row.reviews) else row.reviews,
-                cue=int(row.direction) if row.nudged else 0,
+                cue=int(told[row.Index]) + (int(row.direction) if row.nudged else 0),
                 viewed_first=bool(row.viewed_first),
             )
             for row in rows.itertuples()

@@ -42,7 +42,8 @@ class DeclaredNudges:
 
     def cue(self, text: str) -> int:
         """Return how many different nudges in such a text speak for the product, less those against it."""
-        return sum(direction for _, direction in {(as_searched(n.text), n.direction) for n in self.find(text)})
+        found = {(as_searched(nudge.text), nudge.direction) for nudge in self.find(text)}
+        return sum(direction for _, direction in found)
 
 
 def as_searched(text: str) -> str:

@@ -268,7 +268,8 @@ def _check_randomised(table: pd.DataFrame, places: RowPlaces) -> None:
         for name in filter(None, text.split("+")):
             named, column = table["randomised"] == text, drawn_column(name)
             known = f"{{}} names {quoted(name)}; write {', '.join(ATTRIBUTES)} or badge_NAME, joined by +"
-            refuse(table, named & (name not in ATTRIBUTES and not name.startswith(BADGE)), places, "randomised", known)
+            strange = named & (name not in ATTRIBUTES and not name.startswith(BADGE))
+            refuse(table, strange, places, "randomised", known)
             lacking = table[column].isna() if column in table else named
             empty = f"{{}}, but a row has no {column}; fill it in, or take it out of randomised"
             refuse(table, named & lacking, places, "randomised", empty)

@@ -526,7 +526,9 @@ def _attribute_rows(
     with whole lists; then the products that were shown, and no others, have `in_view`.
     """
     found: list[dict[str, Any]] = [
-        design.list_facts(trial, product) if product.key in design.products else {} for product in products
+        (design.list_facts(product) if product.key in design.products else {})
+        | trial.badge_facts(product.key)
+        for product in products
     ]
     if design.experiment.in_square and design.experiment.task != "compare-tabs":
         cells = grid_cells([product.key for product in products], places)

@@ -77,7 +77,7 @@ def _of_people(books: StudyBooks, told: Sequence[Told]) -> Iterator[Check]:
 
 
 def _of_memory(used: Sequence[float]) -> Check:
-    """Whether a server needs no more memory (MiB, by the end of each visit) after many people than after few."""
+    """Whether a server needs as much memory (MiB, at the end of each visit) after few people as later on."""
     fifth = len(used) // 5
     early, late = statistics.median(used[fifth : 2 * fifth]), statistics.median(used[-fifth:])
     fault = "" if late < 1.1 * early else "it grows with each person"

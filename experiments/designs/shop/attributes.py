@@ -5,8 +5,8 @@ moved round the options: each option has each level equally often, and any two a
 places equally often. So within a draw the levels are independent of the product, of the position, of the
 nudge and of each other.
 
-In a Latin square the places are moved round as well: each product stands in each place once, and has each level
-of each attribute, and each badge, equally often; what meets what in a trial is drawn.
+In a Latin square the places are moved round as well: each product stands in each place once, and has each
+level of each attribute, and each badge, equally often; what meets what in a trial is drawn.
 """
 
 import random
@@ -29,6 +29,7 @@ from pydantic import (
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.experiment_file import StrictModel
 from experiments.designs.inputs.identity import digest
+from experiments.designs.shop.trial import badge_column
 from interventions.apply.plan import ProductFacts
 from interventions.yaml.yaml_source import problem_at
 
@@ -112,11 +113,6 @@ class Attributes(StrictModel):
         if self.badges is None:
             kept.pop("badges", None)
         return kept
-
-
-def badge_column(badge: str) -> str:
-    """Return the name of the attribute that says which product has a badge: 1 or 0."""
-    return f"badge_{badge}"
 
 
 def versions(attributes: Attributes | None, options: int, *, square: bool) -> int:

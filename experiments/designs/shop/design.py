@@ -17,7 +17,7 @@ from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.allocation import ALWAYS, LEAST_QUESTIONS, Allocation
-from experiments.designs.shop.attributes import badge_column, list_facts
+from experiments.designs.shop.attributes import list_facts
 from experiments.designs.shop.cells import Cells, modalities_of
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.ingredients import (
@@ -132,16 +132,10 @@ class ShopDesign(Design[ShopTrial]):
         nudge, control = trial.nudge.id if trial.nudge else "", trial.carrier is None
         return self._allocation.rounds.before(trial.set, nudge, trial.repeat, control=control) >= ALWAYS
 
-    def list_facts(self, trial: ShopTrial, product: ProductFacts) -> dict[str, float | None]:
-        """Return the own values of what is drawn for a product as displayed, and whether it has each badge.
-
-        Empty where nothing is drawn.
-        """
+    def list_facts(self, product: ProductFacts) -> dict[str, float | None]:
+        """Return the own values of what is drawn for a product as displayed; empty where nothing is."""
         attributes = self.experiment.attributes
-        if attributes is None:
-            return {}
-        badges = {badge_column(badge.id): float(key == product.key) for badge, key in trial.badges}
-        return list_facts(attributes, self.products[product.key], product) | badges
+        return list_facts(attributes, self.products[product.key], product) if attributes else {}
 
     def view(self, trial: ShopTrial) -> View:
         """Return the part of the browser that the agent of a trial is shown."""
@@ -229,7 +223,7 @@ class ShopDesign(Design[ShopTrial]):
         conditions = self.block_size() // len(self.profiles) // modalities
         if not self.drawn:
             return f"{parts}, {conditions} conditions and orders {'a set' if len(crossed) > 1 else 'each'}"
-        return f"{parts}, {conditions} conditions, orders and drawn {' and '.join(self.drawn)} each"
+        return f"{parts}, {conditions} conditions, orders and drawn {', '.join(self.drawn)} each"
 
     def notes(self, agents: Sequence[str]) -> list[str]:
         """Return notes on what to know before the run, a line each.

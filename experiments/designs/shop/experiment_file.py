@@ -278,8 +278,8 @@ class Experiment(StrictModel):
         drawn = self.attributes or self.in_square
         if self.allocation == "adaptive" and (drawn or len(self.observation.modality) > 1):
             message = (
-                "it needs questions that are asked again as they were, and here attributes or places are drawn"
-                " or there are several modalities; write all"
+                "it needs questions that are asked again as they were, and here attributes or places are"
+                " drawn, or there are several modalities; write all"
             )
             raise problem_at("allocation", message=message)
         if self.allocation == "adaptive" and self.head_to_head:

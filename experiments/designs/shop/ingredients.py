@@ -116,7 +116,7 @@ def badges_of(experiment: Experiment, site: SiteMap, source: Source) -> list[Int
         with source.placing(("attributes", "badges", "only", at)):
             found.append(file[name])
             if found[-1].card or found[-1].kind == "pattern" or name in drawn.only[:at]:
-                raise UserError(f"{name} is no badge, or stands twice; name nudges of products, each once")
+                raise UserError(f"{name} is no badge, or is there twice; name nudges of products, each once")
     return found
 
 

@@ -4,6 +4,7 @@ The products, texts, orders, profiles and goals are those that a browser would s
 each choice. So hundreds of studies are drawn in the time of one episode.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -165,7 +166,8 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
             "direction": nudge.direction if nudge else None,
             "match": design.match,
             "randomised": "+".join(design.drawn),
-            **{f"attr_{name}": own for name, own in design.list_facts(trial, item).items()},
+            **{f"attr_{name}": own for name, own in design.list_facts(item).items()},
+            **{f"attr_{name}": own for name, own in trial.badge_facts(item.key).items()},
             "modality": trial.modality or "",
             **{name: getattr(trial, name) for name in _OF_TRIAL},
             **{name: getattr(item, name) for name in ("category", "price", "rating", "reviews")},
@@ -174,15 +176,15 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
 
 def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
     """What a simulated shopper sees of a trial in tabs, or in a list."""
-    cues: dict[str, int] = {key: each.direction for key, each in trial.carried.items() if each.kind != "placebo"}
-    for badge, key in trial.badges:
-        cues[key] = cues.get(key, 0) + (badge.direction if badge.kind != "placebo" else 0)
+    cues = Counter[str]()
+    for key, each in (*trial.carried.items(), *((key, badge) for badge, key in trial.badges)):
+        cues[key] += each.direction if each.kind != "placebo" else 0
     return [
         DisplayedOption(
             price=item.price,
             rating=item.rating,
             reviews=item.reviews or 0,
-            cue=cues.get(item.key, 0),
+            cue=cues[item.key],
             viewed_first=position == _first(trial),
         )
         for position, item in enumerate(trial.products)

@@ -86,7 +86,9 @@ class Treatments:
                 treatments.append(self._treatment(intervention, product, value=shown_value))
             if nudge:
                 treatments.append(self._treatment(nudge, product))
-            treatments += [self._treatment(badge, product) for badge, key in trial.badges if key == product.key]
+            treatments += [
+                self._treatment(badge, product) for badge, key in trial.badges if key == product.key
+            ]
         if self._of_shop and trial.nudge and (shown := trial.nudge if trial.carrier else trial.nudge.twin):
             treatments.append(self._of_shop[shown.id])
         cut = self._experiment.task != "compare-tabs" and not trial.whole

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from analysis.tables.choice_table import BADGE
 from environments.observation.views import Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
@@ -70,6 +71,10 @@ class ShopTrial:
         others = {each.key: self.rival for each in self.products if self.rival}
         return {**others, self.carrier: self.nudge}
 
+    def badge_facts(self, key: str) -> dict[str, float]:
+        """Return which of the drawn badges a product has, 1 or 0 each."""
+        return {badge_column(badge.id): float(carrier == key) for badge, carrier in self.badges}
+
     @property
     def condition(self) -> str:
         """`nudged` or `placebo` when one of the products carries such an intervention, else `control`."""
@@ -83,6 +88,11 @@ class ShopTrial:
 def cell_name(*nudges: Intervention | None) -> str:
     """Return the ids of nudges with a colon between them."""
     return ":".join(each.id for each in nudges if each)
+
+
+def badge_column(badge: str) -> str:
+    """Return the name of the attribute that says which product has a badge: 1 or 0."""
+    return f"{BADGE}{badge}"
 
 
 def set_id(products: ChoiceSet) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import sqlalchemy as sql
 
 from analysis.orders.table import ORDER_COLUMNS
-from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table, only_extreme
+from analysis.tables.choice_table import ATTRIBUTES, BADGE, COLUMNS, check_table, only_extreme
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
 from experiments.records.reading.people import participants_of
@@ -148,7 +148,7 @@ def _randomised(records: Records, run: str) -> str:
     """The attributes that the run drew independently of the products, joined by +."""
     drawn = _fact(records, run, "experiment").get("attributes") or {}
     badges = (drawn.get("badges") or {}).get("only", ())
-    return "+".join([name for name in ATTRIBUTES if drawn.get(name)] + [f"badge_{name}" for name in badges])
+    return "+".join([name for name in ATTRIBUTES if drawn.get(name)] + [f"{BADGE}{name}" for name in badges])
 
 
 def _currency(records: Records, run: str) -> str:

@@ -21,6 +21,7 @@ DESKS = f"{CARD}cards: cards.yaml\n"
 PAIRS = "{set_size: 2, sets: 1}"
 SCORE = "name: e\ntask: score\n"
 SITE = "environment: https://shop.example/\nlive: {allow: [], stop_before: [Pay]}\noptions: {file: s.csv}\n"
+SQUARE = "factors: {order: latin-square}\n"
 WHOLE = "options: {pairing: whole-list}\n"
 
 KEYS = [
@@ -40,6 +41,26 @@ KEYS = [
     (SHOP, f"{SITE}task: listing", "task: listing needs the embedded shop"),
     (SHOP, "task: home", "task: home shows all that the shop lists there; write options.pairing: whole-list"),
     (SHOP, WHOLE, "options.pairing: the products of a list are not opened in tabs"),
+    (
+        SHOP,
+        "attributes: {badges: {interventions: badges, only: [ad]}}",
+        "attributes.badges: badges are drawn with the places; write factors.order: latin-square",
+    ),
+    (
+        SHOP,
+        f"{SQUARE}attributes: {{badges: {{interventions: badges, only: [add]}}}}",
+        'attributes.badges.only[0]: no intervention "add"; did you mean "ad"?',
+    ),
+    (
+        SHOP,
+        f"{SQUARE}attributes: {{badges: {{interventions: badges, only: [ad, ad]}}}}",
+        "attributes.badges.only[1]: ad is no badge, or is there twice",
+    ),
+    (
+        SHOP,
+        f"{SQUARE}stopping: {{rule: anytime-valid, effect: order}}",
+        "factors.order is latin-square, and places are drawn",
+    ),
     (SHOP, f"{WHOLE}task: listing", "a whole list has the shop's order; write factors.order: listed"),
     (SHOP, f"{WHOLE}task: home\nfactors: {{order: listed}}\ngoal: 'In ${{category}}'", "goal: "),
     (

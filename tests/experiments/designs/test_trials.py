@@ -16,6 +16,7 @@ from tests.experiments.designs.make import AGENT, made
 IDS = {
     "anchoring": ("anchoring-16f83527", "aa14e181f382"),
     "attributes": ("attributes-91631336", "8f3092d730c2"),
+    "badges-grid": ("badges-grid-6f8dc8b3", "c84639ef9c1d"),
     "biases": ("biases-5f7fd646", "892de64b6091"),
     "category": ("category-4c5f0403", "88db04dfa42d"),
     "checkout-defaults": ("checkout-defaults-0e2594cf", "e4714035f953"),

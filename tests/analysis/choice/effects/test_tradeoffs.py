@@ -1,5 +1,7 @@
 """Drawn attributes: the exact test against full enumeration, and trade-offs against a shopper's weights."""
 
+from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -161,3 +163,46 @@ def test_a_wrong_column_is_one_line(change: dict[str, object], said: str) -> Non
     with pytest.raises(AnalysisError) as caught:
         check_table(table.assign(**change))
     assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_badges_and_places_of_a_latin_square_are_weighed_with_the_price() -> None:
+    """The shopper's weights are in their intervals; rows and columns, which it does not see, have none."""
+    taste = BALANCED.model_copy(update={"position": 0.0})
+    made = studies("badges-grid", taste, 320)
+    place = made.table["position"].astype(int)
+    made = replace(made, table=made.table.assign(attr_row=1 + place // 4, attr_column=1 + place % 4))
+    weights = {"price": taste.log_price, "rating": taste.rating, "badge_sponsored": -taste.nudge}
+    weights |= dict.fromkeys(("badge_overall-pick", "badge_low-stock-2"), taste.nudge)
+    weights |= dict.fromkeys(("row_1", "column_1", "column_2", "column_3"), 0.0)
+    missed, number = Counter[str](), size(20, 200)
+    for seed in range(number):
+        found = tradeoffs(table_of(made, seed))
+        own = found[found["measure"] == "part_worth"].set_index("term")
+        assert {*own.index} == {*weights, "reviews"}
+        for term, weight in weights.items():
+            missed[term] += not own.loc[term, "conf_low"] <= weight <= own.loc[term, "conf_high"]
+    assert max(missed.values()) <= stats.binom.ppf(0.9995, number, 0.06), missed
+
+
+def test_a_badge_is_tested_by_the_places_that_it_could_have_had() -> None:
+    """A shopper who always takes the pick, and nothing else, is found; a badge that does nothing is not."""
+    table = studies("badges-grid", BALANCED, 160).table
+    chosen = table["attr_badge_overall-pick"].eq(1)
+    rows = exact_tests(check_table(table.assign(chosen=chosen.astype(int)))).set_index("term")
+    assert rows.loc["badge_overall-pick", "estimate"] == pytest.approx(100)
+    assert rows.loc["badge_overall-pick", "p_value"] < 1e-6
+    assert rows.loc["badge_sponsored", "p_value"] > 0.01
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        ({"randomised": "badge_pick"}, "a row has no attr_badge_pick"),
+        ({"randomised": "badge_pick", "attr_badge_pick": 2}, "is not 1 or 0"),
+        ({"randomised": "colour"}, "write price, rating, reviews or badge_NAME"),
+    ],
+)
+def test_a_badge_that_a_table_names_has_a_column_of_ones_and_zeros(change: dict, told: str) -> None:
+    with pytest.raises(AnalysisError, match=told):
+        check_table(foreign(2, 0).assign(**change))

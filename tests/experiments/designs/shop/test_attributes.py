@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from itertools import combinations, pairwise, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.attributes import NAMES, Attributes, value
+from experiments.designs.shop.attributes import NAMES, Attributes, value, versions
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.records.reading.tidy_tables import tidy_table
@@ -97,6 +98,40 @@ def test_every_hand_of_levels_is_dealt_equally_often() -> None:
         assert set(hands.values()) == {30 // (levels * (levels - 1) // 2)}
 
 
+@pytest.mark.parametrize("options", [2, 3, 5, 8])
+def test_in_a_latin_square_each_product_has_each_place_and_each_badge_once(options: int) -> None:
+    """And each level of each attribute equally often; a badge is on one product of every page."""
+    made = shop("badges-grid", options={"pairing": "random", "set_size": options, "sets": 6})
+    trials = list(made.trials(["a"]))
+    assert made.block_size() == options and len(trials) == made.size == 6 * 2 * options
+    orders = set()
+    for start in range(0, len(trials), options):
+        block = trials[start : start + options]
+        keys = {item.key for item in block[0].products}
+        assert {trial.ordering for trial in block} == {"latin-square"}
+        places = Counter((at, item.key) for trial in block for at, item in enumerate(trial.products))
+        assert places == Counter(product(range(options), keys))
+        badges = Counter((badge.id, key) for trial in block for badge, key in trial.badges)
+        assert badges == Counter(product(("sponsored", "overall-pick", "low-stock-2"), keys))
+        for name in ("price", "rating", "reviews"):
+            levels = Counter((item.key, level(made, name, item)) for t in block for item in t.products)
+            hand = Counter(level(made, name, item) for item in block[0].products)
+            assert levels == {(key, own): n for key in keys for own, n in hand.items()}
+        for trial in block:
+            facts = [trial.badge_facts(item.key) for item in trial.products]
+            assert all(sum(own[f"badge_{badge.id}"] for own in facts) == 1 for badge, _ in trial.badges)
+            planned = {(t.intervention, t.product) for t in made.plan(trial).treatments}
+            assert {(badge.id, key) for badge, key in trial.badges} <= planned
+        orders.add(tuple(item.key for item in block[0].products))
+    assert len(orders) > 6 or options == 2  # the square of each repeat is another one
+
+
+def test_an_order_in_a_latin_square_needs_no_drawn_attributes() -> None:
+    made = shop("listing", factors={"order": "latin-square"}, options={"sets": 2, "set_size": 4})
+    block = list(made.trials(["a"]))[:4]
+    assert len({tuple(item.key for item in trial.products) for trial in block}) == made.block_size() == 4
+
+
 @given(
     cents=st.integers(100, 10**6),
     levels=st.lists(st.integers(-90, 200), min_size=2, max_size=5, unique=True).map(sorted),
@@ -116,7 +151,7 @@ def test_without_the_key_nothing_is_drawn_and_amounts_are_shown_as_they_are() ->
     made = shop("attributes", attributes={"price": [20, 30.5]})
     trial = next(made.trials(["a"]))
     assert {item.price for item in trial.products} == {20.0, 30.5}
-    assert Attributes(price=(20, 30.5)).versions(2) == 2
+    assert versions(Attributes(price=(20, 30.5)), 2, square=False) == 2
     assert all("price_step" not in made.list_facts(item) for item in trial.products)
 
 
@@ -155,3 +190,22 @@ def assert_written(rows: list[Any], trial: ShopTrial, item: ProductFacts) -> Non
         own = [row["after"] for row in rows if row["edit"] == edit and row["product"] == item.key]
         found = {float(re.sub(r"[^\d.]", "", text)) for text in own}
         assert own and found == {wanted}, (trial.id, edit, own)
+
+
+@pytest.mark.browser
+async def test_badges_and_places_are_those_that_the_browser_shows(tmp_path: Path) -> None:
+    """A shopper that reads the list can only choose as known if each card shows its badges and figures."""
+    file = source("badges-grid", options={"pairing": "random", "set_size": 8, "sets": 1}, repeats=1)
+    done = await carry_out(tmp_path, file, AGENT, 8, 4)
+    directions = {"sponsored": -1, "overall-pick": 1, "low-stock-2": 1}
+    assert_chosen_as_known(done, probabilities(done.table, "balanced", directions))
+    run = done.design.run_id
+    done.records.begin_run(run, done.design.name, done.design.facts([AGENT]))
+    drawn = "price+rating+reviews+badge_sponsored+badge_overall-pick+badge_low-stock-2"
+    assert set(tidy_table(done.records, run)["randomised"]) == {drawn}
+    cells = done.table[["position", "attr_row", "attr_column"]].astype(int).drop_duplicates()
+    assert {*map(tuple, cells.to_numpy())} == {(at, 1 + at // 4, 1 + at % 4) for at in range(8)}
+    written = done.rows(receipts)
+    for trial in done.trials.values():
+        made = {(row["intervention"], row["product"]) for row in written[trial.id] if row["edit"] == "badge"}
+        assert made == {(badge.id, key) for badge, key in trial.badges}
