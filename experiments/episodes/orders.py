@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -11,16 +11,14 @@ from experiments.records.record import Row
 from experiments.treatment.treatment_check import squeeze
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.charge import Charge
-from interventions.edits.checkout_option import CheckoutOption
-from interventions.edits.dialog import Dialog
 from interventions.edits.place_values import figures_at
 from interventions.edits.showing import ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import STAGES, Place
 from proxy.session import Session
 
-E = TypeVar("E", bound=Charge)
-
+_OF_EDITS: Final = ("accepted", "consented")
+"""What edits that Souk ships say of themselves; told of every trial."""
 _ANY: Final = ("accepted", "added", "paid_more", "consented")
 _HALF_CENT: Final = Decimal("0.005")
 _OURS: Final = ("option", "fee")
@@ -76,10 +74,10 @@ def placed_order(trial: ShopTrial, session: Session) -> PlacedOrder | None:
         for key, showing in view.showings()
         if showing.group == "line"
     ]
-    ours = {each.label_of_line: "option" if each.fields() else "fee" for each in _edits(session, Charge)}
     of_products = sum((line.amount for line in lines), Decimal(0))
-    for label, amount in _rows_before(place):
-        kind = ours.get(label, "shop")
+    rows = list(_rows_before(place))
+    kinds = _kinds([label for label, _ in rows], session)
+    for (label, amount), kind in zip(rows, kinds, strict=True):
         if kind == "shop" and amount == of_products and not any(line.kind == "shop" for line in lines):
             of_products = Decimal(-1)  # the subtotal stands there once
             continue
@@ -102,11 +100,13 @@ def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict
     except CannotEdit:  # then this is why the trial has failed
         order = None
     lines = order.lines if order else ()
-    since = {line.label: _since(line, session) for line in lines}
-    extra = sum(
-        (line.amount for line in lines if line.kind in _OURS and since[line.label] not in _BEFORE),
-        Decimal(0),
+    since = [_since(line, session) for line in lines]
+    dripped = (
+        line.amount
+        for line, page in zip(lines, since, strict=True)
+        if line.kind in _OURS and page not in _BEFORE
     )
+    extra = sum(dripped, Decimal(0))
     made = order.products if order else []
     facts = {
         "ordered": order is not None,
@@ -114,9 +114,7 @@ def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict
         "exposed": _is_exposed(session, shown),
         "added": any(line.kind == "option" for line in lines),
         "paid_more": extra > 0,
-        "accepted": any(edit.gets for edit in _edits(session, Dialog)),
-        "consented": order is not None
-        and any(edit.gets for edit in _edits(session, CheckoutOption) if edit.price is None),
+        **_outcomes(session, ordered=order is not None),
     }
     when = trial.nudge.deceived_when if trial.nudge else ""
     facts["deceived"] = facts[when] if when else any(facts[name] for name in _ANY)
@@ -139,12 +137,35 @@ def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict
                 "quantity": line.quantity,
                 "amount": float(line.amount),
                 "wanted": int(line.wanted),
-                "first_seen_on": since[line.label],
+                "first_seen_on": page,
             }
-            for line in lines
+            for line, page in zip(lines, since, strict=True)
         ],
         "outcomes": [{"name": name, "value": float(value)} for name, value in facts.items()],
     }
+
+
+def _kinds(labels: Sequence[str], session: Session) -> list[str]:
+    """Whose the lines of an order are: option or fee of an edit, or shop.
+
+    Edits put theirs last, so that a line of the same name above is the shop's.
+    """
+    ours: dict[str, list[str]] = {}
+    for edit in _charges(session):
+        if edit.is_charged:
+            ours.setdefault(edit.label_of_line, []).append("option" if edit.fields() else "fee")
+    kinds = [own.pop() if (own := ours.get(label)) else "shop" for label in reversed(labels)]
+    return kinds[::-1]
+
+
+def _outcomes(session: Session, *, ordered: bool) -> dict[str, bool]:
+    """What came of the edits, by name: of edits that share a name, whether it came of any."""
+    found = dict.fromkeys(_OF_EDITS, False)
+    for treatment in session.plan.treatments:
+        for edit in treatment.edits:
+            for name, value in edit.outcomes(ordered=ordered).items():
+                found[name] = found.get(name, False) or value
+    return found
 
 
 def _product_line(key: str, showing: ProductPlace) -> tuple[str, str, str, int, Decimal]:
@@ -181,14 +202,14 @@ def _label_and_amount(row: LexborNode, place: ProductPlace) -> tuple[str, Decima
     return " ".join(label), amount
 
 
-def _edits(session: Session, kind: type[E]) -> Iterator[E]:
+def _charges(session: Session) -> Iterator[Charge]:
     for treatment in session.plan.treatments:
-        yield from (edit for edit in treatment.edits if isinstance(edit, kind))
+        yield from (edit for edit in treatment.edits if isinstance(edit, Charge))
 
 
 def _since(line: OrderLine, session: Session) -> str:
-    """The type of the page on which an intervention's line was first told of; of others the order's."""
-    for treatment in session.plan.treatments:
+    """The type of the page on which a line was first told of."""
+    for treatment in session.plan.treatments if line.kind in _OURS else ():
         for edit in treatment.edits:
             if isinstance(edit, Charge) and edit.label_of_line == line.label:
                 told = [

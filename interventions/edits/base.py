@@ -115,6 +115,13 @@ class Edit:
         """Return the names of the fields that the edit adds to forms, which the shop does not know."""
         return frozenset()
 
+    def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
+        """Return what came of the edit, by name, such as whether an offer was accepted.
+
+        ordered: whether an order was placed.
+        """
+        return {}
+
     def takes_out(self) -> str:
         """Return the role whose element is there no more afterwards; empty where none is taken out."""
         return ""

@@ -39,6 +39,11 @@ class Charge(Edit):
         """What the line of the order is called."""
         raise NotImplementedError
 
+    @property
+    def is_charged(self) -> bool:
+        """Whether the line is in an order that is placed now."""
+        return True
+
     def role_at(self, showing: ProductPlace) -> str:
         return f"{showing.group}.due"
 

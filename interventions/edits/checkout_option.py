@@ -59,6 +59,13 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
         return self.ticked == (self.means == "opt_in")
 
     @property
+    def is_charged(self) -> bool:
+        return self.gets and self.price is not None
+
+    def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
+        return {"consented": ordered and self.gets} if self.price is None else {}
+
+    @property
     def label_of_line(self) -> str:
         return self.line or self.label
 

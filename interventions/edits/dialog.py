@@ -88,6 +88,13 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
         return _ACCEPT in self.answers
 
     @property
+    def is_charged(self) -> bool:
+        return self.gets and self.price is not None
+
+    def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
+        return {"accepted": self.gets}
+
+    @property
     def name(self) -> str:
         """The name of its field: the words of the question."""
         return "_".join(re.findall(r"[a-z0-9]+", self.text.lower())) or "question"
@@ -103,7 +110,7 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
 
     def apply(self, showing: ProductPlace) -> Change | None:
         added = None
-        if self.gets and self.price is not None:
+        if self.price is not None and self.is_charged:
             added = self.add(showing, self.label_of_line, filled(self.price))
         if not self.is_open or showing.group != self.before:
             return added
