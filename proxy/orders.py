@@ -41,6 +41,10 @@ class OrderWatch:
             headers = {"cache-control": "no-store"} | ({"location": request.path} if goes_on else {})
             flow.response = http.Response.make(303 if goes_on else 204, b"", headers)
         elif _is_at(request, session, placed=False):
+            if "urlencoded" not in request.headers.get("content-type", ""):
+                what = "its form is sent in another way than application/x-www-form-urlencoded"
+                session.note_failure(f"{request.url}: {what}, so what was ticked cannot be read")
+                return
             session.plan = session.plan.sent({name: said.get(name, "") for name in fields})
             request.urlencoded_form = [each for each in form if each[0] not in fields]
 

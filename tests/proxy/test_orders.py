@@ -71,6 +71,16 @@ async def test_the_shop_is_sent_its_own_fields_and_the_order_shows_what_was_tick
     assert not session.failures
 
 
+async def test_an_order_whose_form_cannot_be_read_fails_the_trial(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    async with serve(Shop().app()) as url:
+        session = slot.session = Session(PLAN, SITE, AllowList.of(url))
+        await client.post(f"{url}place", files={"gift_wrap": (None, "1")}, headers=BROWSES)
+    (failure,) = session.failures
+    assert "what was ticked cannot be read" in failure
+
+
 async def test_a_box_that_was_ticked_stays_so_when_the_page_is_loaded_again(
     slot: Slot, client: httpx.AsyncClient
 ) -> None:
