@@ -31,7 +31,7 @@ async def test_every_story_ends_as_it_should(tmp_path: Path) -> None:
     checks = await tried(study, tmp_path, people, 1, say)
     # How soon pages come depends on what else this machine does.
     assert [(what, fault) for what, fault in checks if fault and not what.startswith("pages come")] == []
-    assert len(checks) == 11
+    assert len(checks) == 12
     assert min(seen) > 0.2  # each product was looked at for 0.4 seconds
     assert len(told) == len(stories(people, study))
 
