@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.choice.effects.drawn import STEP, randomised
 from analysis.choice.effects.effects import agents, count_trials, regressors, varies
@@ -18,8 +19,9 @@ from analysis.tables.choice_table import BADGE, drawn_column, trial_ids
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, result_frame
 
-MEASURES: Final = ("part_worth", "elasticity", "percent", "money")
+MEASURES: Final = ("part_worth", "elasticity", "percent", "money", "interaction")
 PRICE: Final = "price"
+CELLS: Final = "row x column"
 SQUARE: Final = "latin-square"
 """The ordering of a trial whose products stand in each place equally often."""
 RATING_STEP: Final = 10.0
@@ -45,6 +47,9 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
     Simulation, chapter 3, for the logarithm of a price).
     percent: the change of the price that makes up for it, 100 (exp(-b / b_price) - 1); above 0: worth having.
     money: the same at the median price that was shown, in the unit of the price.
+    interaction: of the term `row x column`; the statistic is the F of Hotelling (1931) that all products of
+    a row and a column are 0, with those products and sets less products as degrees of freedom (df: the
+    second). Small p values say that a place is not the sum of its row and its column.
 
     Errors are those of the jackknife over choice sets (CV3), with t on one less than there are sets; with
     fewer than twelve sets there are none. The intervals of `percent` and `money` are Fieller's (1954), which
@@ -100,6 +105,7 @@ def _of_agent(agent: str, rows: pd.DataFrame, used: pd.DataFrame, drawn: tuple[s
     share = float((1 / used.groupby(trial)["option"].size()).mean())
     median = float(used["price"].median()) if PRICE in drawn else np.nan
     found = [row for term in told for row in _rows(fit, term, told, share, median)]
+    found += _interaction(x, chosen, trial, sets)
     frame = result_frame(found, "measure")
     n, missing = fit.n_sets, count_trials(rows) - fit.n_sets
     frame = frame.assign(group=agent, n=n, n_missing=missing)
@@ -138,6 +144,23 @@ def _grid(used: pd.DataFrame) -> "dict[str, pd.Series[float]]":
             return {}
         found |= {f"{name}_{each:.0f}": at.eq(each).astype(float) for each in sorted(at.unique())[:-1]}
     return found
+
+
+def _interaction(x: pd.DataFrame, chosen: Floats, trial: Ints, sets: Ints) -> list[dict[str, Any]]:
+    """The row that tests whether rows and columns of a list add up; none where there are no two of each."""
+    parts = [[name for name in x if str(name).startswith(f"{part}_")] for part in ("row", "column")]
+    both = {f"{row} x {column}": x[row] * x[column] for row in parts[0] for column in parts[1]}
+    if not both:
+        return []
+    row: dict[str, Any] = {"term": CELLS, "measure": "interaction"}
+    more = x.assign(**both)
+    fit = jackknifed(fit_clogit(more, chosen, trial), more, chosen, trial, sets)
+    at = [fit.terms.index(name) for name in both]
+    b, cov, free = fit.estimate[at], fit.cov[np.ix_(at, at)], len(np.unique(sets)) - len(at)
+    if not np.isfinite(cov).all() or free < 1 or np.linalg.matrix_rank(cov) < len(at):
+        return [row | {"note": next(filter(None, fit.term_notes), "") or ENDLESS}]
+    statistic = float(b @ np.linalg.solve(cov, b)) * free / (len(at) * (free + len(at) - 1))
+    return [row | {"statistic": statistic, "df": free, "p_value": stats.f.sf(statistic, len(at), free)}]
 
 
 def _scaled(name: str, values: "pd.Series[float]") -> "pd.Series[float]":

@@ -147,7 +147,10 @@ def test_only_studies_that_drew_attributes_have_trade_offs() -> None:
     made = studies("nudges", BALANCED, 60)
     assert tradeoffs(table_of(made)).empty
     drawn = tradeoffs(table_of(studies("prices", BALANCED, 120)))
-    assert set(drawn["measure"]) == set(MEASURES) and set(drawn["term"]) == {"price", "viewed_first"}
+    assert set(drawn["measure"]) == set(MEASURES) - {"interaction"} and set(drawn["term"]) == {
+        "price",
+        "viewed_first",
+    }
 
 
 @pytest.mark.parametrize(
@@ -165,19 +168,31 @@ def test_a_wrong_column_is_one_line(change: dict[str, object], said: str) -> Non
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
+def in_grid(taste: Taste) -> SimulatedTrials:
+    """The trials of badges-grid with the places of two rows of four."""
+    made = studies("badges-grid", taste, 320)
+    place = made.table["position"].astype(int)
+    return replace(made, table=made.table.assign(attr_row=1 + place // 4, attr_column=1 + place % 4))
+
+
+def test_one_place_that_moves_more_than_its_row_and_column_is_found() -> None:
+    found = tradeoffs(table_of(in_grid(BALANCED.model_copy(update={"position": 3.0}))))
+    (row,) = found[found["measure"] == "interaction"].to_dict("records")
+    assert row["term"] == "row x column" and row["p_value"] < 0.001 and row["df"] == 20 - 3
+
+
 @pytest.mark.slow
 def test_badges_and_places_of_a_latin_square_are_weighed_with_the_price() -> None:
     """The shopper's weights are in their intervals; rows and columns, which it does not see, have none."""
     taste = BALANCED.model_copy(update={"position": 0.0})
-    made = studies("badges-grid", taste, 320)
-    place = made.table["position"].astype(int)
-    made = replace(made, table=made.table.assign(attr_row=1 + place // 4, attr_column=1 + place % 4))
+    made = in_grid(taste)
     weights = {"price": taste.log_price, "rating": taste.rating, "badge_sponsored": -taste.nudge}
     weights |= dict.fromkeys(("badge_overall-pick", "badge_low-stock-2"), taste.nudge)
     weights |= dict.fromkeys(("row_1", "column_1", "column_2", "column_3"), 0.0)
     missed, number = Counter[str](), size(20, 200)
     for seed in range(number):
         found = tradeoffs(table_of(made, seed))
+        missed["row x column"] += found.loc[found["measure"] == "interaction", "p_value"].item() < 0.05
         own = found[found["measure"] == "part_worth"].set_index("term")
         assert {*own.index} == {*weights, "reviews"}
         for term, weight in weights.items():
