@@ -48,8 +48,8 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
     percent: the change of the price that makes up for it, 100 (exp(-b / b_price) - 1); above 0: worth having.
     money: the same at the median price that was shown, in the unit of the price.
     interaction: of the term `row x column`; the statistic is the F of Hotelling (1931) that all products of
-    a row and a column are 0, with those products and sets less products as degrees of freedom (df: the
-    second). Small p values say that a place is not the sum of its row and its column.
+    a row and a column are 0, with those products and sets less products as degrees of freedom.
+    Small p values say that a place is not the sum of its row and its column.
 
     Errors are those of the jackknife over choice sets (CV3), with t on one less than there are sets; with
     fewer than twelve sets there are none. The intervals of `percent` and `money` are Fieller's (1954), which
@@ -160,7 +160,7 @@ def _interaction(x: pd.DataFrame, chosen: Floats, trial: Ints, sets: Ints) -> li
     if not np.isfinite(cov).all() or free < 1 or np.linalg.matrix_rank(cov) < len(at):
         return [row | {"note": next(filter(None, fit.term_notes), "") or ENDLESS}]
     statistic = float(b @ np.linalg.solve(cov, b)) * free / (len(at) * (free + len(at) - 1))
-    return [row | {"statistic": statistic, "df": free, "p_value": stats.f.sf(statistic, len(at), free)}]
+    return [row | {"statistic": statistic, "p_value": stats.f.sf(statistic, len(at), free)}]
 
 
 def _scaled(name: str, values: "pd.Series[float]") -> "pd.Series[float]":

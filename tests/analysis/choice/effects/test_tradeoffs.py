@@ -178,7 +178,7 @@ def in_grid(taste: Taste) -> SimulatedTrials:
 def test_one_place_that_moves_more_than_its_row_and_column_is_found() -> None:
     found = tradeoffs(table_of(in_grid(BALANCED.model_copy(update={"position": 3.0}))))
     (row,) = found[found["measure"] == "interaction"].to_dict("records")
-    assert row["term"] == "row x column" and row["p_value"] < 0.001 and row["df"] == 20 - 3
+    assert row["term"] == "row x column" and row["p_value"] < 0.001
 
 
 @pytest.mark.slow
