@@ -86,13 +86,15 @@ def _of_memory(used: Sequence[float]) -> Check:
 
 def _of_texts(books: StudyBooks, folder: Path, told: Sequence[Told]) -> Iterator[Check]:
     """Nobody's id is anywhere; and once all are forgotten, nothing that they wrote, and no name of them."""
-    ids = [each.person for each in told if each.person and each.person.encode() in _data(folder)]
+    data = _data(folder)
+    ids = [each.person for each in told if each.person and each.person.encode() in data]
     yield "no id of a platform is stored", f"{len(ids)} are" if ids else ""
     wrote = any(CANARY in row["text"] for row in books.register.rows(answers))
     yield "what people write is stored", "" if wrote or not _writes(books) else "it is lost"
     names = [row["participant"] for row in books.register.rows(participants)]
     books.forget(*names)
-    left = [text for text in (CANARY, *names) if text.encode() in _data(folder)]
+    data = _data(folder)
+    left = [text for text in (CANARY, *names) if text.encode() in data]
     yield "who is forgotten is gone, with all that was written", f"{left[0]} is left" if left else ""
 
 
