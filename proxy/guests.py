@@ -146,6 +146,10 @@ class Guests:
         """Give a trial to the browser with this cookie."""
         self._visits[cookie] = visit
 
+    def take(self, cookie: str) -> None:
+        """Take the trial of the browser with this cookie away."""
+        self._visits.pop(cookie, None)
+
     def unseat(self, port: int) -> None:
         """Take the trial at this port away."""
         self._visits.pop(_at(port), None)

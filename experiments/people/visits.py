@@ -67,7 +67,8 @@ class StudyVisits:
         self._codes, self.trials = codes, trials
         self._begins, self._guests = begins, guests
         self._stored, self._store, self._proposes = stored, store, proposes
-        self._running: dict[str, GuestTrial] = {}
+        self._running: dict[str, tuple[str, GuestTrial]] = {}
+        """By person, the cookie of the browser, and the trial that it was given last."""
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, int] = {}
         self._known: dict[str, Row] = {}
@@ -121,7 +122,7 @@ class StudyVisits:
         cookie = secrets.token_urlsafe(16)
         self.register.change(row["participant"], cookie=self.key.hash(cookie))
         self.register.note(row["participant"], "moved")
-        running = self._running.pop(row["participant"], None)
+        running = self._take(row)
         if running and not running.outcome:
             running.stop()
         return cookie
@@ -154,6 +155,7 @@ class StudyVisits:
         changes: dict[str, Any] = {"stage": stage}
         if stage == "done" and not row["ending"]:
             changes |= self.code("complete" if row["place"] == self.study.file.block.trials else "declined")
+        self._take(row)
         self.register.change(row["participant"], **changes)
 
     def end(self, row: Row, ending: Ending) -> None:
@@ -169,14 +171,14 @@ class StudyVisits:
 
     def _stop(self, row: Row) -> None:
         """End the trial, and free the block, if it is not done."""
-        running = self._running.pop(row["participant"], None)
+        running = self._take(row)
         if running and not running.outcome:
             running.left()
         self.register.give_back(row["participant"])
 
     async def close(self) -> None:
         """Stop the trials that run, without a record, and wait for those that have ended."""
-        for trial in self._running.values():
+        for _, trial in self._running.values():
             if not trial.outcome:
                 trial.stop()
         await asyncio.gather(*self._ending.values(), return_exceptions=True)
@@ -205,7 +207,7 @@ class StudyVisits:
 
     def running(self, row: Row) -> GuestTrial | None:
         """Return the trial that a person has now; None: there is none."""
-        trial = self._running.get(row["participant"])
+        _, trial = self._running.get(row["participant"], ("", None))
         return trial if trial and not trial.outcome else None
 
     def begin(self, row: Row, cookie: str) -> bool:
@@ -244,9 +246,15 @@ class StudyVisits:
         guest = self._begins.begin(trial, ended, attempts=self._failures.get(name, 0) + 1)
         guest.definition = replace(trial, id=name)
         guest.timers.append(asyncio.get_running_loop().create_task(guest.run_out()))
-        self._running[row["participant"]] = guest
+        self._running[row["participant"]] = cookie, guest
         if guest.urls:
             self._guests.give(cookie, guest)
+
+    def _take(self, row: Row) -> GuestTrial | None:
+        """Take a person's trial away, with its pages: a server runs for weeks. Return it."""
+        cookie, trial = self._running.pop(row["participant"], ("", None))
+        self._guests.take(cookie)
+        return trial
 
     @cached_property
     def _practice(self) -> ShopTrial:
@@ -290,6 +298,8 @@ class StudyVisits:
         row = self.register.by("participant", participant)
         if row is None or row["ending"] or row["stage"] != "trial":
             return  # forgotten, or has left
+        if record.trial.outcome != "choice":
+            self._take(row)  # whoever closed the browser asks for nothing more
         if record.trial.outcome == "infra_error":
             name = record.trial.trial
             self._failures[name] = self._failures.get(name, 0) + 1

@@ -1,5 +1,6 @@
 """The pages of a study, asked by programs: who is let in, what is stored, and what nobody gains."""
 
+import gc
 import io
 import re
 import sqlite3
@@ -18,6 +19,7 @@ import pytest
 from experiments.bundles.bundle import make_bundle
 from experiments.commands.traces import write_trace
 from experiments.designs.loading import load_shop_design
+from experiments.episodes.guest_trial import GuestTrial
 from experiments.episodes.shop_episode import session, to_record
 from experiments.people.administration import StudyBooks
 from experiments.people.identity import StudyKey
@@ -336,7 +338,7 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
         assert stage(practice) == "practice"
         assert "Practice" in practice.text
         shop = await ned.post("/.souk/start")
-        (running,) = place.there.visits._running.values()
+        ((_, running),) = place.there.visits._running.values()
         of_blocks = {each for row in place.books.register.rows(blocks) for each in row["trials"]}
         assert running.definition.set not in {place.there.visits.trials[each].set for each in of_blocks}
         page = await chosen(ned, shop)
@@ -345,6 +347,21 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
         assert place.books.status()["blocks"]["given"] == 0
         assert "Your code is" in (await to_end(ned, page)).text
         assert len(trials_of_people(place.books.records, place.books.run)) == 2
+
+
+async def test_a_server_keeps_no_trial_of_who_has_ended(tmp_path: Path) -> None:
+    """It runs for weeks, and a trial has all of its pages."""
+
+    def kept() -> int:
+        gc.collect()
+        return sum(isinstance(each, GuestTrial) for each in gc.get_objects())
+
+    async with serving(tmp_path) as place, place.person() as ned:
+        others = kept()
+        trial = await to_trial(ned, place.link("ned"))
+        assert kept() == others + 1
+        assert "Your code is" in (await to_end(ned, trial)).text
+        assert kept() == others
 
 
 async def test_who_leaves_is_told_what_was_false(tmp_path: Path) -> None:
