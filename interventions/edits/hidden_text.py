@@ -71,23 +71,24 @@ class HiddenText(Edit, BaseModel, frozen=True, extra="forbid"):
             yield _ALTS
 
     def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
+        problem = self._in_sight(there) if self.channel == "off-screen" else self._lacking(there)
+        return Verdict(problem) if problem else Verdict(at=(Element(self.text, None),), hidden=self.text)
+
+    def _in_sight(self, there: PagePlaces) -> str:
+        verdict = inserted(there, *self.roles(), "after", is_one_of([self.text]), self.text)
+        seen = any(not each.on_screen.why for each in verdict.at)
+        return verdict.problem or (f"{self.text!r} is in sight" if seen else "")
+
+    def _lacking(self, there: PagePlaces) -> str:
         (role,) = self.roles()
-        if self.channel == "off-screen":
-            verdict = inserted(there, role, "after", is_one_of([self.text]), self.text)
-            if any(not each.on_screen.why for each in verdict.at):
-                return Verdict(f"{self.text!r} is in sight")
-        else:
-            elements = there.main(role, _READ.get(self.channel, self.channel))
-            # An attribute is that of each element; of comments and data one has the text.
-            enough = all if elements and self.channel in ATTRIBUTES else any
-            if not elements and self.channel == "alt":  # scripts may have put a gallery in the picture's place
-                elements = there.every(_ALTS)
-            texts = [text for each in elements for text in self._texts(each.text)]
-            stands = bool(texts) and enough(holds(text, self.text) for text in texts)
-            verdict = Verdict() if stands else Verdict(f"no {self.channel} at {role} has {self.text!r}")
-        if verdict.problem:
-            return verdict
-        return Verdict(at=(Element(self.text, None),), hidden=self.text)
+        elements = there.main(role, _READ.get(self.channel, self.channel))
+        # An attribute is that of each element; of comments and data one has the text.
+        enough = all if elements and self.channel in ATTRIBUTES else any
+        if not elements and self.channel == "alt":
+            elements = there.every(_ALTS)  # scripts may have put a gallery in the picture's place
+        texts = [text for each in elements for text in self._texts(each.text)]
+        stands = bool(texts) and enough(holds(text, self.text) for text in texts)
+        return "" if stands else f"no {self.channel} at {role} has {self.text!r}"
 
     def _texts(self, read: str) -> list[str]:
         if self.channel != "json-ld":
@@ -123,7 +124,7 @@ class HiddenText(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def _in_comment(self, showing: ProductPlace, targets: Sequence[Target]) -> Change:
         if showing.site.drawn:
-            raise CannotEdit("scripts draw this page, and a comment cannot be put into it; use another channel")
+            raise CannotEdit("scripts draw this page, and a comment cannot be put into it")
         if not showing.page.can_write(self.text):  # a comment has no references to characters
             raise CannotEdit(f'a comment in the encoding of this page cannot hold "{self.text}"')
         for target in targets:

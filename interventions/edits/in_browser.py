@@ -32,8 +32,8 @@ They change nothing there; after others (Arabic and Indic letters, emoji) they c
 class ElementQuery:
     """Elements of a page to read, whoever is shown them: their text, or an attribute.
 
-    `part`: a selector; the attribute is that of the first such element inside. The attribute `#text` stands for
-    all text in the element, also in a script, and `#comment` for the comments beside and in it.
+    `part`: a selector; the attribute is that of the first such element inside. The attribute `#text` stands
+    for all text in the element, also in a script, and `#comment` for the comments beside and in it.
     """
 
     css: str
@@ -169,7 +169,9 @@ class PagePlaces:
     def pictures_from(self, address: str) -> tuple[Element, ...]:
         """Return the page's pictures from an address, which may be relative. They are read at `PICTURES`."""
         wanted = urljoin(self._url, address)
-        return tuple(each for each in self.every(PICTURES) if each.text and urljoin(self._url, each.text) == wanted)
+        return tuple(
+            each for each in self.every(PICTURES) if each.text and urljoin(self._url, each.text) == wanted
+        )
 
     def every(self, spot: ElementQuery) -> tuple[Element, ...]:
         """Return the elements at a spot of no role; none where it was not read."""

@@ -82,7 +82,10 @@ class Page(ParsedPage):
         return text == text.encode(self.output, "ignore").decode(self.output)
 
     def insert(self, node: LexborNode, where: Where, markup: bytes) -> None:
-        """Put `markup` (one complete element, or a comment) before or after an element, or first or last inside it."""
+        """Put `markup` before or after an element, or first or last inside it.
+
+        It is one complete element, or a comment.
+        """
         tag = self._locate(node)
         inside = where in ("prepend", "append")
         if inside and tag.name in VOID | RAW | _HIDDEN:

@@ -271,11 +271,12 @@ class ShopDesign(Design[ShopTrial]):
         for agent in agents:
             has_view = not (self._subject or is_command(agent))
             for modality in modalities_of(agent, self.experiment.observation.modality) if has_view else ():
-                if hidden := self._treatments.not_given(self._view(agent, modality)):
-                    told.setdefault((", ".join(hidden), modality), []).append(agent)
-        for (hidden, modality), those in told.items():
+                hidden = ", ".join(self._treatments.not_given(self._view(agent, modality)))
+                if hidden:
+                    told.setdefault((hidden, modality), []).append(agent)
+        for (names, modality), those in told.items():
             where = f" in {modality}" if modality else ""
-            yield f"{', '.join(those)} is given nothing of {hidden}{where}: people do not see them either"
+            yield f"{', '.join(those)} is given nothing of {names}{where}: it stands where only programs read"
 
     def facts(self, agents: Sequence[str]) -> RunFacts:
         """Return the facts of the run as a whole, for the records."""
