@@ -75,7 +75,7 @@ class HiddenText(Edit, BaseModel, frozen=True, extra="forbid"):
         return Verdict(problem) if problem else Verdict(at=(Element(self.text, None),), hidden=self.text)
 
     def _in_sight(self, there: PagePlaces) -> str:
-        verdict = inserted(there, *self.roles(), "after", is_one_of([self.text]), self.text)
+        verdict = inserted(there, self.roles()[0], "after", is_one_of([self.text]), self.text)
         seen = any(not each.on_screen.why for each in verdict.at)
         return verdict.problem or (f"{self.text!r} is in sight" if seen else "")
 
