@@ -238,8 +238,16 @@
         : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
       text: textOf(other, false), given: givenOf(other), ...onScreen(other),
     }));
+  // What no reader of the page is ever given.
+  const UNREAD = {
+    __proto__: null,
+    "#text": (element) => element.textContent,
+    "#comment": (element) => [...(element.parentNode?.childNodes ?? []), ...element.childNodes]
+      .filter(({ nodeType }) => nodeType === Node.COMMENT_NODE).map(({ data }) => data).join("\n"),
+  };
   const standing = (element, attribute, part) => {
     const told = { beside: beside(element), bid: bidOf(element), ...onScreen(element) };
+    if (UNREAD[attribute]) return { text: UNREAD[attribute](element), given: null, ...told };
     if (attribute === null) return { text: textOf(element, false), given: givenOf(element), ...told };
     const holder = !part || element.matches(part) ? element : element.querySelector(part);
     const text = holder?.getAttribute(attribute) ?? "";

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from html import unescape
 from typing import NamedTuple
 
 from interventions.edits.base import Leftover
@@ -56,6 +57,11 @@ def is_told(verdict: Verdict, sight: ProductObservation) -> bool:
     """
     texts = [each.given.casefold() for each in verdict.at if each.given]
     return not sight.as_tree or not texts or any(holds(_told(sight.html).casefold(), text) for text in texts)
+
+
+def is_in(text: str, sight: ProductObservation) -> bool:
+    """Return whether the HTML or the tree that a reader was given holds a text, wherever it stands there."""
+    return holds(_told(sight.html) if sight.as_tree else as_read(unescape(sight.html)), text)
 
 
 def _told(tree: str) -> str:

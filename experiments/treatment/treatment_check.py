@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import unescape
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from environments.episode import TabObservation
 from environments.observation.observe import ObservationQuery
@@ -20,7 +20,7 @@ from experiments.treatment.card_check import (
 from experiments.treatment.linked_parts import old_price_by_link
 from experiments.treatment.list_order import looked_at, misplaced, order_spots
 from experiments.treatment.old_values import old_value
-from experiments.treatment.sights import EditsMade, ProductObservation, ReceiptKey, is_told
+from experiments.treatment.sights import EditsMade, ProductObservation, ReceiptKey, is_in, is_told
 from experiments.treatment.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.edits.base import Edit
@@ -189,10 +189,14 @@ def unchecked(seen: Sequence[ProductObservation], session: Session) -> list[Effe
     return sorted(found)
 
 
+NOT_GIVEN: Final = "not in what the agent was given"
+
+
 class EditBox(NamedTuple):
     """Where an edit stood on a product's own page, or in a card, at a look, in pixels of the viewport.
 
-    `why` its text could not be read there; empty where it could.
+    `why` its text could not be read there; empty where it could. That of a text where people do not look has
+    no width and height.
     """
 
     step: int
@@ -218,18 +222,21 @@ def placed(seen: Sequence[ProductObservation], session: Session) -> list[EditBox
     for step, sight in enumerate(seen):
         for edit, proof in () if sight.part else _planned(session, sight.product):
             verdict = _verdict(edit, proof, done, sight)
-            found += _boxes(step, sight.product, proof, verdict)
+            found += _boxes(step, sight.product, proof, verdict, sight)
     cards = CardCheck(session)
     for met in met_cards(seen, session):
         for proof, verdict in cards.verdicts(met) if met.is_in_view and not met.sight.part else ():
-            found += _boxes(met.step, met.key, proof, verdict)
+            found += _boxes(met.step, met.key, proof, verdict, met.sight)
     return sorted(found, key=lambda place: place.step)
 
 
-def _boxes(step: int, product: str, proof: ReceiptKey, verdict: Verdict | None) -> Iterator[EditBox]:
+def _boxes(
+    step: int, product: str, proof: ReceiptKey, verdict: Verdict | None, sight: ProductObservation
+) -> Iterator[EditBox]:
     for box in (element.on_screen for element in verdict.at) if verdict else ():
         edited = (proof.intervention, proof.edit, proof.role)
-        yield EditBox(step, product, *edited, box.x, box.y, box.width, box.height, box.why)
+        why = box.why or (verdict and verdict.hidden and not is_in(verdict.hidden, sight) and NOT_GIVEN) or ""
+        yield EditBox(step, product, *edited, box.x, box.y, box.width, box.height, why)
 
 
 def _planned(session: Session, key: str) -> Iterator[tuple[Edit, ReceiptKey]]:

@@ -32,7 +32,8 @@ They change nothing there; after others (Arabic and Indic letters, emoji) they c
 class ElementQuery:
     """Elements of a page to read, whoever is shown them: their text, or an attribute.
 
-    `part`: a selector; the attribute is that of the first such element inside.
+    `part`: a selector; the attribute is that of the first such element inside. The attribute `#text` stands
+    for all text in the element, also in a script, and `#comment` for the comments beside and in it.
     """
 
     css: str
@@ -146,12 +147,14 @@ class PlaceNotRead(LookupError):
 class Verdict:
     """The result of a check in the browser: what is wrong with the page, or an empty text.
 
-    `given`: whether the reader was given what the edit made. `at`: the elements that show it.
+    `given`: whether the reader was given what the edit made. `at`: the elements that show it. `hidden`: a
+    text that stands where people do not look, so that nothing is wrong where the reader was not given it.
     """
 
     problem: str = ""
     given: bool = True
     at: tuple[Element | InsertedElement, ...] = ()
+    hidden: str = ""
 
 
 class PagePlaces:
@@ -166,8 +169,13 @@ class PagePlaces:
     def pictures_from(self, address: str) -> tuple[Element, ...]:
         """Return the page's pictures from an address, which may be relative. They are read at `PICTURES`."""
         wanted = urljoin(self._url, address)
-        found = self._found.get(PICTURES) or ()
-        return tuple(each for each in found if each.text and urljoin(self._url, each.text) == wanted)
+        return tuple(
+            each for each in self.every(PICTURES) if each.text and urljoin(self._url, each.text) == wanted
+        )
+
+    def every(self, spot: ElementQuery) -> tuple[Element, ...]:
+        """Return the elements at a spot of no role; none where it was not read."""
+        return self._found.get(spot) or ()
 
     def at(self, place: Place, attribute: str | None) -> tuple[Element, ...]:
         """Return the elements of a place."""

@@ -77,8 +77,15 @@ class Page(ParsedPage):
         self.connects: set[str] = set()
         """Where scripts that are put into the page send something."""
 
+    def can_write(self, text: str) -> bool:
+        """Return whether the page's encoding has all characters of a text, without references."""
+        return text == text.encode(self.output, "ignore").decode(self.output)
+
     def insert(self, node: LexborNode, where: Where, markup: bytes) -> None:
-        """Put `markup` (one complete element) before or after an element, or first or last inside it."""
+        """Put `markup` before or after an element, or first or last inside it.
+
+        It is one complete element, or a comment.
+        """
         tag = self._locate(node)
         inside = where in ("prepend", "append")
         if inside and tag.name in VOID | RAW | _HIDDEN:

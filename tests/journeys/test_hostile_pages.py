@@ -105,6 +105,7 @@ KINDS = {
 }
 ELSEWHERE = {
     "set_image": "test_hostile_pictures.py",
+    "hidden_text": "test_hidden_texts.py: no attack on what nobody sees, but one on each channel",
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",
     **dict.fromkeys(("fee", "checkout_option", "dialog"), "test_orders.py: on no product's page"),

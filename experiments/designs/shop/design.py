@@ -11,7 +11,7 @@ from agents.base import is_command, is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_prompt
 from agents.registry import looks_only
 from agents.simulated.nudges import Nudge
-from environments.observation.views import VIEWS, View
+from environments.observation.views import VIEWS, Modality, View
 from experiments.designs.catalogue.own_shop import content
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
@@ -139,9 +139,12 @@ class ShopDesign(Design[ShopTrial]):
 
     def view(self, trial: ShopTrial) -> View:
         """Return the part of the browser that the agent of a trial is shown."""
-        if trial.modality:
-            return VIEWS[trial.modality]
-        if looks_only(trial.agent):
+        return self._view(trial.agent, trial.modality)
+
+    def _view(self, agent: str, modality: Modality | None) -> View:
+        if modality:
+            return VIEWS[modality]
+        if looks_only(agent):
             return VIEWS["screenshot"]
         own = self.experiment.observation
         return View(page=own.page, tree=own.tree, screenshot=own.screenshot)
@@ -234,7 +237,7 @@ class ShopDesign(Design[ShopTrial]):
         rule = self.stopping.sentence() if self.stopping else ""
         slow = [f"the site map {self.site.name}: {key}: {why}" for key, why in self.site.slow_expressions()]
         lacks = [*self._treatments.lacks(), *self.repeats_notes(agents)]
-        ways = self._modality_notes(agents)
+        ways = [*self._modality_notes(agents), *self._hidden_notes(agents)]
         if self._allocation:
             more = f"{self._allocation.left_out:,} further repeats of an agent follow if its answers vary"
             lacks.append(f"each question is asked {ALWAYS} times; {more}")
@@ -263,6 +266,19 @@ class ShopDesign(Design[ShopTrial]):
             elif len(own) < len(every):
                 left_out = " or ".join(name for name in every if name not in own)
                 yield f"{agent} looks at pictures: it has no trials in {left_out}"
+
+    def _hidden_notes(self, agents: Sequence[str]) -> Iterator[str]:
+        """Yield which interventions agents are given nothing of, a line for each modality."""
+        told: dict[tuple[str, Modality | None], list[str]] = {}
+        for agent in agents:
+            has_view = not (self._subject or is_command(agent))
+            for modality in modalities_of(agent, self.experiment.observation.modality) if has_view else ():
+                hidden = ", ".join(self._treatments.not_given(self._view(agent, modality)))
+                if hidden:
+                    told.setdefault((hidden, modality), []).append(agent)
+        for (names, modality), those in told.items():
+            where = f" in {modality}" if modality else ""
+            yield f"{', '.join(those)} is given nothing of {names}{where}: it stands where only programs read"
 
     def facts(self, agents: Sequence[str]) -> RunFacts:
         """Return the facts of the run as a whole, for the records."""

@@ -4,15 +4,23 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agents.simulated.nudges import DeclaredNudges, Nudge, as_searched
+from environments.observation.views import View
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.listing import show_only
 from experiments.designs.shop.trial import ShopTrial
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
+from interventions.edits.hidden_text import ATTRIBUTES, HiddenText
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap
 
 _FIGURES: Final = {"price", "rating", "reviews"}
 """The figures of a product that simulated shoppers read besides texts."""
+
+
+def is_given(edit: HiddenText, view: View) -> bool:
+    """Return whether a hidden text is in what an agent with this view is given, where it is in view."""
+    is_whole = edit.channel == "off-screen" and view.page == "whole"
+    return (view.html or view.tree) and (edit.channel in ATTRIBUTES or is_whole)
 
 
 class Treatments:
@@ -132,6 +140,14 @@ class Treatments:
         if self._of_shop:
             return ()
         return tuple(dict.fromkeys(text for product in products for text in self._texts(product)))
+
+    def not_given(self, view: View) -> list[str]:
+        """Return the interventions of which nothing is in what an agent with this view is given."""
+        return [
+            nudge.id
+            for nudge in self._nudges
+            if all(isinstance(edit, HiddenText) and not is_given(edit, view) for edit in nudge.edits)
+        ]
 
     def unreadable(self, product: ProductFacts) -> list[str]:
         """Return the interventions that a simulated shopper cannot see on a product.

@@ -44,6 +44,10 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "set_image": [{"set_image": "/not-there.png"}],
     "remove": [{"remove": "product.stars"}],
     "set_attribute": [{"set_attribute": {"role": "product.title", "name": "title", "value": "Loved"}}],
+    "hidden_text": [
+        {"hidden_text": {"channel": channel, "text": "Loved by many"}}
+        for channel in ("title", "off-screen", "meta", "json-ld")
+    ],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
 ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "swap"} | {

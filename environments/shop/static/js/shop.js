@@ -203,9 +203,10 @@ async function addToCart(form) {
 function buildGallery() {
   const placeholder = $(".gallery-placeholder");
   if (!placeholder) return;
-  const { src } = $("img", placeholder);
+  const { src, alt } = $("img", placeholder);
+  const told = alt === "main product photo" ? "Image" : alt.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt()};`);
   placeholder.innerHTML = `<div class="fotorama-item fotorama"><div class="fotorama__wrap">
-    <div class="fotorama__stage"><div class="fotorama__stage__shaft"><div class="fotorama__stage__frame fotorama__loaded fotorama__active"><img class="fotorama__img" src="${src}" alt="Image"></div></div></div>
+    <div class="fotorama__stage"><div class="fotorama__stage__shaft"><div class="fotorama__stage__frame fotorama__loaded fotorama__active"><img class="fotorama__img" src="${src}" alt="${told}"></div></div></div>
     <div class="fotorama__nav-wrap"><div class="fotorama__nav"><div class="fotorama__nav__frame fotorama__active"><div class="fotorama__thumb"><img class="fotorama__img" src="${src}" alt="Image"></div></div></div></div>
     </div></div>`;
 }
