@@ -101,7 +101,7 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
         "profile_differences": _if_any(found.profile_differences, forest, named_by("profile"), DIFFERENCE),
         "modality_differences": _if_any(found.modality_differences, forest, named_by("modality"), DIFFERENCE),
         "positions": partial(forest, found.positions, _place, "Chosen (%)", zero=False),
-        "market": _if_any(_effective_numbers(found.market), estimates, "Effective number of products"),
+        "market": _if_any(_concentrations(found.market), estimates, LABELS["hhi"]),
         "set_sizes": _if_any(found.set_sizes, forest, _sized, EFFECT),
         **{f"{each}_differences": _if_any(own, figures.difference_figure, each) for each, own in apart},
         "price_response": _if_any(banded, figures.price_figure),
@@ -128,8 +128,8 @@ def _sizes_figure(rows: pd.DataFrame) -> Figure:
     return estimates(ordered, "Mean size of effects (percentage points)", limits=ends)
 
 
-def _effective_numbers(market: pd.DataFrame | None) -> pd.DataFrame | None:
-    return None if market is None else market[market["term"] == "effective_number"].dropna(subset="estimate")
+def _concentrations(market: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if market is None else market[market["term"] == "hhi"]
 
 
 def _against(row: Any) -> str:
