@@ -16,6 +16,7 @@ from analysis.choice.effects.differences import difference_effects
 from analysis.choice.effects.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.effects.frames import head_to_head, with_questions, without_head_to_head
 from analysis.choice.effects.joint import joint_effects
+from analysis.choice.effects.market import markets
 from analysis.choice.effects.participants import has_people, participation, people_effects, teams
 from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_over_agents
 from analysis.choice.effects.rankings import rankings
@@ -38,7 +39,7 @@ ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
     *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
-    *("participation", "people_effects", "teams", "right_answers"),
+    *("participation", "people_effects", "teams", "right_answers", "market", "shares"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -52,7 +53,8 @@ class ChoiceAnalysis:
     where no rule could have stopped the run; `product_types` without products of two types; `modalities` and
     `modality_differences` where pages were shown in one way; `ranking` and `told_apart` with one agent, and
     where a rule could have stopped the run; `contrasts` where none were asked for, and no two nudges stand
-    head to head; `mean_effects` and
+    head to head; `market` and `shares` without sets of
+    three options or more; `mean_effects` and
     `texts_pooled` with one agent; the last three where a rule could have stopped the run.
     """
 
@@ -101,6 +103,8 @@ class ChoiceAnalysis:
     people_effects: pd.DataFrame | None = None
     teams: pd.DataFrame | None = None
     right_answers: pd.DataFrame | None = None
+    market: pd.DataFrame | None = None
+    shares: pd.DataFrame | None = None
     failing: Mapping[str, str] = field(default_factory=dict)
     """What is to be said beside the effects of agents that answer too often wrongly, by agent."""
     people: bool = False
@@ -187,6 +191,7 @@ def _analyze(
     both = logit.logit_effects(table, effects)
     types = groups.product_type_effects(table)
     ranking, told_apart = rankings(table)
+    market, shares = markets(table)
     several = table["agent"].nunique() > 1
     common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
@@ -233,6 +238,8 @@ def _analyze(
         mean_effects=mean_effects(effects) if several else None,
         texts_pooled=texts_over_agents(exact) if several else None,
         right_answers=answered if len(answered := right_answers(whole)) else None,
+        market=market if len(market) else None,
+        shares=shares if len(shares) else None,
     )
 
 

@@ -71,7 +71,8 @@ def compare(
     if as_json:
         answer = list(made.report.answer)
         runs = [each.found["run"] for each in studies if isinstance(each, StoredRun)]
-        typer.echo(to_json({"answer": answer, "runs": runs, "comparison": made.frame}))
+        told = {"answer": answer, "runs": runs, "comparison": made.frame}
+        typer.echo(to_json(told if made.distances is None else told | {"distances": made.distances}))
         return
     _print(made)
     where = f"report: {page}" if page else "a report with --out DIR"
@@ -84,7 +85,7 @@ def _print(made: "ComparedAgents") -> None:
 
     console = _stdout()
     pairs = made.frame.groupby(["group", "less"], sort=False)
-    for number, (line, ((one, other), rows)) in enumerate(zip(made.report.answer, pairs, strict=True)):
+    for number, (line, ((one, other), rows)) in enumerate(zip(made.report.answer, pairs, strict=False)):
         console.print(line, style="bold", highlight=False, markup=False)
         if number >= MOST_TABLES:
             continue
@@ -100,6 +101,8 @@ def _print(made: "ComparedAgents") -> None:
     if len(pairs) > MOST_TABLES:
         more = f"tables of {len(pairs) - MOST_TABLES:,} more comparisons: --out DIR, or --json"
         console.print(more, highlight=False, markup=False)
+    for line in made.report.answer[len(pairs) :]:  # on market shares
+        console.print(line, style="bold", highlight=False, markup=False)
 
 
 def _stdout() -> "Console":

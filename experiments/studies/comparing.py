@@ -1,11 +1,13 @@
 """Compare the agents of several stored runs and tables of one kind."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
 
 from analysis.choice.comparing import comparison_report
+from analysis.choice.distances import distance_section, distance_sentences, market_distances
 from analysis.choice.stopping import TERMS
 from analysis.reporting.comparing import difference_report
 from analysis.reporting.sections import Report
@@ -16,12 +18,17 @@ from interventions.errors import UserError
 
 
 class ComparedAgents(NamedTuple):
-    """The frame of all pairs, its report, and how its numbers are printed."""
+    """The frame of all pairs, its report, and how its numbers are printed.
+
+    distances: of `market_distances`, where agents chose from sets of three options or more, and no rule could
+    stop a run.
+    """
 
     frame: pd.DataFrame
     report: Report
     unit: str
     decimals: int | None
+    distances: pd.DataFrame | None = None
 
 
 def compared(
@@ -49,10 +56,21 @@ def compared(
     table = of_agents(tables, only, without)
     unit = f" ({study.unit})" if study.unit else ""
     if used == "choice":
-        frame = study.compare(table, margin, rules_of(runs))
-        return ComparedAgents(frame, comparison_report(frame), unit, 1)
+        rules = rules_of(runs)
+        frame = study.compare(table, margin, rules)
+        made = ComparedAgents(frame, comparison_report(frame), unit, 1)
+        return made if rules else _with_distances(made, market_distances(table))
     frame = study.compare(table)
     return ComparedAgents(frame, difference_report(frame, study.compared, study.unit), unit, None)
+
+
+def _with_distances(made: ComparedAgents, distances: pd.DataFrame) -> ComparedAgents:
+    if distances.empty:
+        return made
+    answer = (*made.report.answer, *distance_sentences(distances))
+    sections = (*made.report.sections, distance_section(distances))
+    report = replace(made.report, answer=answer, sections=sections)
+    return made._replace(report=report, distances=distances)
 
 
 def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequence[str]) -> pd.DataFrame:

@@ -38,6 +38,7 @@ LEAD: Final = {
     "categories": "category",
     "texts_by_category": "nudge_text",
     "set_sizes": "options",
+    "shares": "set",
     "product_types": "product_type",
     **dict.fromkeys(("contrasts", "texts_and_categories"), "level"),
     "people_effects": "analysis",
@@ -47,6 +48,7 @@ LEFT_OUT: Final = {
     **dict.fromkeys(("equal_attrition", "attrition_by_factor"), ("term",)),
     **dict.fromkeys(("nudge_texts", "categories", "texts_and_categories"), ("term",)),
     "texts_by_category": (*NUMBERS[1:], "term"),
+    "market": ("statistic", "p_value", "p_adjusted"),
     "exact": ("std_error", "statistic", "n_missing"),
     "sequence": ("std_error", "statistic", "p_adjusted", "n_missing", "alpha", "margin"),
 }
@@ -99,6 +101,7 @@ def _figures(found: ChoiceAnalysis) -> dict[str, Callable[[], Any] | None]:
         "profile_differences": _if_any(found.profile_differences, forest, named_by("profile"), DIFFERENCE),
         "modality_differences": _if_any(found.modality_differences, forest, named_by("modality"), DIFFERENCE),
         "positions": partial(forest, found.positions, _place, "Chosen (%)", zero=False),
+        "market": _if_any(_concentrations(found.market), estimates, LABELS["hhi"]),
         "set_sizes": _if_any(found.set_sizes, forest, _sized, EFFECT),
         **{f"{each}_differences": _if_any(own, figures.difference_figure, each) for each, own in apart},
         "price_response": _if_any(banded, figures.price_figure),
@@ -123,6 +126,10 @@ def _sizes_figure(rows: pd.DataFrame) -> Figure:
     ordered = rows.sort_values("estimate", ascending=False).assign(conf_low=np.nan, conf_high=np.nan)
     ends = (0.0, 1.1 * float(rows["estimate"].max()) or 1.0)
     return estimates(ordered, "Mean size of effects (percentage points)", limits=ends)
+
+
+def _concentrations(market: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if market is None else market[market["term"] == "hhi"]
 
 
 def _against(row: Any) -> str:

@@ -90,7 +90,7 @@ async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path
     assert await page.locator("h2").all_text_contents() == [
         "Effects on choice", "Exact tests of the design", "Attrition", "Treatment check",
         "Nudge texts and categories", "Profiles", "In common", "Ranking of agents", "Larger sets",
-        "Sensitivity to price and rating", "Robustness: logit",
+        "Market shares", "Sensitivity to price and rating", "Robustness: logit",
         "Steps", "Deciding factors", "Methods", "About these data",
     ]  # fmt: skip
     assert await page.title() == f"Nudges {HOSTILE}"

@@ -12,11 +12,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from analysis.choice.comparing import compare_agents
+from analysis.choice.distances import market_distances
 from experiments.commands.analyze import analyze
 from experiments.commands.common import named_studies
 from experiments.commands.compare import compare
 from experiments.records.reading.tidy_tables import tidy_table
 from experiments.studies.comparing import compared
+from tests.analysis.choice.lists import lists
 from tests.analysis.conftest import simulate_study, simulate_valuations
 from tests.experiments.command_line import forked_souk
 from tests.experiments.runs.test_stopping import drawn_run
@@ -91,6 +93,27 @@ def test_other_kinds_are_compared_and_mistakes_are_one_line(tmp_path: Path) -> N
         refused = forked_souk(*files, *more, cwd=tmp_path)
         assert (refused.status, refused.err.count("\n")) == (2, 1)
         assert problem in refused.err
+
+
+@pytest.mark.slow
+def test_market_shares_of_lists_are_compared_and_those_of_pairs_are_not(tmp_path: Path) -> None:
+    shares = {"a": [[0.8, 0.1, 0.1]] * 2, "b": [[0.1, 0.1, 0.8]] * 2}
+    lists(shares, pages=30).to_csv(tmp_path / "lists.csv", index=False)
+    simulate_study(agents=("a", "b"), sets=2).table.to_csv(tmp_path / "pairs.csv", index=False)
+    told = {}
+    for name in ("lists", "pairs"):
+        ended = forked_souk("compare", f"{name}.csv", "--json", "--out", name, cwd=tmp_path)
+        assert ended.status == 0, ended.err
+        told[name] = json.loads(ended.out)
+    expected = market_distances(pd.read_csv(tmp_path / "lists.csv"))
+    found = [row["p_value"] for row in told["lists"]["distances"]]
+    assert found == pytest.approx(expected["p_value"].tolist())
+    assert "market shares differ" in told["lists"]["answer"][1]
+    assert "distances" not in told["pairs"] and len(told["pairs"]["answer"]) == 1
+    assert (tmp_path / "lists" / "distances.svg").is_file()
+    assert not list((tmp_path / "pairs").glob("distances*"))
+    printed = forked_souk("compare", "lists.csv", cwd=tmp_path).out
+    assert " ".join(told["lists"]["answer"][1].split()) in " ".join(printed.split())
 
 
 def test_files_of_one_name_are_never_pooled(tmp_path: Path) -> None:
