@@ -274,7 +274,7 @@ class Fit:
         if std_error < TOLERANCE:
             return Contrast(estimate, note=CANCELS)
         note = ""
-        if not two_way >= std_error:
+        if not two_way >= std_error * (1 - TOLERANCE):
             widest = names[int(np.argmax(one_way))]
             said = "undefined" if np.isnan(two_way) else f"{100 * two_way:.2f}"
             note = f"standard error by {widest}, larger than two-way ({said})"
@@ -284,7 +284,7 @@ class Fit:
         """The estimate with the error by choice set, where that is larger."""
         assert self.by_set  # noqa: S101 (asked only where there is one)
         other = jackknifed(found.estimate, self.by_set.moved(weights, self._by_set_scores))
-        if not other.std_error > found.std_error:
+        if not other.std_error > found.std_error * (1 + TOLERANCE):
             return found
         ways = " and ".join(self.clusters)
         note = f"standard error by set, larger than by {ways} ({100 * found.std_error:.2f})"
