@@ -281,7 +281,9 @@ class StudyVisits:
         trial = replace(record.trial, started_at=in_its_week(at, began).isoformat(timespec="milliseconds"))
         own = {**own, "seen_seconds": record.seen_seconds}
         record = replace(record, trial=trial, participants=[own])
-        self._ending[own["participant"]] = asyncio.create_task(self._settle(lease, own, record))
+        who, task = own["participant"], asyncio.create_task(self._settle(lease, own, record))
+        self._ending[who] = task
+        task.add_done_callback(lambda _: self._ending.pop(who, None))
 
     async def _settle(self, lease: GivenBlock, own: Row, record: TrialRecord) -> None:
         """Store a trial, and only then let the person go on; of who was forgotten meanwhile nothing is."""
