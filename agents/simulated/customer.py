@@ -36,7 +36,10 @@ class CheckoutHabits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     reads_boxes: float = Field(
-        default=1.0, ge=0, le=1, description="share of orders in which it reads the boxes, and leaves extras"
+        default=1.0,
+        ge=0,
+        le=1,
+        description="share of orders in which it reads boxes and the cart, and leaves extras",
     )
     reads_sums: float = Field(
         default=0.0,
@@ -83,6 +86,8 @@ class Customer:
             if self._reads_boxes or self._reads_sums:
                 return "I did not ask for this.", Action("click", (page.answers[-1],))
             return "I press the first button.", Action("click", (page.answers[0],))
+        if page.removals and (self._reads_boxes or self._reads_sums):
+            return "I did not ask for this.", Action("click", (page.removals[0],))
         for bid, name in page.fields:
             if name in PERSON and {NEXT, PLACE} & page.steps.keys():
                 return f"The order needs my {name}.", Action("fill", (bid, PERSON[name]))

@@ -1,14 +1,13 @@
 """dialog: a layer over a page on the way to an order that wants an answer."""
 
 import html
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from interventions.edits.base import Text, filled
-from interventions.edits.charge import Charge
+from interventions.edits.charge import Charge, field_name
 from interventions.edits.in_browser import PagePlaces, Verdict
 from interventions.edits.set_price import Price
 from interventions.edits.showing import Change, ProductPlace
@@ -97,7 +96,7 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
     @property
     def name(self) -> str:
         """The name of its field: the words of the question."""
-        return "_".join(re.findall(r"[a-z0-9]+", self.text.lower())) or "question"
+        return field_name(self.text, "question")
 
     def fields(self) -> frozenset[str]:
         return frozenset({self.name})

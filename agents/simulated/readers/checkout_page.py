@@ -38,7 +38,7 @@ class CheckoutPage:
 
     `steps`: the bid of each control that leads on. `fields`: bid and name of each empty field for a text.
     `answers`: the bids of the buttons of a dialog. `extras`: the lines before the total that are neither
-    products nor the shop's own.
+    products nor the shop's own. `removals`: the bids of the buttons that remove such a line.
     """
 
     steps: dict[str, str]
@@ -47,6 +47,7 @@ class CheckoutPage:
     has_total: bool
     extras: tuple[str, ...]
     answers: tuple[str, ...] = ()
+    removals: tuple[str, ...] = ()
 
 
 def read_checkout_page(html: str) -> CheckoutPage:
@@ -76,6 +77,7 @@ def read_checkout_page(html: str) -> CheckoutPage:
         bool(totals),
         tuple(text for text in _after_subtotal(before) if not _OWN.search(text)),
         tuple(node.attributes["bid"] or "" for node in select(tree, "[role=dialog] button[bid]")),
+        tuple(bid for node, bid in named if node.tag == "button" and text_of(node).strip() == "Remove"),
     )
 
 

@@ -154,6 +154,7 @@ EXAMPLES = [
     {"countdown": {"minutes": "${figure}", "text": "${text} {time}"}},
     {"fee": {"label": "${text}", "amount": "${figure}"}},
     {"fee": {"label": "${text}", "percent": "${figure}"}},
+    {"add_line": {"label": "${text}", "price": "${figure}"}},
     {"checkout_option": {"label": "${text}", "line": "${word}", "price": "${figure}"}},
     {
         "dialog": {
