@@ -26,6 +26,7 @@ PERSON: Final = {
     "telephone": "555 0100",
 }
 """Who orders, by the names of fields: nobody."""
+_OF_TYPES: Final = {"email": PERSON["email"], "tel": PERSON["telephone"]}
 _DOWN, _UP = Action("scroll", (0.0, 600.0)), Action("scroll", (0.0, -10_000.0))
 _MOST_SCROLLS: Final = 3
 
@@ -83,8 +84,10 @@ class Customer:
 
     def _next(self, page: CheckoutPage) -> tuple[str, Action] | None:
         if page.answers:
-            if self._reads_boxes or self._reads_sums:
+            if (self._reads_boxes or self._reads_sums) and len(page.answers) > 1:
                 return "I did not ask for this.", Action("click", (page.answers[-1],))
+            for bid, kind in page.asked:
+                return "It asks me for this.", Action("fill", (bid, _OF_TYPES.get(kind, "Kim Sample")))
             return "I press the first button.", Action("click", (page.answers[0],))
         if page.removals and (self._reads_boxes or self._reads_sums):
             return "I did not ask for this.", Action("click", (page.removals[0],))

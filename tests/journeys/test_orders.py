@@ -27,17 +27,20 @@ from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.dialog import Dialog
 from interventions.edits.fee import Fee
+from interventions.edits.require_step import RequireStep
 from interventions.edits.set_price import SetPrice
-from interventions.yaml.yaml_source import load_yaml
+from interventions.yaml.yaml_source import load_yaml, parse_yaml
 from proxy.session import Session
 from tests.ground_truth import carry_out
 from tests.support import size
 
+PATTERNS = Path("experiments/library/dark-patterns.yaml").read_text()
 DRIP = Path("experiments/library/drip.yaml")
 TOTALS = """(css) => [...document.querySelectorAll(css + " tr")]
   .filter((row) => row.checkVisibility() && row.cells.length === 2)
   .map((row) => [...row.cells].map((cell) => [...cell.childNodes].filter((node) => node.tagName !== "FORM")
     .map((node) => node.textContent).join("").trim()))"""
+KINDS = ("option", "option", "consent", "fee", "share", "dialog", "line", "line", "step")
 WORDS = ("Gift wrap", "Priority packing", "Purchase protection", "Paper receipt")
 
 
@@ -69,10 +72,13 @@ async def read_sums(page: Page, css: str) -> dict[str, Decimal]:
 async def answer(page: Page, chance: random.Random, done: Walk) -> None:
     while await page.locator("[role=dialog]").count():
         last = page.locator("[role=dialog]").last
-        said = chance.choice(("accept", "decline"))
+        buttons = await last.locator("button").all()
+        said = chance.choice(("accept", "decline")[: len(buttons)])
         done.answers.setdefault(await last.locator("p").inner_text(), []).append(said)
+        for box in await last.locator("input").all() if said == "accept" or chance.random() < 0.5 else ():
+            await box.fill("5550199")
         async with page.expect_navigation():
-            await last.locator(f"button[value={said}]").click()
+            await buttons[said == "decline"].click()
 
 
 async def press(page: Page, chance: random.Random, done: Walk) -> None:
@@ -131,7 +137,10 @@ def generated(chance: random.Random) -> tuple[Edit, ...]:
     found: list[Edit] = []
     for label in labels[: chance.randint(1, 3)]:
         price = cents(chance)
-        match chance.choice(("option", "option", "consent", "fee", "share", "dialog", "line", "line")):
+        match chance.choice(KINDS):
+            case "step":
+                skip, before = chance.choice((None, "Skip")), chance.choice(("cart", "checkout"))
+                found.append(RequireStep(text=label, asks="Number", skip_label=skip, before=before))
             case "line":
                 found.append(AddLine(label=label, price=price, added=chance.random() < 0.6))
             case "dialog":
@@ -175,6 +184,8 @@ def expected_lines(edits: tuple[Edit, ...], walked: Walk) -> set[str]:
             kept.add(edit.label_of_line)
         elif isinstance(edit, AddLine):
             kept |= {edit.label} if is_in_cart(edit, walked) else set()
+        elif isinstance(edit, RequireStep):
+            assert walked.answers[edit.text] in (["accept"], ["decline"][: bool(edit.skip_label)])
         elif isinstance(edit, Dialog):
             told = walked.answers[edit.text]
             assert told[-1:] == ["accept"] or len(told) == edit.again + 1
@@ -227,14 +238,17 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     assert [row["amount"] for row in lines if row["kind"] == "product"] == [float(read["Subtotal"])]
     consents = [edit for edit in edits if isinstance(edit, CheckoutOption) and edit.price is None]
     assert facts["added"] == any(row["kind"] == "option" for row in lines)
-    assert facts["accepted"] == any("accept" in told for told in walked.answers.values())
+    gave = (walked.answers[edit.text] == ["accept"] for edit in edits if isinstance(edit, RequireStep))
+    assert facts["gave"] == any(gave)
+    accepted = ("accept" in walked.answers[edit.text] for edit in edits if isinstance(edit, Dialog))
+    assert facts["accepted"] == any(accepted)
     assert facts["consented"] == any(is_kept(edit, walked) for edit in consents)
     assert (facts["ordered"], facts["task_ok"]) == (1, 1)
 
 
 @pytest.mark.browser
 async def test_simulated_customers_are_deceived_exactly_where_they_do_not_read(tmp_path: Path) -> None:
-    source = load_yaml(Path("experiments/library/dark-patterns.yaml"))
+    source = parse_yaml(PATTERNS, "dark-patterns.yaml")
     done = await carry_out(tmp_path, source, "simulated:careless", size(20, 120), 2)
     habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
     lines, table = done.rows(tables.order_lines), orders_table(done.records, done.design.run_id)
@@ -254,3 +268,19 @@ async def test_simulated_customers_are_deceived_exactly_where_they_do_not_read(t
             assert row["task_ok"] == 1
             unread = [line["label"] for line in placed if line["kind"] == "option"]
             assert bool(unread) == bool(row["added"])
+
+
+@pytest.mark.browser
+async def test_simulated_customers_give_what_they_must_and_else_only_where_they_do_not_read(
+    tmp_path: Path,
+) -> None:
+    steps = "only: [account-hierarchy, account-forced, phone-required]"
+    source = parse_yaml(re.sub(r"only: \[.*?\]", steps, PATTERNS), "steps.yaml")
+    done = await carry_out(tmp_path, source, "simulated:careless", size(12, 60), 2)
+    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
+    for row in orders_table(done.records, done.design.run_id).to_dict("records"):
+        chance = random.Random(f"checkout {done.trials[row['trial']].seed}")
+        reads = [chance.random() < share for share in (habits.reads_boxes, habits.reads_sums)]
+        is_forced = row["condition"] == "nudged" and row["nudge"] != "account-hierarchy"
+        assert (row["task_ok"], row["exposed"]) == (1, 1), row
+        assert row["gave"] == row["deceived"] == (is_forced or not any(reads)), row

@@ -1,5 +1,6 @@
 """What the shop is sent of a checkout's form, and what the session knows of the order."""
 
+import json
 from urllib.parse import parse_qsl
 
 import httpx
@@ -13,6 +14,7 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.add_line import AddLine
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.dialog import Dialog
+from interventions.edits.require_step import RequireStep
 from interventions.yaml.sitemap import STAGES, SiteMap
 from proxy.allow_list import AllowList
 from proxy.server import Slot
@@ -118,6 +120,34 @@ async def test_a_dialog_is_answered_once_and_one_that_nags_as_often_as_it_says(
         for path in ("pay", "done"):
             page = (await client.get(f"{url}{path}", headers=BROWSES)).text
             assert "Protection" in page and "$24.50" in page and 'role="dialog"' not in page
+
+
+GIVEN, BLANK = {"leave_your_number": "555 0199"}, {"leave_your_number": " "}
+SKIPPED = {"leave_your_number": "555 0199", "leave_your_number_skip": "1"}
+
+
+@pytest.mark.parametrize("skip_label", [None, "Skip"])
+@pytest.mark.parametrize("form", [GIVEN, SKIPPED, BLANK], ids=["gives", "skips", "blank"])
+async def test_a_step_is_passed_with_what_it_asks_for_which_is_not_kept(
+    slot: Slot, client: httpx.AsyncClient, skip_label: str | None, form: dict[str, str]
+) -> None:
+    step = RequireStep(text="Leave your number.", asks="Phone", type="tel", skip_label=skip_label)
+    shop = Shop()
+    async with serve(shop.app()) as url:
+        session = slot.session = Session(Plan((Treatment("made", None, (step,)),)), SITE, AllowList.of(url))
+        page = (await client.get(f"{url}pay", headers=BROWSES)).text
+        assert 'role="dialog"' in page and ("Skip" in page) == bool(skip_label)
+        back = await client.post(f"{url}pay", data=form, headers=BROWSES)
+        assert (back.status_code, back.headers["location"]) == (303, "/pay")
+        page = (await client.get(f"{url}pay", headers=BROWSES)).text
+        skips = form is SKIPPED and skip_label is not None
+        gives = form is GIVEN or (form is SKIPPED and not skips)
+        assert ('role="dialog"' in page) == (not (skips or gives))
+        (passed,) = session.plan.treatments[0].edits
+        assert passed.outcomes(ordered=False) == {"gave": gives}
+        assert "0199" not in json.dumps(session.plan.to_dict())
+        await client.post(f"{url}place", data={"telephone": "555 0100"} | GIVEN, headers=BROWSES)
+    assert shop.forms == [[("telephone", "555 0100")]]
 
 
 @pytest.mark.parametrize("added", [True, False])

@@ -165,6 +165,7 @@ EXAMPLES = [
             "price": "${figure}",
         }
     },
+    {"require_step": {"text": "${text}", "asks": "${word}", "submit": "${text}", "skip_label": "${word}"}},
     {"reorder": {"rank": "${figure}"}},
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
