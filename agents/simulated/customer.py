@@ -26,6 +26,7 @@ PERSON: Final = {
     "telephone": "555 0100",
 }
 """Who orders, by the names of fields: nobody."""
+_OF_TYPES: Final = {"email": PERSON["email"], "tel": PERSON["telephone"]}
 _DOWN, _UP = Action("scroll", (0.0, 600.0)), Action("scroll", (0.0, -10_000.0))
 _MOST_SCROLLS: Final = 3
 
@@ -36,7 +37,10 @@ class CheckoutHabits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     reads_boxes: float = Field(
-        default=1.0, ge=0, le=1, description="share of orders in which it reads the boxes, and leaves extras"
+        default=1.0,
+        ge=0,
+        le=1,
+        description="share of orders in which it reads boxes and the cart, and leaves extras",
     )
     reads_sums: float = Field(
         default=0.0,
@@ -80,9 +84,13 @@ class Customer:
 
     def _next(self, page: CheckoutPage) -> tuple[str, Action] | None:
         if page.answers:
-            if self._reads_boxes or self._reads_sums:
+            if (self._reads_boxes or self._reads_sums) and len(page.answers) > 1:
                 return "I did not ask for this.", Action("click", (page.answers[-1],))
+            for bid, kind in page.asked:
+                return "It asks me for this.", Action("fill", (bid, _OF_TYPES.get(kind, "Kim Sample")))
             return "I press the first button.", Action("click", (page.answers[0],))
+        if page.removals and (self._reads_boxes or self._reads_sums):
+            return "I did not ask for this.", Action("click", (page.removals[0],))
         for bid, name in page.fields:
             if name in PERSON and {NEXT, PLACE} & page.steps.keys():
                 return f"The order needs my {name}.", Action("fill", (bid, PERSON[name]))

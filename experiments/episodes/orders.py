@@ -17,9 +17,9 @@ from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import STAGES, Place
 from proxy.session import Session
 
-_OF_EDITS: Final = ("accepted", "consented")
+_OF_EDITS: Final = ("accepted", "consented", "gave")
 """What edits that Souk ships say of themselves; told of every trial."""
-_ANY: Final = ("accepted", "added", "paid_more", "consented")
+_ANY: Final = ("accepted", "added", "paid_more", "consented", "gave")
 _HALF_CENT: Final = Decimal("0.005")
 _OURS: Final = ("option", "fee")
 _BEFORE: Final = ("product", "listing", "home")

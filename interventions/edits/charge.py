@@ -1,6 +1,7 @@
 """What edits that add to the sum of an order have in common: a line before the sum, and another sum."""
 
 import html
+import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
@@ -51,7 +52,14 @@ class Charge(Edit):
         return None  # a product's own page shows nothing of it
 
     def add(
-        self, showing: ProductPlace, label: str, amount: Decimal, *, name: str = "", kept: bool = True
+        self,
+        showing: ProductPlace,
+        label: str,
+        amount: Decimal,
+        *,
+        name: str = "",
+        kept: bool = True,
+        control: str = "",
     ) -> Change:
         """Put a line before the sum, and the amount into the sum.
 
@@ -66,10 +74,10 @@ class Charge(Edit):
         if look := _look_of_amount(line):
             shown = f'<span class="{html.escape(look)}">{shown}</span>'
         if line.tag == "tr":
-            cells = f'<th class="mark" scope="row">{told}</th><td class="amount">{shown}</td>'
+            cells = f'<th class="mark" scope="row">{told}{control}</th><td class="amount">{shown}</td>'
             showing.insert(line, "before", f'<tr class="totals"{facts}>{cells}</tr>')
         else:
-            markup = f'<div{facts}><span style="{_RIGHT}">{shown}</span><span>{told}</span></div>'
+            markup = f'<div{facts}><span style="{_RIGHT}">{shown}</span><span>{told}{control}</span></div>'
             showing.insert(line, "before", markup, style=_RIGHT)
         showing.page.charged += amount if kept else 0
         for target in dues if kept else ():
@@ -86,6 +94,14 @@ def _look_of_amount(line: LexborNode) -> str:
     inner = list(before.traverse())[1:] if before is not None else []
     elements = [node for node in inner if node.is_element_node]
     return (elements[-1].attributes.get("class") or "") if elements else ""
+
+
+def field_name(words: str, otherwise: str) -> str:
+    """Return the name of a field of a form: the words that stand beside it, as shops name theirs.
+
+    otherwise: the name where no word has Latin letters or figures.
+    """
+    return "_".join(re.findall(r"[a-z0-9]+", words.lower())) or otherwise
 
 
 def due_places(showing: ProductPlace) -> list[Target]:

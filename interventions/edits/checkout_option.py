@@ -1,7 +1,6 @@
 """checkout_option: something that can be added to an order, or left, in the form of the checkout."""
 
 import html
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -10,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from interventions.data_file import read_source
 from interventions.edits.base import Text, filled
-from interventions.edits.charge import Charge, due_places, in_format
+from interventions.edits.charge import Charge, due_places, field_name, in_format
 from interventions.edits.set_price import Price
 from interventions.edits.showing import Change, ProductPlace
 
@@ -50,8 +49,8 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
 
     @property
     def name(self) -> str:
-        """The name of the field: the words of the label, as shops name theirs."""
-        return "_".join(re.findall(r"[a-z0-9]+", self.label.lower())) or "option"
+        """The name of the field: the words of the label."""
+        return field_name(self.label, "option")
 
     @property
     def gets(self) -> bool:

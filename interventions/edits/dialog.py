@@ -1,15 +1,14 @@
 """dialog: a layer over a page on the way to an order that wants an answer."""
 
-import html
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from interventions.edits.base import Text, filled
-from interventions.edits.charge import Charge
+from interventions.edits.charge import Charge, field_name
 from interventions.edits.in_browser import PagePlaces, Verdict
+from interventions.edits.layer import Weight, lay_over
 from interventions.edits.set_price import Price
 from interventions.edits.showing import Change, ProductPlace
 from interventions.yaml.sitemap import STAGES
@@ -17,18 +16,6 @@ from interventions.yaml.sitemap import STAGES
 _ACCEPT: Final = "accept"
 _DECLINE: Final = "decline"
 _MOST_TIMES: Final = 10
-_COVER: Final = "position:fixed;inset:0;z-index:1000;background:#0008;display:grid;place-items:center"
-_BOX: Final = "background:#fff;color:#1b1b1b;max-width:440px;padding:28px;border-radius:8px;font-size:16px"
-_BUTTONS: Final = "display:flex;gap:12px;margin-top:20px;align-items:center"
-_STRONG: Final = "padding:10px 18px;border:0;border-radius:4px;background:#1a73c7;color:#fff;font-weight:700"
-_PLAIN: Final = "padding:10px 18px;border:1px solid #8a8a8a;border-radius:4px;background:#fff;color:#1b1b1b"
-_FAINT: Final = "padding:4px;border:0;background:none;color:#767676;font-size:12px"
-_WEIGHTS: Final = {
-    "equal": (_PLAIN, _PLAIN),
-    _ACCEPT: (_STRONG, _FAINT),
-    _DECLINE: (_FAINT, _STRONG),
-}
-"""How the buttons look that accept and decline, by which of them has the weight."""
 
 
 class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
@@ -43,7 +30,7 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
     decline: Annotated[Text, Field(max_length=80)]
     before: Literal["cart", "checkout"] = "checkout"
     """The page that it lies over."""
-    weight: Literal["equal", "accept", "decline"] = "equal"
+    weight: Weight = "equal"
     """Which button catches the eye; both have the same words for who cannot see them."""
     again: Annotated[int, Field(ge=0, le=_MOST_TIMES)] = 0
     line: Annotated[Text, Field(max_length=60)] | None = None
@@ -97,7 +84,7 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
     @property
     def name(self) -> str:
         """The name of its field: the words of the question."""
-        return "_".join(re.findall(r"[a-z0-9]+", self.text.lower())) or "question"
+        return field_name(self.text, "question")
 
     def fields(self) -> frozenset[str]:
         return frozenset({self.name})
@@ -114,17 +101,8 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
             added = self.add(showing, self.label_of_line, filled(self.price))
         if not self.is_open or showing.group != self.before:
             return added
-        text, yes, no = (html.escape(each, quote=False) for each in (self.text, self.accept, self.decline))
-        accept, decline = _WEIGHTS[self.weight]
-        markup = (
-            f'<div role="dialog" aria-modal="true" aria-label="{html.escape(self.text)}" style="{_COVER}">'
-            f'<form method="post" style="{_BOX}"><p>{text}</p><div style="{_BUTTONS}">'
-            f'<button name="{self.name}" value="{_ACCEPT}" style="{accept}">{yes}</button>'
-            f'<button name="{self.name}" value="{_DECLINE}" style="{decline}">{no}</button>'
-            "</div></form></div>"
-        )
-        body = showing.page.find(showing.site.role("page.body")[0].css)[0]
-        for style in (_COVER, _BOX, _BUTTONS, accept, decline):
-            showing.page.styles.add(style)
-        showing.insert(body, "append", markup)
-        return Change(1, "", self.text)
+        buttons = {
+            f'name="{self.name}" value="{_ACCEPT}"': self.accept,
+            f'name="{self.name}" value="{_DECLINE}"': self.decline,
+        }
+        return lay_over(showing, self.text, buttons, weight=self.weight)

@@ -92,7 +92,7 @@ class Intervention(BaseModel):
     """The page types on which it shows; none named: all."""
     control: Annotated[str, Field(json_schema_extra={"pattern": f"^{_ID}$"})] = ""
     """The intervention of this file that its control trials show; left out: they show none."""
-    deceived_when: Literal["", "accepted", "added", "paid_more", "consented"] = ""
+    deceived_when: Literal["", "accepted", "added", "paid_more", "consented", "gave"] = ""
     """The outcome by which it has worked: see docs/orders.md; left out: any of them."""
     deceptive: bool = False
     """Whether it says something false or hides something, so that people who met it are told afterwards."""

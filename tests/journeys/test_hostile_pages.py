@@ -108,7 +108,10 @@ ELSEWHERE = {
     "hidden_text": "test_hidden_texts.py: no attack on what nobody sees, but one on each channel",
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",
-    **dict.fromkeys(("fee", "checkout_option", "dialog"), "test_orders.py: on no product's page"),
+    **dict.fromkeys(
+        ("fee", "add_line", "checkout_option", "dialog", "require_step"),
+        "test_orders.py: on no product's page",
+    ),
     "ask": "nobody answers a question that is not there, and without an answer there is no trial",
 }
 

@@ -22,19 +22,25 @@ from experiments.records import tables
 from experiments.records.reading.tidy_tables import orders_table
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
+from interventions.edits.add_line import AddLine
 from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.dialog import Dialog
 from interventions.edits.fee import Fee
+from interventions.edits.require_step import RequireStep
 from interventions.edits.set_price import SetPrice
-from interventions.yaml.yaml_source import load_yaml
+from interventions.yaml.yaml_source import load_yaml, parse_yaml
 from proxy.session import Session
 from tests.ground_truth import carry_out
 from tests.support import size
 
+PATTERNS = Path("experiments/library/dark-patterns.yaml").read_text()
 DRIP = Path("experiments/library/drip.yaml")
 TOTALS = """(css) => [...document.querySelectorAll(css + " tr")]
-  .filter((row) => row.checkVisibility()).map((row) => row.innerText.trim().split(/\\t/))"""
+  .filter((row) => row.checkVisibility() && row.cells.length === 2)
+  .map((row) => [...row.cells].map((cell) => [...cell.childNodes].filter((node) => node.tagName !== "FORM")
+    .map((node) => node.textContent).join("").trim()))"""
+KINDS = ("option", "option", "consent", "fee", "share", "dialog", "line", "line", "step")
 WORDS = ("Gift wrap", "Priority packing", "Purchase protection", "Paper receipt")
 
 
@@ -45,6 +51,7 @@ class Walk:
     sums: dict[str, dict[str, Decimal]] = field(default_factory=dict)
     boxes: dict[str, bool] = field(default_factory=dict)
     answers: dict[str, list[str]] = field(default_factory=dict)
+    pressed: dict[str, list[str]] = field(default_factory=dict)
 
     def total(self, page: str) -> Decimal:
         return self.sums[page]["Order Total"]
@@ -65,10 +72,28 @@ async def read_sums(page: Page, css: str) -> dict[str, Decimal]:
 async def answer(page: Page, chance: random.Random, done: Walk) -> None:
     while await page.locator("[role=dialog]").count():
         last = page.locator("[role=dialog]").last
-        said = chance.choice(("accept", "decline"))
+        buttons = await last.locator("button").all()
+        said = chance.choice(("accept", "decline")[: len(buttons)])
         done.answers.setdefault(await last.locator("p").inner_text(), []).append(said)
+        for box in await last.locator("input").all() if said == "accept" or chance.random() < 0.5 else ():
+            await box.fill("5550199")
         async with page.expect_navigation():
-            await last.locator(f"button[value={said}]").click()
+            await buttons[said == "decline"].click()
+
+
+async def press(page: Page, chance: random.Random, done: Walk) -> None:
+    """Press the buttons of the cart's lines, or not."""
+    for _ in range(chance.randint(0, 3)):
+        rows = await page.locator("#cart-totals tr:has(button)").all()
+        if not rows:
+            return
+        row = chance.choice(rows)
+        said = (await row.locator("button").inner_text()).strip()
+        text = await row.inner_text()
+        label = next(word for word in WORDS if word in text)
+        done.pressed.setdefault(label, []).append(said)
+        async with page.expect_navigation():
+            await row.locator("button").click()
 
 
 async def walk(page: Page, url: str, chance: random.Random) -> Walk:
@@ -80,6 +105,7 @@ async def walk(page: Page, url: str, chance: random.Random) -> Walk:
     await page.wait_for_selector("div.message-success a")
     await page.click("div.message-success a")
     await answer(page, chance, done)
+    await press(page, chance, done)
     done.sums["cart"] = await read_sums(page, "#cart-totals")
     await page.click("button[data-role=proceed-to-checkout]")
     await page.wait_for_selector("#checkout-form")
@@ -111,7 +137,12 @@ def generated(chance: random.Random) -> tuple[Edit, ...]:
     found: list[Edit] = []
     for label in labels[: chance.randint(1, 3)]:
         price = cents(chance)
-        match chance.choice(("option", "option", "consent", "fee", "share", "dialog")):
+        match chance.choice(KINDS):
+            case "step":
+                skip, before = chance.choice((None, "Skip")), chance.choice(("cart", "checkout"))
+                found.append(RequireStep(text=label, asks="Number", skip_label=skip, before=before))
+            case "line":
+                found.append(AddLine(label=label, price=price, added=chance.random() < 0.6))
             case "dialog":
                 before, again = chance.choice(("cart", "checkout")), chance.randint(0, 2)
                 own = {"price": price, "line": f"{label} offer"} if chance.random() < 0.7 else {}
@@ -136,6 +167,13 @@ def is_kept(option: CheckoutOption, walked: Walk) -> bool:
     return walked.boxes[option.label] == (option.means == "opt_in")
 
 
+def is_in_cart(line: AddLine, walked: Walk) -> bool:
+    """By the buttons that the walker pressed; the cart has to have shown no others."""
+    told = walked.pressed.get(line.label, [])
+    assert told in (["Add", "Remove"][line.added :][:count] for count in range(3)), told
+    return told[-1] == "Add" if told else line.added
+
+
 def expected_lines(edits: tuple[Edit, ...], walked: Walk) -> set[str]:
     """The labels that an order must have by the rules of the edits, and the boxes as the walker left them."""
     kept = set()
@@ -144,6 +182,10 @@ def expected_lines(edits: tuple[Edit, ...], walked: Walk) -> set[str]:
             kept.add(edit.label)
         elif isinstance(edit, CheckoutOption) and edit.price is not None and is_kept(edit, walked):
             kept.add(edit.label_of_line)
+        elif isinstance(edit, AddLine):
+            kept |= {edit.label} if is_in_cart(edit, walked) else set()
+        elif isinstance(edit, RequireStep):
+            assert walked.answers[edit.text] in (["accept"], ["decline"][: bool(edit.skip_label)])
         elif isinstance(edit, Dialog):
             told = walked.answers[edit.text]
             assert told[-1:] == ["accept"] or len(told) == edit.again + 1
@@ -185,6 +227,9 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     assert sum(amount for label, amount in read.items() if label != "Order Total") == walked.total("order")
     late = sum(read[edit.label] for edit in edits if isinstance(edit, Fee) and edit.start == "order")
     assert walked.total("checkout") == walked.total("order") - late
+    own_lines = {edit.label for edit in edits if isinstance(edit, AddLine)}
+    kept = {edit.label for edit in edits if isinstance(edit, AddLine) and is_in_cart(edit, walked)}
+    assert all(kept == (own_lines & walked.sums[page].keys()) for page in walked.sums)
     recorded = {row["label"]: Decimal(str(row["amount"])) for row in lines if row["kind"] != "product"}
     assert recorded == {label: read[label] for label in read if label not in ("Subtotal", "Order Total")}
     assert Decimal(str(order["placed_total"])) == walked.total("order")
@@ -192,14 +237,18 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     assert Decimal(str(round(order["placed_total"] - order["advertised_total"], 2))) == extra
     assert [row["amount"] for row in lines if row["kind"] == "product"] == [float(read["Subtotal"])]
     consents = [edit for edit in edits if isinstance(edit, CheckoutOption) and edit.price is None]
-    assert facts["accepted"] == any("accept" in told for told in walked.answers.values())
+    assert facts["added"] == any(row["kind"] == "option" for row in lines)
+    gave = (walked.answers[edit.text] == ["accept"] for edit in edits if isinstance(edit, RequireStep))
+    assert facts["gave"] == any(gave)
+    accepted = ("accept" in walked.answers[edit.text] for edit in edits if isinstance(edit, Dialog))
+    assert facts["accepted"] == any(accepted)
     assert facts["consented"] == any(is_kept(edit, walked) for edit in consents)
     assert (facts["ordered"], facts["task_ok"]) == (1, 1)
 
 
 @pytest.mark.browser
 async def test_simulated_customers_are_deceived_exactly_where_they_do_not_read(tmp_path: Path) -> None:
-    source = load_yaml(Path("experiments/library/dark-patterns.yaml"))
+    source = parse_yaml(PATTERNS, "dark-patterns.yaml")
     done = await carry_out(tmp_path, source, "simulated:careless", size(20, 120), 2)
     habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
     lines, table = done.rows(tables.order_lines), orders_table(done.records, done.design.run_id)
@@ -219,3 +268,19 @@ async def test_simulated_customers_are_deceived_exactly_where_they_do_not_read(t
             assert row["task_ok"] == 1
             unread = [line["label"] for line in placed if line["kind"] == "option"]
             assert bool(unread) == bool(row["added"])
+
+
+@pytest.mark.browser
+async def test_simulated_customers_give_what_they_must_and_else_only_where_they_do_not_read(
+    tmp_path: Path,
+) -> None:
+    steps = "only: [account-hierarchy, account-forced, phone-required]"
+    source = parse_yaml(re.sub(r"only: \[.*?\]", steps, PATTERNS), "steps.yaml")
+    done = await carry_out(tmp_path, source, "simulated:careless", size(12, 60), 2)
+    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
+    for row in orders_table(done.records, done.design.run_id).to_dict("records"):
+        chance = random.Random(f"checkout {done.trials[row['trial']].seed}")
+        reads = [chance.random() < share for share in (habits.reads_boxes, habits.reads_sums)]
+        is_forced = row["condition"] == "nudged" and row["nudge"] != "account-hierarchy"
+        assert (row["task_ok"], row["exposed"]) == (1, 1), row
+        assert row["gave"] == row["deceived"] == (is_forced or not any(reads)), row

@@ -1,5 +1,6 @@
 """What the shop is sent of a checkout's form, and what the session knows of the order."""
 
+import json
 from urllib.parse import parse_qsl
 
 import httpx
@@ -10,9 +11,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from interventions.apply.plan import Plan, Treatment
+from interventions.edits.add_line import AddLine
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.dialog import Dialog
-from interventions.yaml.sitemap import SiteMap
+from interventions.edits.require_step import RequireStep
+from interventions.yaml.sitemap import STAGES, SiteMap
 from proxy.allow_list import AllowList
 from proxy.server import Slot
 from proxy.session import Session
@@ -21,10 +24,14 @@ from tests.support import serve
 SITE = SiteMap.model_validate(
     {
         "name": "s",
-        "pages": {"checkout": {"css": "body.pay"}, "order": {"css": "body.done"}},
+        "pages": {
+            "cart": {"css": "body.cart"},
+            "checkout": {"css": "body.pay"},
+            "order": {"css": "body.done"},
+        },
         "roles": {
-            **{f"{stage}.due": [{"css": ".due"}] for stage in ("checkout", "order")},
-            **{f"{stage}.due_line": [{"css": ".last"}] for stage in ("checkout", "order")},
+            **{f"{stage}.due": [{"css": ".due"}] for stage in STAGES},
+            **{f"{stage}.due_line": [{"css": ".last"}] for stage in STAGES},
             "checkout.place": [{"css": "button"}],
             "page.body": [{"css": "body"}],
         },
@@ -51,7 +58,9 @@ class Shop:
         def page(kind: str) -> Route:
             return Route("/" + kind, lambda _: HTMLResponse(PAGE.format(kind)))
 
-        return Starlette(routes=[page("pay"), page("done"), Route("/place", self.place, methods=["POST"])])
+        return Starlette(
+            routes=[page("cart"), page("pay"), page("done"), Route("/place", self.place, methods=["POST"])]
+        )
 
 
 @pytest.mark.parametrize("fields, due", [({"gift_wrap": "1"}, "$24.50"), ({"news_by_mail": "1"}, "$20.00")])
@@ -111,6 +120,62 @@ async def test_a_dialog_is_answered_once_and_one_that_nags_as_often_as_it_says(
         for path in ("pay", "done"):
             page = (await client.get(f"{url}{path}", headers=BROWSES)).text
             assert "Protection" in page and "$24.50" in page and 'role="dialog"' not in page
+
+
+GIVEN, BLANK = {"leave_your_number": "555 0199"}, {"leave_your_number": " "}
+SKIPPED = {"leave_your_number": "555 0199", "leave_your_number_skip": "1"}
+
+
+@pytest.mark.parametrize("skip_label", [None, "Skip"])
+@pytest.mark.parametrize("form", [GIVEN, SKIPPED, BLANK], ids=["gives", "skips", "blank"])
+async def test_a_step_is_passed_with_what_it_asks_for_which_is_not_kept(
+    slot: Slot, client: httpx.AsyncClient, skip_label: str | None, form: dict[str, str]
+) -> None:
+    step = RequireStep(text="Leave your number.", asks="Phone", type="tel", skip_label=skip_label)
+    shop = Shop()
+    async with serve(shop.app()) as url:
+        session = slot.session = Session(Plan((Treatment("made", None, (step,)),)), SITE, AllowList.of(url))
+        page = (await client.get(f"{url}pay", headers=BROWSES)).text
+        assert 'role="dialog"' in page and ("Skip" in page) == bool(skip_label)
+        back = await client.post(f"{url}pay", data=form, headers=BROWSES)
+        assert (back.status_code, back.headers["location"]) == (303, "/pay")
+        page = (await client.get(f"{url}pay", headers=BROWSES)).text
+        skips = form is SKIPPED and skip_label is not None
+        gives = form is GIVEN or (form is SKIPPED and not skips)
+        assert ('role="dialog"' in page) == (not (skips or gives))
+        (passed,) = session.plan.treatments[0].edits
+        assert passed.outcomes(ordered=False) == {"gave": gives}
+        assert "0199" not in json.dumps(session.plan.to_dict())
+        await client.post(f"{url}place", data={"telephone": "555 0100"} | GIVEN, headers=BROWSES)
+    assert shop.forms == [[("telephone", "555 0100")]]
+
+
+@pytest.mark.parametrize("added", [True, False])
+async def test_a_line_follows_the_buttons_of_the_cart_on_all_pages(
+    slot: Slot, client: httpx.AsyncClient, added: bool
+) -> None:
+    line = AddLine(label="Gift bag", price="4.50", added=added)
+    shop = Shop()
+    async with serve(shop.app()) as url:
+        session = slot.session = Session(Plan((Treatment("made", None, (line,)),)), SITE, AllowList.of(url))
+        for button in ["", *([] if added else ["add"]), "remove"]:
+            if button:
+                back = await client.post(f"{url}cart", data={"gift_bag": button}, headers=BROWSES)
+                assert (back.status_code, back.headers["location"]) == (303, "/cart")
+            is_there = button == "add" or (added and not button)
+            for path in ("cart", "pay", "done"):
+                page = (await client.get(f"{url}{path}", headers=BROWSES)).text
+                assert (("$24.50" if is_there else "$20.00") in page, "$24.50" in page) == (True, is_there)
+                is_cart = path == "cart"
+                assert ('value="remove"' in page) == (is_cart and is_there)
+                assert ('value="add"' in page) == (is_cart and not is_there and not button)
+                assert ("(+$4.50)" in page) == ('value="add"' in page)
+                assert ("Gift bag" in page) == (is_there or (is_cart and not button))
+        assert "Gift bag" not in (await client.get(f"{url}cart", headers=BROWSES)).text
+        await client.post(f"{url}place", data={"name": "Kim"}, headers=BROWSES)
+    assert shop.forms == [[("name", "Kim")]], "the shop is not told of the line"
+    assert not session.plan.treatments[0].edits[0].is_charged
+    assert not session.failures
 
 
 async def test_a_session_without_such_edits_passes_the_form_as_it_is(

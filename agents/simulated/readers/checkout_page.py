@@ -37,8 +37,9 @@ class CheckoutPage:
     """What is in view of a page on the way to an order.
 
     `steps`: the bid of each control that leads on. `fields`: bid and name of each empty field for a text.
-    `answers`: the bids of the buttons of a dialog. `extras`: the lines before the total that are neither
-    products nor the shop's own.
+    `answers`: the bids of the buttons of a dialog. `asked`: bid and type of each empty field of it.
+    `extras`: the lines before the total that are neither products nor the shop's own. `removals`: the bids of
+    the buttons that remove such a line.
     """
 
     steps: dict[str, str]
@@ -47,6 +48,8 @@ class CheckoutPage:
     has_total: bool
     extras: tuple[str, ...]
     answers: tuple[str, ...] = ()
+    removals: tuple[str, ...] = ()
+    asked: tuple[tuple[str, str], ...] = ()
 
 
 def read_checkout_page(html: str) -> CheckoutPage:
@@ -76,6 +79,12 @@ def read_checkout_page(html: str) -> CheckoutPage:
         bool(totals),
         tuple(text for text in _after_subtotal(before) if not _OWN.search(text)),
         tuple(node.attributes["bid"] or "" for node in select(tree, "[role=dialog] button[bid]")),
+        tuple(bid for node, bid in named if node.tag == "button" and text_of(node).strip() == "Remove"),
+        tuple(
+            (node.attributes["bid"] or "", node.attributes.get("type") or "text")
+            for node in select(tree, "[role=dialog] input[bid]")
+            if not node.attributes.get("value")
+        ),
     )
 
 

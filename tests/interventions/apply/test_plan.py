@@ -155,6 +155,7 @@ EXAMPLES = [
     {"countdown": {"minutes": "${figure}", "text": "${text} {time}"}},
     {"fee": {"label": "${text}", "amount": "${figure}"}},
     {"fee": {"label": "${text}", "percent": "${figure}"}},
+    {"add_line": {"label": "${text}", "price": "${figure}"}},
     {"checkout_option": {"label": "${text}", "line": "${word}", "price": "${figure}"}},
     {
         "dialog": {
@@ -165,6 +166,7 @@ EXAMPLES = [
             "price": "${figure}",
         }
     },
+    {"require_step": {"text": "${text}", "asks": "${word}", "submit": "${text}", "skip_label": "${word}"}},
     {"reorder": {"rank": "${figure}"}},
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},

@@ -8,13 +8,14 @@ from bs4 import BeautifulSoup
 
 from interventions.apply.consistency import disagreements, figures_on
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
-from interventions.apply.plan import Plan, Treatment
+from interventions.apply.plan import Plan, Treatment, compile_treatment
 from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.fee import Fee
+from interventions.files.schema import Intervention, load_interventions
 from interventions.html.marking import Marks
 from interventions.html.page import Page
-from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.sitemap import SiteMap, load_site_map
 
 SITE = SiteMap.model_validate(
     {
@@ -29,6 +30,7 @@ SITE = SiteMap.model_validate(
             **{f"{stage}.due": [{"css": ".due"}] for stage in ("cart", "checkout", "order")},
             **{f"{stage}.due_line": [{"css": ".last"}] for stage in ("cart", "checkout", "order")},
             "checkout.place": [{"css": "button"}],
+            "page.body": [{"css": "body"}],
         },
     }
 )
@@ -39,14 +41,27 @@ OPTION = CheckoutOption(label="Gift wrap for all of it", price=Decimal("4.5"), t
 DUES = {"$19.99": "$24.49", "19,99 €": "24,49 €", "1.234,50 €": "1.239,00 €", "$999.90": "$1,004.40"}
 
 
-def shown(kind: str, edit: Edit, layout: str = TABLE, amount: str = "$19.99") -> Rewrite:
+def shown(kind: str, edit: Edit | Treatment, layout: str = TABLE, amount: str = "$19.99") -> Rewrite:
     lang = "de" if "€" in amount else "en"
     form = "<form><p><button>Buy</button></p></form>"
     body = f'<!doctype html><html lang="{lang}"><body class="{kind}">{layout.format(amount)}{form}'
-    plan = Plan((Treatment("made", None, (edit,)),))
+    plan = Plan((edit if isinstance(edit, Treatment) else Treatment("made", None, (edit,)),))
     return rewrite(
         body.encode(), content_type="text/html; charset=utf-8", url="http://s.test/", plan=plan, site=SITE
     )
+
+
+PATTERNS = load_interventions("checkout", load_site_map("embedded")).interventions
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.id)
+def test_no_page_names_its_pattern(pattern: Intervention) -> None:
+    treatment = compile_treatment(pattern, None)
+    pages = [shown(kind, treatment).body.lower() for kind in ("cart", "pay", "done")]
+    words = treatment.edits[-1].words().lower().encode()
+    names = {pattern.id, *((pattern.family, pattern.gray, pattern.mathur) if pattern.control else ())}
+    assert any(words in page for page in pages)
+    assert not [name for name in names if any(name.lower().encode() in page for page in pages)]
 
 
 @pytest.mark.parametrize("layout", [TABLE, LIST])

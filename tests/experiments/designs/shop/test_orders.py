@@ -1,11 +1,15 @@
 """Experiments whose trials end with an order: twins, ids, and mistakes."""
 
+import re
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from experiments.designs.shop.design import ShopDesign
+from interventions.edits.registry import EDITS
 from interventions.errors import UserError
 from interventions.files.schema import load_interventions, make_interventions
 from interventions.yaml.sitemap import load_site_map
@@ -119,6 +123,20 @@ def test_an_unknown_control_is_told() -> None:
     text = "interventions: [{id: a, kind: pattern, control: b, edits: [{fee: {label: x, amount: 1}}]}]"
     with pytest.raises(UserError, match=r"x.yaml:1:40: interventions\[0\].control: no intervention \"b\""):
         make_interventions(parse_yaml(text, "x.yaml"), load_site_map("embedded"))
+
+
+def test_the_patterns_of_other_studies_are_here_or_it_says_why_not() -> None:
+    text = Path("docs/orders.md").read_text(encoding="utf-8")
+    table = text.partition("## Patterns of other")[2]
+    rows = re.findall(r"^\| (\w+) \| ([^|`]+) \| ([^|]+) \|$", table, re.M)
+    files = (load_interventions(name, load_site_map("embedded")) for name in ("checkout", "nudges", "badges"))
+    known = {item.id for file in files for item in file.interventions} | EDITS.keys()
+    counts = Counter(study for study, _, _ in rows[1:])
+    assert counts == {"SusBench": 9, "TrickyArena": 14, "DECEPTICON": 6, "WebDecept": 7}
+    for row in rows[1:]:
+        ids = re.findall(r"`([\w-]+)`", row[2])
+        assert bool(ids) != row[2].startswith("missing: "), row
+        assert not set(ids) - known, row
 
 
 def test_each_shipped_pattern_says_what_it_is_and_has_a_control_or_is_one() -> None:
