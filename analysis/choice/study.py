@@ -27,6 +27,7 @@ from analysis.choice.ended import steps
 from analysis.choice.ended.attrition import compare_by_factor, compare_outcomes, count_outcomes
 from analysis.choice.ended.factors import deciding_factors, judges_agree
 from analysis.choice.ended.treatment import treatment_check
+from analysis.choice.exact.context_effects import context_effects, context_shares
 from analysis.choice.exact.exact import exact_tests
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
 from analysis.reporting.to_json import to_json
@@ -38,7 +39,7 @@ ROUNDING = 1e-6
 _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
     *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
-    *("participation", "people_effects", "teams", "right_answers"),
+    *("participation", "people_effects", "teams", "right_answers", "context_effects", "context_shares"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -101,6 +102,8 @@ class ChoiceAnalysis:
     people_effects: pd.DataFrame | None = None
     teams: pd.DataFrame | None = None
     right_answers: pd.DataFrame | None = None
+    context_effects: pd.DataFrame | None = None
+    context_shares: pd.DataFrame | None = None
     failing: Mapping[str, str] = field(default_factory=dict)
     """What is to be said beside the effects of agents that answer too often wrongly, by agent."""
     people: bool = False
@@ -233,6 +236,8 @@ def _analyze(
         mean_effects=mean_effects(effects) if several else None,
         texts_pooled=texts_over_agents(exact) if several else None,
         right_answers=answered if len(answered := right_answers(whole)) else None,
+        context_effects=moved if len(moved := context_effects(whole)) else None,
+        context_shares=shares if len(shares := context_shares(whole)) else None,
     )
 
 

@@ -48,6 +48,7 @@ LEFT_OUT: Final = {
     **dict.fromkeys(("nudge_texts", "categories", "texts_and_categories"), ("term",)),
     "texts_by_category": (*NUMBERS[1:], "term"),
     "exact": ("std_error", "statistic", "n_missing"),
+    "context_effects": ("std_error", "statistic", "n_missing"),
     "sequence": ("std_error", "statistic", "p_adjusted", "n_missing", "alpha", "margin"),
 }
 """The columns of a table that are not shown."""
