@@ -119,7 +119,7 @@ KEYS = [
     ),
     (SHOP, f"decoys: {{{OFFERS}, third: {{{LOW}}}}}", "decoys.third: an effect is the mean over"),
     (SHOP, f"decoys: {{{OFFERS}, third: {{worse-than: {{price: 0%, rating: 62}}}}}}", "decoys.third"),
-    (SHOP, f"decoys: {{{OFFERS}, third: {{dearest: {{price: 9, rating: 1}}}}}}", '"9" is no change of a price'),
+    (SHOP, f"decoys: {{{OFFERS}, third: {{dearest: {{price: 9, rating: 1}}}}}}", '"9" is no change of a'),
     (
         f"{SHOP}{SQUARE}match: [reviews]\noptions: {{set_size: 3}}\n",
         "decoys: {cheap: {price: 0%, rating: 70}, good: {price: 0.02%, rating: 84}, "
