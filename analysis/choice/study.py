@@ -28,6 +28,7 @@ from analysis.choice.ended import steps
 from analysis.choice.ended.attrition import compare_by_factor, compare_outcomes, count_outcomes
 from analysis.choice.ended.factors import deciding_factors, judges_agree
 from analysis.choice.ended.treatment import treatment_check
+from analysis.choice.exact.context_effects import context_effects, context_shares
 from analysis.choice.exact.exact import exact_tests
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
 from analysis.reporting.to_json import to_json
@@ -40,6 +41,7 @@ _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
     *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
     *("participation", "people_effects", "teams", "right_answers", "market", "shares"),
+    *("context_effects", "context_shares"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -105,6 +107,8 @@ class ChoiceAnalysis:
     right_answers: pd.DataFrame | None = None
     market: pd.DataFrame | None = None
     shares: pd.DataFrame | None = None
+    context_effects: pd.DataFrame | None = None
+    context_shares: pd.DataFrame | None = None
     failing: Mapping[str, str] = field(default_factory=dict)
     """What is to be said beside the effects of agents that answer too often wrongly, by agent."""
     people: bool = False
@@ -240,6 +244,8 @@ def _analyze(
         right_answers=answered if len(answered := right_answers(whole)) else None,
         market=market if len(market) else None,
         shares=shares if len(shares) else None,
+        context_effects=moved if len(moved := context_effects(whole)) else None,
+        context_shares=parts if len(parts := context_shares(whole)) else None,
     )
 
 

@@ -10,6 +10,7 @@ from analysis.choice.report.attrition_report import checked, problems
 from analysis.choice.report.sections import sections
 from analysis.choice.report.wording import (
     WORDING,
+    context_clauses,
     contrast_clause,
     rule_clause,
     told_contrasts,
@@ -36,12 +37,18 @@ def report(found: ChoiceAnalysis) -> Report:
         sections=tuple(sections(found)),
         answer=(
             *(() if asked is None else contrast_sentences(told_contrasts(asked), contrast_clause)),
+            *(() if found.context_effects is None else _context(found.context_effects)),
             *(stopped or by_agent(_families(found), partial(_answer, found.tradeoffs))),
             *_equivalent(found.exact),
         ),
         checked=checked(found),
         problems=(*problems(found), *(f"{agent}: {told}." for agent, told in found.failing.items())),
     )
+
+
+def _context(effects: pd.DataFrame) -> tuple[str, ...]:
+    """What a decoy and a middle place do to the choice of each agent."""
+    return by_agent(effects, lambda _, rows: context_clauses(rows))
 
 
 def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ LEFT_OUT: Final = {
     "texts_by_category": (*NUMBERS[1:], "term"),
     "market": ("statistic", "p_value", "p_adjusted"),
     "exact": ("std_error", "statistic", "n_missing"),
+    "context_effects": ("std_error", "statistic", "n_missing"),
     "sequence": ("std_error", "statistic", "p_adjusted", "n_missing", "alpha", "margin"),
 }
 """The columns of a table that are not shown."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.choice.contrasts import HEAD_TO_HEAD
 from analysis.choice.effects.effects import LESS_PLACEBO, PLACEBO
-from analysis.reporting.answer import Wording, claimed, number_text, p_text
+from analysis.reporting.answer import Wording, claimed, clauses, number_text, p_text, sample_text
 from analysis.tables.choice_table import BADGE
 from analysis.tables.frame import counted
 
@@ -26,6 +26,13 @@ WORDING = Wording(
     decimals=1,
 )
 """The terms are said in this order."""
+
+CONTEXT = Wording(
+    names={"attraction": "a decoy beside its target", "compromise": "being the middle option"},
+    first="{name} moves the relative share by {estimate} points (95 %: {interval})",
+    others="{name} by {estimate} ({interval})",
+    decimals=1,
+)
 
 _WORTH: Final = {
     "rating": "10 points of rating",
@@ -70,6 +77,13 @@ def contrast_clause(row: Any) -> str:
     more = more if met else f"{name} moves the choice by {said} more"
     said = more if told else f"{name}: not told apart, {said}"
     return f"{said}, about these choice sets and texts only" if exact else said
+
+
+def context_clauses(rows: pd.DataFrame) -> list[str]:
+    """Return what is said of one agent's context effects. rows: of the frame of `context_effects`."""
+    own = rows[rows["term"].isin(CONTEXT.names)]
+    said = clauses(own, CONTEXT, sample_text(own, "trial"))
+    return ["context effects", *said, "by the exact test, about these choice sets only"]
 
 
 def rule_clause(row: dict[Any, Any]) -> str:

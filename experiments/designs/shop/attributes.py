@@ -39,9 +39,14 @@ MOST_LEVELS: Final = 12
 _STEP: Final = re.compile(r"[+-]?[0-9]{1,4}(\.[0-9]{1,2})?%", re.ASCII)
 
 
+def is_change(value: object) -> bool:
+    """Return whether a value is a change of a price in percent, as text, that leaves something of it."""
+    return isinstance(value, str) and bool(_STEP.fullmatch(value)) and percent(value) > -100
+
+
 def _check_price(value: Any) -> Any:
     """A percentage of the product's own price as text, or an amount."""
-    if isinstance(value, str) and _STEP.fullmatch(value) and _percent(value) > -100:
+    if is_change(value):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool) and 0.01 <= value < 10**9:
         return round(float(value), 2)
@@ -63,10 +68,15 @@ class Badges(StrictModel):
 
 
 class Display(NamedTuple):
-    """How the products of a choice set are shown once, in this order; badges: by id, on which product."""
+    """How the products of a choice set are shown once, in this order.
+
+    badges: by id, on which product. roles: of each product, and the condition, where there are decoys.
+    """
 
     products: ChoiceSet
     badges: tuple[tuple[str, str], ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
+    condition: str = ""
 
 
 class Attributes(StrictModel):
@@ -89,7 +99,7 @@ class Attributes(StrictModel):
             levels = getattr(self, name)
             if len(levels) < 2:
                 raise problem_at(name, message="one level is no draw; give two or more")
-            if len({_percent(level) if isinstance(level, str) else level for level in levels}) < len(levels):
+            if len({percent(level) if isinstance(level, str) else level for level in levels}) < len(levels):
                 raise problem_at(name, message="a level stands twice; remove one of the two")
         if len({type(level) for level in self.price}) > 1:
             message = "changes in percent and amounts cannot be mixed; write all levels in one way"
@@ -134,14 +144,14 @@ def shown(
     names = attributes.names if attributes else ()
     badges = attributes.badges.only if attributes and attributes.badges else ()
     dealt = [
-        _permuted(_dealt(len(getattr(attributes, name)), options, seed, name, at), [seed, name, cell])
+        permuted(_dealt(len(getattr(attributes, name)), options, seed, name, at), [seed, name, cell])
         for name in names
     ]
     moves = _moves(len(names), options)
     if square:
         kinds = (*names, *badges, "place")
-        moves = zip(*(_permuted(range(options), [seed, "square", each, cell]) for each in kinds), strict=True)
-    ordered = _permuted(range(options), [seed, "order", cell])
+        moves = zip(*(permuted(range(options), [seed, "square", each, cell]) for each in kinds), strict=True)
+    ordered = permuted(range(options), [seed, "order", cell])
     found = []
     for moved in moves:
         rows = list(products)
@@ -162,14 +172,14 @@ def value(level: float | str, own: ProductFacts) -> float:
         return level
     price = Decimal(str(own.price or 0))
     last = (price * 100) % 10
-    tenths = (price * 100 * (100 + _percent(level)) / 100 - last) / 10
+    tenths = (price * 100 * (100 + percent(level)) / 100 - last) / 10
     cents = tenths.quantize(Decimal(1), ROUND_HALF_EVEN) * 10 + last
     return float(max(cents, Decimal(1)) / 100)
 
 
 def steps(attributes: Attributes, own: ProductFacts) -> dict[float, float]:
     """Return the change (percent) behind each price of a product; empty where prices are amounts."""
-    return {value(level, own): float(_percent(level)) for level in attributes.price if isinstance(level, str)}
+    return {value(level, own): float(percent(level)) for level in attributes.price if isinstance(level, str)}
 
 
 def list_facts(attributes: Attributes, own: ProductFacts, displayed: ProductFacts) -> dict[str, float | None]:
@@ -180,7 +190,8 @@ def list_facts(attributes: Attributes, own: ProductFacts, displayed: ProductFact
     return found
 
 
-def _percent(level: str) -> Decimal:
+def percent(level: str) -> Decimal:
+    """Return the number of a change such as `-10%`."""
     return Decimal(level.removesuffix("%"))
 
 
@@ -207,7 +218,8 @@ def _hands(levels: int, options: int) -> list[tuple[int, ...]]:
     return [whole + rest for rest in combinations(range(levels), options % levels)]
 
 
-def _permuted(levels: Sequence[int], key: object) -> list[int]:
+def permuted(levels: Sequence[int], key: object) -> list[int]:
+    """Return the numbers in an order that the key decides."""
     return _random(key).sample(list(levels), len(levels))
 
 

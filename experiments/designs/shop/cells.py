@@ -48,6 +48,7 @@ class Cells:
         """Return the number of an agent's trials of a choice set with each arm, in one repeat."""
         experiment, display = self._experiment, Display(self._sets[name])
         shows = versions(experiment.attributes, len(display.products), square=experiment.in_square)
+        shows = experiment.decoys.versions if experiment.decoys else shows
         of_kind = {
             rival is None: shows * sum(1 for _ in self._cell("", agent, name, display, (nudge, rival), 0))
             for nudge, rival in (self._arms[0], self._arms[-1])
@@ -62,7 +63,10 @@ class Cells:
             return
         at = repeat * len(self._sets) * len(self._arms) + block
         cell, square = [name, cell_name(*arm), repeat], experiment.in_square
-        displayed = shown(experiment.attributes, products, experiment.seed, at, cell, square=square)
+        if experiment.decoys:
+            displayed = experiment.decoys.shown(products, [experiment.seed, name, repeat])
+        else:
+            displayed = shown(experiment.attributes, products, experiment.seed, at, cell, square=square)
         yield from ((repeat * len(displayed) + number, each) for number, each in enumerate(displayed))
 
     def _cell(
@@ -107,6 +111,8 @@ class Cells:
                     modality=modality,
                     rival=rival,
                     badges=tuple((self._badges[name], key) for name, key in display.badges),
+                    roles=display.roles,
+                    decoy=display.condition,
                     whole=self._experiment.shows_whole_lists,
                 )
 

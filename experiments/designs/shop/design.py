@@ -19,6 +19,7 @@ from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.allocation import ALWAYS, LEAST_QUESTIONS, Allocation
 from experiments.designs.shop.attributes import list_facts
 from experiments.designs.shop.cells import Cells, modalities_of
+from experiments.designs.shop.decoys import check_decoys
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.ingredients import (
     arms_of,
@@ -93,6 +94,7 @@ class ShopDesign(Design[ShopTrial]):
         shown = [product for products in self.sets.values() for product in products]
         check_stopping(experiment.stopping, self.sets, self.nudges, source)
         check_levels(experiment, shown, source)
+        check_decoys(experiment.decoys, self.sets, source)
         self._treatments.check(shown)
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
         self._cells = Cells(experiment, self.sets, self._arms, self.profiles, made.addresses, badges)
@@ -162,7 +164,7 @@ class ShopDesign(Design[ShopTrial]):
     def inputs(self) -> dict[str, Any]:
         """All that its trials follow from: texts, products, choice sets, site map, prompt."""
         # A key that came later is no part of the identity of runs without it.
-        later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
+        later = {name for name in ("page", "attributes", "decoys") if getattr(self.experiment, name) is None}
         later |= set() if self.experiment.computers else {"computers"}
         later |= {"ends"} if self.experiment.ends == "cart" else set()
         later |= {"allocation"} if self._allocation is None else set()

@@ -20,6 +20,7 @@ from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Agents, Limits, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.designs.shop.attributes import Attributes
+from experiments.designs.shop.decoys import OFFERED, Decoys
 from experiments.designs.shop.stopping import Stopping
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
@@ -175,6 +176,8 @@ class Experiment(StrictModel):
     """Attributes made equal within each set, by intervention: each is set to the mean of the set."""
     attributes: Attributes | None = None
     """Attributes that are drawn independently of the product, by intervention."""
+    decoys: Decoys | None = None
+    """Prices and ratings with which the third product of a set is a decoy of the others."""
     observation: _Observed = _Observed()
     safety_checks: Literal["refuse", "acknowledge"] = "refuse"
     """What to do where an agent's provider asks to confirm an action: end the trial, or confirm it."""
@@ -211,6 +214,13 @@ class Experiment(StrictModel):
         """The parts of an address's query in which the product's key stands."""
         told = parse_qsl(urlsplit(self.start_page).query)
         return tuple(name for name, value in told if "${key}" in value)
+
+    @property
+    def shown_attributes(self) -> tuple[str, ...]:
+        """The attributes whose values the design sets for each product of a trial."""
+        if self.decoys:
+            return OFFERED
+        return self.attributes.names if self.attributes else ()
 
     @property
     def shows_whole_lists(self) -> bool:
@@ -303,6 +313,24 @@ class Experiment(StrictModel):
         if effect == "order" and self.factors.order != "both":
             return "the order is the same in all trials; write factors.order: both"
         return ""
+
+    @model_validator(mode="after")
+    def _fits_decoys(self) -> Self:
+        if self.decoys is None:
+            return self
+        if self.attributes:
+            message = "decoys set the prices and ratings of all three products; remove one of the two"
+            raise problem_at("attributes", *self.attributes.names[:1], message=message)
+        if self.match != ("reviews",):
+            message = "they set price and rating, and all else has to be alike; write match: [reviews]"
+            raise problem_at("decoys", message=message)
+        if self.factors.nudge:
+            message = "a nudge and a decoy are an experiment each; remove one of the two"
+            raise problem_at("factors", "nudge", message=message)
+        if not self.in_square:
+            message = "products change their places with their roles; write factors.order: latin-square"
+            raise problem_at("decoys", message=message)
+        return self
 
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:

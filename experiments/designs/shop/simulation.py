@@ -167,7 +167,7 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
             "match": design.match,
             "randomised": "+".join(design.drawn),
             **{f"attr_{name}": own for name, own in design.list_facts(item).items()},
-            **{f"attr_{name}": own for name, own in trial.badge_facts(item.key).items()},
+            **{f"attr_{name}": own for name, own in trial.facts(item.key).items()},
             "modality": trial.modality or "",
             **{name: getattr(trial, name) for name in _OF_TRIAL},
             **{name: getattr(item, name) for name in ("category", "price", "rating", "reviews")},

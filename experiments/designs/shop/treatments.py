@@ -36,7 +36,7 @@ class Treatments:
         self._experiment, self._site = experiment, site
         self._nudges = tuple(nudge for nudge in nudges if nudge is not None)
         self._badges = tuple(badges)
-        drawn = experiment.attributes.names if experiment.attributes else ()
+        drawn = experiment.shown_attributes
         matching, drawing = (load_interventions(name, site) for name in ("matching", "attributes"))
         shown = [
             *(matching[f"match-{name}"] for name in experiment.match),

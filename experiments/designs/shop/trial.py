@@ -18,6 +18,8 @@ NUDGED: Final = "nudged"
 SHOP: Final = "*"
 """The carrier of an intervention that the shop as a whole carries, and no product."""
 PLACEBO: Final = "placebo"
+ROLE: Final = "role"
+"""The attribute of a product that says what it is beside a decoy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class ShopTrial:
     """The nudge of the other product."""
     badges: tuple[tuple[Intervention, str], ...] = ()
     """The drawn badges, each with the key of the product that has it."""
+    roles: tuple[tuple[str, str], ...] = ()
+    """The role of each product, by its key: `cheap`, `good` or `third`; empty without decoys."""
+    decoy: str = ""
+    """What the third product is, as the experiment's file calls it."""
     whole: bool = False
     """Whether lists are shown as the shop has them: then the agent may choose whatever it is shown."""
 
@@ -71,13 +77,19 @@ class ShopTrial:
         others = {each.key: self.rival for each in self.products if self.rival}
         return {**others, self.carrier: self.nudge}
 
-    def badge_facts(self, key: str) -> dict[str, float]:
-        """Return which of the drawn badges a product has, 1 or 0 each."""
-        return {badge_column(badge.id): float(carrier == key) for badge, carrier in self.badges}
+    def facts(self, key: str) -> dict[str, float | str]:
+        """Return which of the drawn badges a product has, 1 or 0 each, and its role beside a decoy."""
+        badges = {badge_column(badge.id): float(carrier == key) for badge, carrier in self.badges}
+        return badges | ({ROLE: dict(self.roles)[key]} if self.roles else {})
 
     @property
     def condition(self) -> str:
-        """`nudged` or `placebo` when one of the products carries such an intervention, else `control`."""
+        """`nudged` or `placebo` when one of the products carries such an intervention, else `control`.
+
+        With decoys it is what the third product is.
+        """
+        if self.decoy:
+            return self.decoy
         if self.nudge is None or self.carrier is None:
             return CONTROL
         if self.rival is not None:

@@ -22,6 +22,10 @@ PAIRS = "{set_size: 2, sets: 1}"
 SCORE = "name: e\ntask: score\n"
 SITE = "environment: https://shop.example/\nlive: {allow: [], stop_before: [Pay]}\noptions: {file: s.csv}\n"
 SQUARE = "factors: {order: latin-square}\n"
+OFFERS = "cheap: {price: -10%, rating: 70}, good: {price: +10%, rating: 84}"
+LOW, TOP = "worse-than-cheap: {price: 0%, rating: 62}", "worse-than-good: {price: +20%, rating: 77}"
+DECOYS = f"{SHOP}decoys: {{{OFFERS}, third: {{{LOW}, {TOP}}}}}\n"
+OF_THREE = f"{DECOYS}{SQUARE}match: [reviews]\n"
 WHOLE = "options: {pairing: whole-list}\n"
 
 KEYS = [
@@ -95,6 +99,33 @@ KEYS = [
     (SHOP, "attributes: {reviews: [0, 10]}", "attributes.reviews[0]: "),
     (SHOP, "attributes: {prices: [1, 2]}", 'attributes.prices: unknown key; did you mean "price"'),
     (SHOP, "attributes: {price: [-10%, 10%]}\nmatch: [price]", "match: the price is drawn too"),
+    (DECOYS, SQUARE, "decoys: they set price and rating, and all else has to be"),
+    (DECOYS, f"{SQUARE}match: [price, reviews]", "decoys: they set price and rating"),
+    (DECOYS, "match: [reviews]", "decoys: products change their places with their roles; write"),
+    (DECOYS, f"match: [reviews]\n{SQUARE[:-2]}, nudge: {{interventions: nudges}}}}", "factors.nudge: "),
+    (OF_THREE, "options: {set_size: 2}", "decoys: they need sets of three products, and "),
+    (OF_THREE, "attributes: {price: [-10%, 10%]}", "attributes.price: decoys set the prices and ratings of"),
+    (OF_THREE, "stopping: {rule: anytime-valid, effect: order}", "factors.order is latin-"),
+    (OF_THREE, "allocation: adaptive", "allocation: it needs questions that are asked again as they were"),
+    (
+        SHOP,
+        f"decoys: {{cheap: {{price: 0%, rating: 90}}, good: {{price: 9%, rating: 84}}, third: {{{LOW}}}}}",
+        "decoys.good: it is no trade-off; make good dearer and higher rated than cheap",
+    ),
+    (
+        SHOP,
+        f"decoys: {{{OFFERS}, third: {{worse-than-cheap: {{price: 0%, rating: 70}}, {TOP}}}}}",
+        "decoys.third.worse-than-cheap: it is not worse-than-cheap; price it between",
+    ),
+    (SHOP, f"decoys: {{{OFFERS}, third: {{{LOW}}}}}", "decoys.third: an effect is the mean over"),
+    (SHOP, f"decoys: {{{OFFERS}, third: {{worse-than: {{price: 0%, rating: 62}}}}}}", "decoys.third"),
+    (SHOP, f"decoys: {{{OFFERS}, third: {{dearest: {{price: 9, rating: 1}}}}}}", '"9" is no change of a'),
+    (
+        f"{SHOP}{SQUARE}match: [reviews]\noptions: {{set_size: 3}}\n",
+        "decoys: {cheap: {price: 0%, rating: 70}, good: {price: 0.02%, rating: 84}, "
+        "third: {cheapest: {price: -10%, rating: 50}, dearest: {price: +10%, rating: 90}}}",
+        "decoys.third.cheapest: two prices are one in ",
+    ),
     (SHOP, "profiles: []", "profiles: "),
     (SHOP, "profiles: [price_increased]", 'profiles[0]: "price_increased" is no name; use lower-case'),
     (SHOP, "profiles: [none, price-increase]", 'profiles[1]: unknown profile "price-increase"; did you mean'),

@@ -21,6 +21,7 @@ IDS = {
     "category": ("category-4c5f0403", "88db04dfa42d"),
     "checkout-defaults": ("checkout-defaults-0e2594cf", "e4714035f953"),
     "dark-patterns": ("dark-patterns-47ec7867", "696cdce03f98"),
+    "decoys": ("decoys-08036345", "bea2135e4af3"),
     "drip": ("drip-7e1bf03c", "856e942469a8"),
     "head-to-head": ("head-to-head-eea772cb", "8c9976c3cf09"),
     "hotels": ("hotels-dda79ce8", "345489a87621"),

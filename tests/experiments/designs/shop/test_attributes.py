@@ -118,8 +118,10 @@ def test_in_a_latin_square_each_product_has_each_place_and_each_badge_once(optio
             hand = Counter(level(made, name, item) for item in block[0].products)
             assert levels == {(key, own): n for key in keys for own, n in hand.items()}
         for trial in block:
-            facts = [trial.badge_facts(item.key) for item in trial.products]
-            assert all(sum(own[f"badge_{badge.id}"] for own in facts) == 1 for badge, _ in trial.badges)
+            facts = [trial.facts(item.key) for item in trial.products]
+            assert all(
+                sum(float(own[f"badge_{badge.id}"]) for own in facts) == 1 for badge, _ in trial.badges
+            )
             planned = {(t.intervention, t.product) for t in made.plan(trial).treatments}
             assert {(badge.id, key) for badge, key in trial.badges} <= planned
         orders.add(tuple(item.key for item in block[0].products))
