@@ -32,13 +32,18 @@ class ProtocolError(Exception):
         self.form = {"code": code, "content": content}
 
 
-class NoResource(Exception):
-    """There is no cart, checkout, order or product to show: the answer says why."""
+class BusinessOutcome(Exception):
+    """An operation that was understood and not carried out: the answer says why."""
 
-    def __init__(self, capability: str, *messages: Json) -> None:
+    def __init__(self, answer: Json) -> None:
         super().__init__()
-        final = [message | {"severity": "unrecoverable"} for message in messages]
-        self.answer = {"ucp": envelope(capability, status="error"), "messages": final}
+        self.answer = answer
+
+
+def nothing(capability: str, *messages: Json) -> BusinessOutcome:
+    """Return that there is no cart, checkout, order or product to show."""
+    final = [message | {"severity": "unrecoverable"} for message in messages]
+    return BusinessOutcome({"ucp": envelope(capability, status="error"), "messages": final})
 
 
 def envelope(*capabilities: str, status: str = "success", **more: Any) -> Json:

@@ -11,7 +11,7 @@ from environments.shop.sessions import Choices
 from environments.shop.store import ProductQuery
 from environments.shop.storefront import Storefront
 from environments.shop.ucp import answers
-from environments.shop.ucp.answers import Json, NoResource, ProtocolError, UcpCall, variants
+from environments.shop.ucp.answers import Json, ProtocolError, UcpCall, variants
 from environments.shop.ucp.requests import Filters, LookupRequest, ProductRequest, SearchRequest
 
 _MOST_IDS: Final = 50
@@ -80,7 +80,9 @@ class UcpCatalog:
         """Get one product with its variants."""
         product, choices = self.resolve(request.id)
         if product is None:
-            raise NoResource("catalog.lookup", answers.error("not_found", f"Product not found: {request.id}"))
+            raise answers.nothing(
+                "catalog.lookup", answers.error("not_found", f"Product not found: {request.id}")
+            )
         if choices is None:
             # Every combination is sold, so all that is dropped of a choice is a value that there is not.
             asked = {each.name: each.label for each in request.selected}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from environments.shop.storefront import Storefront
 from environments.shop.ucp import requests as asks
-from environments.shop.ucp.answers import Json, NoResource, ProtocolError, UcpCall
+from environments.shop.ucp.answers import BusinessOutcome, Json, ProtocolError, UcpCall
 from environments.shop.ucp.catalog import UcpCatalog
 from environments.shop.ucp.purchases import UcpPurchases
 
@@ -118,8 +118,8 @@ class UcpDesk:
 def _answer(operation: UcpOperation, call: UcpCall, request: BaseModel) -> Json:
     try:
         return operation.run(call, request)
-    except NoResource as none:
-        return none.answer
+    except BusinessOutcome as outcome:
+        return outcome.answer
 
 
 def first_mistake(found: ValidationError) -> str:

@@ -14,7 +14,17 @@ from environments.shop.commerce import SHIPPING_CENTS, order_cart
 from environments.shop.sessions import MOST_LINES, MOST_QUANTITY, CartLine, Choices, ShopSession
 from environments.shop.storefront import Storefront
 from environments.shop.ucp import requests as asks
-from environments.shop.ucp.answers import HANDLER, HANDLERS, Json, NoResource, UcpCall, envelope, error, said
+from environments.shop.ucp.answers import (
+    HANDLER,
+    HANDLERS,
+    BusinessOutcome,
+    Json,
+    UcpCall,
+    envelope,
+    error,
+    nothing,
+    said,
+)
 from environments.shop.ucp.catalog import UcpCatalog
 
 _MOST_PURCHASES: Final = 10_000
@@ -77,12 +87,6 @@ class _Purchase:
         missing = [path for path in needed if not str(known.get(path.rpartition(".")[2], "")).strip()]
         return [*self.problems, *(error("missing", f"Required: {path[2:]}", path) for path in missing)]
 
-    def refusal(self) -> list[Json]:
-        """Return the message that a checkout which has ended takes no change."""
-        if not self.end:
-            return []
-        return [error(f"checkout_{self.end}", f"The checkout is {self.end}", severity="unrecoverable")]
-
     def address(self, request: asks.CheckoutContents) -> None:
         """Take the address of a request; a method without one keeps that which was sent before."""
         methods = request.fulfillment.methods if request.fulfillment else []
@@ -137,37 +141,32 @@ class UcpPurchases:
 
     def get_checkout(self, call: UcpCall, request: asks.EmptyRequest) -> Json:
         """Get a checkout."""
-        return self._checkout(call, self._find_checkout(call.target))
+        return self._checkout(call, self._find_checkout(call))
 
     def update_checkout(self, call: UcpCall, request: asks.CheckoutContents) -> Json:
         """Replace the contents of a checkout."""
-        purchase = self._find_checkout(call.target)
-        refusal = purchase.refusal()
-        if not refusal:
-            self._replace(purchase, request)
-            purchase.address(request)
-        return self._checkout(call, purchase, refusal)
+        purchase = self._open_checkout(call)
+        self._replace(purchase, request)
+        purchase.address(request)
+        return self._checkout(call, purchase)
 
     def complete_checkout(self, call: UcpCall, request: asks.CompleteRequest) -> Json:
         """Place the order of a checkout."""
-        purchase = self._find_checkout(call.target)
-        refusal = purchase.refusal()
-        if purchase.status == "ready_for_complete":
-            if any(each.handler_id == HANDLER["id"] for each in request.payment.instruments):
-                order_cart(purchase.session)
-            else:
-                content = f"Choose an instrument of the handler {HANDLER['id']}"
-                refusal = [error("payment_failed", content, "$.payment.instruments")]
-        return self._checkout(call, purchase, refusal)
+        purchase = self._open_checkout(call)
+        if purchase.obstacles:
+            return self._checkout(call, purchase)
+        if not any(each.handler_id == HANDLER["id"] for each in request.payment.instruments):
+            content = f"Choose an instrument of the handler {HANDLER['id']}"
+            return self._checkout(call, purchase, error("payment_failed", content, "$.payment.instruments"))
+        order_cart(purchase.session)
+        return self._checkout(call, purchase)
 
     def cancel_checkout(self, call: UcpCall, request: asks.EmptyRequest) -> Json:
         """Cancel a checkout, and the cart that it came from."""
-        purchase = self._find_checkout(call.target)
-        refusal = purchase.refusal()
-        if not refusal:
-            purchase.canceled = purchase.lines
-            purchase.session.lines.clear()
-        return self._checkout(call, purchase, refusal)
+        purchase = self._open_checkout(call)
+        purchase.canceled = purchase.lines
+        purchase.session.lines.clear()
+        return self._checkout(call, purchase)
 
     def get_order(self, call: UcpCall, request: asks.EmptyRequest) -> Json:
         """Get an order that this platform placed."""
@@ -176,7 +175,7 @@ class UcpPurchases:
             is_meant = order and order.number == call.target and purchase.platform == call.platform
             if order and is_meant and self.session(purchase.id):
                 return self._order(call, purchase, order.number)
-        raise NoResource("order", error("not_found", "Order not found"))
+        raise nothing("order", error("not_found", "Order not found"))
 
     def session(self, purchase_id: str) -> ShopSession | None:
         """Return the session of a cart or checkout that a buyer continues on the pages."""
@@ -185,7 +184,7 @@ class UcpPurchases:
     def _begin(self, call: UcpCall, request: asks.CartContents, capability: str) -> _Purchase:
         wanted, problems = self._read(request)
         if problems and not wanted:
-            raise NoResource(capability, *problems)
+            raise nothing(capability, *problems)
         purchase_id = self._shop.sessions.visitor_id(None)
         purchase = _Purchase(purchase_id, self._shop.sessions.open(purchase_id), call.platform)
         self._purchases[purchase_id] = purchase
@@ -196,13 +195,20 @@ class UcpPurchases:
 
     def _open_cart(self, purchase_id: str) -> _Purchase:
         if self.session(purchase_id) is None or self._purchases[purchase_id].end:
-            raise NoResource("cart", error("not_found", "Cart not found or has expired"))
+            raise nothing("cart", error("not_found", "Cart not found or has expired"))
         return self._purchases[purchase_id]
 
-    def _find_checkout(self, purchase_id: str) -> _Purchase:
-        if self.session(purchase_id) is None or not self._purchases[purchase_id].is_checkout:
-            raise NoResource("checkout", error("not_found", "Checkout not found or has expired"))
-        return self._purchases[purchase_id]
+    def _find_checkout(self, call: UcpCall) -> _Purchase:
+        if self.session(call.target) is None or not self._purchases[call.target].is_checkout:
+            raise nothing("checkout", error("not_found", "Checkout not found or has expired"))
+        return self._purchases[call.target]
+
+    def _open_checkout(self, call: UcpCall) -> _Purchase:
+        purchase = self._find_checkout(call)
+        if how := purchase.end:
+            message = error(f"checkout_{how}", f"The checkout is {how}", severity="unrecoverable")
+            raise BusinessOutcome(self._checkout(call, purchase, message))
+        return purchase
 
     def _read(self, request: asks.CartContents) -> tuple[_Wanted, list[Json]]:
         """What can be put into a cart, lines of the same variant together; and why the rest can't."""
@@ -242,7 +248,7 @@ class UcpPurchases:
         ucp = {"ucp": envelope("cart", "checkout")}
         return ucp | self._contents(call, purchase) | said(purchase.problems)
 
-    def _checkout(self, call: UcpCall, purchase: _Purchase, refusal: list[Json] | None = None) -> Json:
+    def _checkout(self, call: UcpCall, purchase: _Purchase, *messages: Json) -> Json:
         order = purchase.session.order
         policy = f"{call.base}privacy-policy-cookie-restriction-mode/"
         answer = {
@@ -254,7 +260,7 @@ class UcpPurchases:
         }
         if order:
             answer["order"] = {"id": order.number, "permalink_url": _on_the_pages(call, purchase)}
-        return answer | said([*purchase.obstacles, *(refusal or ())])
+        return answer | said([*purchase.obstacles, *messages])
 
     def _contents(self, call: UcpCall, purchase: _Purchase) -> Json:
         """What a cart and a checkout have in common."""

@@ -169,7 +169,7 @@ class _Agent(_Request):
 
 
 class CallMeta(_Request):
-    """What REST has in its headers."""
+    """Who asks: the platform's profile, and a key under which a repeated call is carried out once."""
 
     agent: _Agent = Field(alias="ucp-agent")
     idempotency_key: Annotated[str | None, Field(alias="idempotency-key", min_length=1, max_length=255)] = (

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from environments.shop.storefront import NO_STORE, Storefront
-from environments.shop.ucp.answers import HANDLERS, VERSION, Json, ProtocolError, UcpCall
+from environments.shop.ucp.answers import HANDLERS, VERSION, Json, ProtocolError, UcpCall, envelope
 from environments.shop.ucp.operations import UcpDesk, UcpOperation
 
 _PROFILE: Final = re.compile(r'(?:^|[,;]\s*)\s*profile="([^"]{1,2048})"')
@@ -114,17 +114,18 @@ def _sent(body: bytes) -> object:
 
 def _profile(base: str, speaks_mcp: bool) -> Json:
     """The business profile: the transports, what the shop can do, and how is paid."""
-    schemas = {"rest": ("rest.openapi.json", "ucp"), "mcp": ("mcp.openrpc.json", "ucp/mcp")}
-    services = [
-        {"transport": name, "schema": f"{_SITE}/services/shopping/{schema}", "endpoint": base + path}
-        for name, (schema, path) in schemas.items()
-        if name == "rest" or speaks_mcp
+    services = [("rest", "rest.openapi.json", "ucp"), ("mcp", "mcp.openrpc.json", "ucp/mcp")][
+        : 1 + speaks_mcp
     ]
-    capabilities: Json = {}
-    for name in _CAPABILITIES:
-        schema = f"{_SITE}/schemas/shopping/{name.replace('.', '_')}.json"
-        capabilities[f"dev.ucp.shopping.{name}"] = [{"version": VERSION, "schema": schema}]
+    shopping = [
+        {"transport": name, "endpoint": base + path, "schema": f"{_SITE}/services/shopping/{file}"}
+        for name, file, path in services
+    ]
+    capabilities: Json = {
+        name: [entry | {"schema": f"{_SITE}/schemas/shopping/{name[17:].replace('.', '_')}.json"}]
+        for name, (entry,) in envelope(*_CAPABILITIES)["capabilities"].items()
+    }
     capabilities["dev.ucp.shopping.fulfillment"][0]["extends"] = "dev.ucp.shopping.checkout"
-    shopping = [{"version": VERSION} | service for service in services]
-    profile = {"version": VERSION, "services": {"dev.ucp.shopping": shopping}, "capabilities": capabilities}
-    return {"ucp": profile | {"payment_handlers": HANDLERS}}
+    offered = {"capabilities": capabilities, "payment_handlers": HANDLERS}
+    versioned = [{"version": VERSION} | service for service in shopping]
+    return {"ucp": {"version": VERSION, "services": {"dev.ucp.shopping": versioned}} | offered}
