@@ -80,9 +80,8 @@ class UcpCatalog:
         """Get one product with its variants."""
         product, choices = self.resolve(request.id)
         if product is None:
-            raise answers.nothing(
-                "catalog.lookup", answers.error("not_found", f"Product not found: {request.id}")
-            )
+            unknown = answers.error("not_found", f"Product not found: {request.id}")
+            raise answers.nothing("catalog.lookup", unknown)
         if choices is None:
             # Every combination is sold, so all that is dropped of a choice is a value that there is not.
             asked = {each.name: each.label for each in request.selected}

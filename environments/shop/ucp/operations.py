@@ -74,13 +74,7 @@ class UcpDesk:
                 ("POST", "/checkout-sessions", "checkout", asks.NewCheckout, sales.create_checkout),
                 ("GET", checkout, "", nothing, sales.get_checkout),
                 ("PUT", checkout, "checkout", asks.CheckoutContents, sales.update_checkout),
-                (
-                    "POST",
-                    checkout + "/complete",
-                    "checkout",
-                    asks.CompleteRequest,
-                    sales.complete_checkout,
-                ),
+                ("POST", checkout + "/complete", "checkout", asks.Completion, sales.complete_checkout),
                 ("POST", checkout + "/cancel", "", nothing, sales.cancel_checkout),
                 ("GET", "/orders/{id}", "", nothing, sales.get_order),
             )
@@ -109,9 +103,7 @@ class UcpDesk:
                 self._remembered.popitem(last=False)
         before, answer = self._remembered[place]
         if before != seal:
-            raise ProtocolError(
-                409, "idempotency_conflict", "the idempotency key was used for another request"
-            )
+            raise ProtocolError(409, "idempotency_conflict", "the key was used for another request")
         return answer
 
 

@@ -13,26 +13,15 @@ from environments.shop.catalogue import Product
 from environments.shop.commerce import SHIPPING_CENTS, order_cart
 from environments.shop.sessions import MOST_LINES, MOST_QUANTITY, CartLine, Choices, ShopSession
 from environments.shop.storefront import Storefront
+from environments.shop.ucp import answers
 from environments.shop.ucp import requests as asks
-from environments.shop.ucp.answers import (
-    HANDLER,
-    HANDLERS,
-    BusinessOutcome,
-    Json,
-    UcpCall,
-    envelope,
-    error,
-    nothing,
-    said,
-)
+from environments.shop.ucp.answers import HANDLER, Json, UcpCall, error, nothing
 from environments.shop.ucp.catalog import UcpCatalog
 
 _MOST_PURCHASES: Final = 10_000
 _BUYER: Final = [f"$.buyer.{name}" for name in ("email", "first_name", "last_name", "phone_number")]
-_PLACE: Final = [
-    f"$.fulfillment.methods[0].destinations[0].{name}"
-    for name in ("street_address", "address_locality", "postal_code")
-]
+_ADDRESS: Final = "$.fulfillment.methods[0].destinations[0]"
+_PLACE: Final = [f"{_ADDRESS}.{name}" for name in ("street_address", "address_locality", "postal_code")]
 
 _Wanted = dict[tuple[int, Choices], tuple[Product, int]]
 
@@ -150,7 +139,7 @@ class UcpPurchases:
         purchase.address(request)
         return self._checkout(call, purchase)
 
-    def complete_checkout(self, call: UcpCall, request: asks.CompleteRequest) -> Json:
+    def complete_checkout(self, call: UcpCall, request: asks.Completion) -> Json:
         """Place the order of a checkout."""
         purchase = self._open_checkout(call)
         if purchase.obstacles:
@@ -207,7 +196,7 @@ class UcpPurchases:
         purchase = self._find_checkout(call)
         if how := purchase.end:
             message = error(f"checkout_{how}", f"The checkout is {how}", severity="unrecoverable")
-            raise BusinessOutcome(self._checkout(call, purchase, message))
+            raise answers.BusinessOutcome(self._checkout(call, purchase, message))
         return purchase
 
     def _read(self, request: asks.CartContents) -> tuple[_Wanted, list[Json]]:
@@ -245,22 +234,22 @@ class UcpPurchases:
             session.add(product, choices, quantity)
 
     def _cart(self, call: UcpCall, purchase: _Purchase) -> Json:
-        ucp = {"ucp": envelope("cart", "checkout")}
-        return ucp | self._contents(call, purchase) | said(purchase.problems)
+        ucp = {"ucp": answers.envelope("cart", "checkout")}
+        return ucp | self._contents(call, purchase) | answers.said(purchase.problems)
 
     def _checkout(self, call: UcpCall, purchase: _Purchase, *messages: Json) -> Json:
         order = purchase.session.order
         policy = f"{call.base}privacy-policy-cookie-restriction-mode/"
         answer = {
-            "ucp": envelope("checkout", "fulfillment", "cart", payment_handlers=HANDLERS),
+            "ucp": answers.envelope("checkout", "fulfillment", "cart", payment_handlers=answers.HANDLERS),
             "status": purchase.status,
             **self._contents(call, purchase),
             "fulfillment": call.fulfillment(purchase.lines, purchase.shipping, purchase.destination),
             "links": [{"type": "privacy_policy", "url": policy}],
         }
-        if order:
+        if order and purchase.canceled is None:
             answer["order"] = {"id": order.number, "permalink_url": _on_the_pages(call, purchase)}
-        return answer | said([*purchase.obstacles, *messages])
+        return answer | answers.said([*purchase.obstacles, *messages])
 
     def _contents(self, call: UcpCall, purchase: _Purchase) -> Json:
         """What a cart and a checkout have in common."""
@@ -285,7 +274,7 @@ class UcpPurchases:
             line["quantity"] = {"original": line["quantity"], "total": line["quantity"], "fulfilled": 0}
             line["status"] = "processing"
         more = {"checkout_id": purchase.id, "permalink_url": _on_the_pages(call, purchase), "fulfillment": {}}
-        return {"ucp": envelope("order")} | contents | {"id": number} | more
+        return {"ucp": answers.envelope("order")} | contents | {"id": number} | more
 
 
 def _on_the_pages(call: UcpCall, purchase: _Purchase) -> str:

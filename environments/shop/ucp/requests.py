@@ -156,7 +156,7 @@ class _Payment(_Request):
     instruments: Annotated[list[_Instrument], Field(max_length=10)] = []
 
 
-class CompleteRequest(_Request):
+class Completion(_Request):
     """The payment with which a checkout becomes an order."""
 
     payment: _Payment
@@ -172,6 +172,4 @@ class CallMeta(_Request):
     """Who asks: the platform's profile, and a key under which a repeated call is carried out once."""
 
     agent: _Agent = Field(alias="ucp-agent")
-    idempotency_key: Annotated[str | None, Field(alias="idempotency-key", min_length=1, max_length=255)] = (
-        None
-    )
+    key: Annotated[str | None, Field(alias="idempotency-key", min_length=1, max_length=255)] = None

@@ -1,6 +1,7 @@
 """UCP over REST, its discovery, and the way from a cart or checkout to the shop's pages."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from environments.shop.storefront import NO_STORE, Storefront
-from environments.shop.ucp.answers import HANDLERS, VERSION, Json, ProtocolError, UcpCall, envelope
+from environments.shop.ucp.answers import HANDLERS, VERSION, Json, ProtocolError, UcpCall
 from environments.shop.ucp.operations import UcpDesk, UcpOperation
 
 _PROFILE: Final = re.compile(r'(?:^|[,;]\s*)\s*profile="([^"]{1,2048})"')
@@ -22,17 +23,19 @@ _LONGEST_KEY: Final = 255
 _LARGEST_BODY: Final = 256 * 1024
 """In bytes; a cart of a hundred lines takes about ten thousand."""
 _SITE: Final = f"https://ucp.dev/{VERSION}"
+_TRANSPORTS: Final = {"rest": ("ucp", "rest.openapi.json"), "mcp": ("ucp/mcp", "mcp.openrpc.json")}
+"""The address and the schema of each. MCP needs the package of that name."""
 _CAPABILITIES: Final = ("catalog.search", "catalog.lookup", "cart", "checkout", "fulfillment", "order")
 
 
 def ucp_routes(shop: Storefront) -> list[BaseRoute]:
     """Return the addresses of UCP: `/.well-known/ucp`, and all below `/ucp`."""
     desk = UcpDesk(shop)
-    speaks_mcp = find_spec("mcp") is not None
+    transports = [name for name in _TRANSPORTS if name == "rest" or find_spec(name)]
 
     async def discovery(request: Request) -> Response:
         base = shop.visit(request).base
-        return JSONResponse(_profile(base, speaks_mcp), headers={"Cache-Control": "public, max-age=60"})
+        return JSONResponse(_profile(base, transports), headers={"Cache-Control": "public, max-age=60"})
 
     async def on_the_pages(request: Request) -> Response:
         visit = shop.visit(request)
@@ -50,7 +53,7 @@ def ucp_routes(shop: Storefront) -> list[BaseRoute]:
         Route("/.well-known/ucp", discovery),
         Route("/ucp/continue/{id}", on_the_pages),
         *(_route(desk, operation) for operation in desk.operations),
-        *([Route("/ucp/mcp", _Mcp(desk), methods=["POST"])] if speaks_mcp else []),
+        *([Route("/ucp/mcp", _Mcp(desk), methods=["POST"])] if "mcp" in transports else []),
     ]
 
 
@@ -112,20 +115,17 @@ def _sent(body: bytes) -> object:
         raise ProtocolError(400, "invalid_request", f"the body is no JSON: {error}") from None
 
 
-def _profile(base: str, speaks_mcp: bool) -> Json:
+def _profile(base: str, transports: Iterable[str]) -> Json:
     """The business profile: the transports, what the shop can do, and how is paid."""
-    services = [("rest", "rest.openapi.json", "ucp"), ("mcp", "mcp.openrpc.json", "ucp/mcp")][
-        : 1 + speaks_mcp
-    ]
-    shopping = [
-        {"transport": name, "endpoint": base + path, "schema": f"{_SITE}/services/shopping/{file}"}
-        for name, file, path in services
-    ]
-    capabilities: Json = {
-        name: [entry | {"schema": f"{_SITE}/schemas/shopping/{name[17:].replace('.', '_')}.json"}]
-        for name, (entry,) in envelope(*_CAPABILITIES)["capabilities"].items()
-    }
+    services = []
+    for name in transports:
+        path, schema = _TRANSPORTS[name]
+        more = {"endpoint": base + path, "schema": f"{_SITE}/services/shopping/{schema}"}
+        services.append({"version": VERSION, "transport": name} | more)
+    capabilities: Json = {}
+    for name in _CAPABILITIES:
+        schema = f"{_SITE}/schemas/shopping/{name.replace('.', '_')}.json"
+        capabilities[f"dev.ucp.shopping.{name}"] = [{"version": VERSION, "schema": schema}]
     capabilities["dev.ucp.shopping.fulfillment"][0]["extends"] = "dev.ucp.shopping.checkout"
     offered = {"capabilities": capabilities, "payment_handlers": HANDLERS}
-    versioned = [{"version": VERSION} | service for service in shopping]
-    return {"ucp": {"version": VERSION, "services": {"dev.ucp.shopping": versioned}} | offered}
+    return {"ucp": {"version": VERSION, "services": {"dev.ucp.shopping": services}} | offered}

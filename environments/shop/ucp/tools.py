@@ -71,7 +71,7 @@ def _perform(desk: UcpDesk, base: str, tool: str, arguments: Json) -> Json:
     except ValidationError as found:
         raise ProtocolError(400, "invalid_request", first_mistake(found)) from None
     call = UcpCall(desk.shop, base, meta.agent.profile, arguments.get("id", ""))
-    return desk.perform(operation, call, arguments.get(operation.argument, {}), meta.idempotency_key)
+    return desk.perform(operation, call, arguments.get(operation.argument, {}), meta.key)
 
 
 def _tool(operation: UcpOperation) -> types.Tool:
