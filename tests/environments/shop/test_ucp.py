@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import httpx
@@ -22,6 +23,7 @@ from ucp_sdk.models.schemas.shopping.types import error_response
 
 from environments.shop.catalogue import Catalogue
 from environments.shop.commerce import SHIPPING_CENTS
+from environments.shop.server import shop
 from environments.shop.sessions import MOST_LINES, MOST_QUANTITY
 from tests.environments.shop.examples import Examples
 from tests.environments.shop.test_orders import sums
@@ -554,3 +556,31 @@ def test_any_json_is_answered(data: st.DataObject, platform: httpx.Client) -> No
     answer = platform.post(f"ucp/{data.draw(st.sampled_from(paths))}", json=data.draw(JSON))
     assert answer.status_code in (200, 201, 400)
     assert answer.json().keys() & {"ucp", "code"}
+
+
+async def test_currencies_and_languages_are_those_of_the_pages(catalogue: Catalogue) -> None:
+    plain = [product for product in catalogue.products if product.in_stock and not product.options][:3]
+    products = (
+        replace(plain[0], cents=123_400, rating=87, reviews=0),
+        replace(plain[1], cents=98_700, rating=None, reviews=12),
+        replace(plain[2], cents=500_000),
+    )
+    own = replace(catalogue, products=products, currency="JPY", language="de")
+    async with shop(own=own) as base, httpx.AsyncClient(base_url=f"{base}ucp", headers=headers()) as ucp:
+        ids = {"ids": [product.sku for product in products]}
+        rated, reviewed, dear = read("lookup", await post(ucp, "/catalog/lookup", ids))["products"]
+        assert (rated["rating"], reviewed.get("rating")) == ({"value": 4.35, "scale_max": 5}, None)
+        assert reviewed["metadata"] == {"reviews": 12}
+        prices = [each["variants"][0]["price"] for each in (rated, reviewed, dear)]
+        assert prices == [{"amount": amount, "currency": "JPY"} for amount in (1234, 987, 5000)]
+        for low, high, number in ((987, 1234, 2), (988, 4999, 1), (None, 5000, 3), (1235, None, 1)):
+            body = {"filters": {"price": {"min": low, "max": high}}}
+            assert (await post(ucp, "/catalog/search", body))["pagination"]["total_count"] == number
+        bag = await post(ucp, "/carts", {"line_items": lines((products[0].sku, 2))}, 201)
+        words = ["Zwischensumme", "Versand", "Gesamtbetrag"]
+        assert [each["display_text"] for each in bag["totals"]] == words
+        assert [each["amount"] for each in bag["totals"]] == [2468, 10, 2478]
+        async with httpx.AsyncClient(base_url=base, follow_redirects=True) as buyer:
+            page = await buyer.get(bag["continue_url"])
+        shown = html.fromstring(page.text).xpath("//table[contains(@class, 'table-totals')]//*[@class='price']")
+        assert [int(re.sub(r"\D", "", each.text)) for each in shown] == [2468, 10, 2478]
