@@ -74,7 +74,7 @@ class UcpDesk:
                 ("POST", "/checkout-sessions", "checkout", asks.NewCheckout, sales.create_checkout),
                 ("GET", checkout, "", nothing, sales.get_checkout),
                 ("PUT", checkout, "checkout", asks.CheckoutContents, sales.update_checkout),
-                ("POST", checkout + "/complete", "checkout", asks.Completion, sales.complete_checkout),
+                ("POST", checkout + "/complete", "checkout", asks.CheckoutPayment, sales.complete_checkout),
                 ("POST", checkout + "/cancel", "", nothing, sales.cancel_checkout),
                 ("GET", "/orders/{id}", "", nothing, sales.get_order),
             )

@@ -139,7 +139,7 @@ class UcpPurchases:
         purchase.address(request)
         return self._checkout(call, purchase)
 
-    def complete_checkout(self, call: UcpCall, request: asks.Completion) -> Json:
+    def complete_checkout(self, call: UcpCall, request: asks.CheckoutPayment) -> Json:
         """Place the order of a checkout."""
         purchase = self._open_checkout(call)
         if purchase.obstacles:

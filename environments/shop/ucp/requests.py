@@ -156,7 +156,7 @@ class _Payment(_Request):
     instruments: Annotated[list[_Instrument], Field(max_length=10)] = []
 
 
-class Completion(_Request):
+class CheckoutPayment(_Request):
     """The payment with which a checkout becomes an order."""
 
     payment: _Payment

@@ -582,5 +582,7 @@ async def test_currencies_and_languages_are_those_of_the_pages(catalogue: Catalo
         assert [each["amount"] for each in bag["totals"]] == [2468, 10, 2478]
         async with httpx.AsyncClient(base_url=base, follow_redirects=True) as buyer:
             page = await buyer.get(bag["continue_url"])
-        shown = html.fromstring(page.text).xpath("//table[contains(@class, 'table-totals')]//*[@class='price']")
+        shown = html.fromstring(page.text).xpath(
+            "//table[contains(@class, 'table-totals')]//*[@class='price']"
+        )
         assert [int(re.sub(r"\D", "", each.text)) for each in shown] == [2468, 10, 2478]
