@@ -15,6 +15,7 @@ from environments.shop.catalogue import Catalogue
 from environments.shop.pictures import picture
 from environments.shop.sessions import Sessions
 from environments.shop.storefront import ShopVisit, Storefront
+from environments.shop.ucp.rest import ucp_routes
 from interventions.data_file import read_data
 
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -94,6 +95,7 @@ def create_app(catalogue: Catalogue) -> Starlette:
         write("/checkout/onepage/saveOrder/", commerce.place_order),
         *read("/checkout/onepage/success/", commerce.success),
         Route("/robots.txt", robots),
+        *ucp_routes(shop),
         Route("/static/{version}/frontend/Magento/blank/en_US/{path:path}", static),
         Route("/media/catalog/product/cache/{hash}/B/0/{sku}.{n:int}.svg", media),
         *read("/{path:path}.html", browse.document),

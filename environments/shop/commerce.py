@@ -150,10 +150,16 @@ async def place_order(shop: Storefront, visit: ShopVisit, form: FormData) -> Res
     if not all(str(form.get(name, "")).strip() for name, *_ in _FIELDS):
         session.say("error", "Please fill in all required fields.")
         return visit.go(f"{visit.base}checkout/")
+    order_cart(session)
+    return visit.go(f"{visit.base}checkout/onepage/success/")
+
+
+def order_cart(session: ShopSession) -> ShopOrder:
+    """Make an order of the cart, which is empty then."""
     lines = tuple(session.lines.values())
     session.order = ShopOrder(f"{next(_order_numbers):09}", lines, SHIPPING_CENTS * session.quantity)
     session.lines.clear()
-    return visit.go(f"{visit.base}checkout/onepage/success/")
+    return session.order
 
 
 async def success(shop: Storefront, visit: ShopVisit) -> Response:

@@ -130,7 +130,7 @@ class Sessions:
     def __init__(
         self, *, idle: float = 3600.0, limit: int = 10_000, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._idle = idle
+        self.idle = idle
         self._limit = limit
         self._clock = clock
         self._secret = secrets.token_bytes(32)
@@ -150,20 +150,21 @@ class Sessions:
 
     def get(self, visitor_id: str) -> ShopSession:
         """Return the visitor's session; when there is none, an empty one that is not kept."""
-        return self._touch(visitor_id) or ShopSession()
+        return self.find(visitor_id) or ShopSession()
 
     def open(self, visitor_id: str) -> ShopSession:
         """Return the visitor's session, and begin one when there is none."""
-        session = self._touch(visitor_id)
+        session = self.find(visitor_id)
         if session is None:
             session = self._sessions[visitor_id] = ShopSession(touched=self._clock())
             if len(self._sessions) > self._limit:
                 self._sessions.popitem(last=False)
         return session
 
-    def _touch(self, visitor_id: str) -> ShopSession | None:
+    def find(self, visitor_id: str) -> ShopSession | None:
+        """Return the visitor's session; None when it has not begun or is forgotten."""
         now = self._clock()
-        while self._sessions and now - next(iter(self._sessions.values())).touched > self._idle:
+        while self._sessions and now - next(iter(self._sessions.values())).touched > self.idle:
             self._sessions.popitem(last=False)
         session = self._sessions.get(visitor_id)
         if session is not None:

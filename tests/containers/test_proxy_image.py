@@ -46,17 +46,22 @@ def with_dependencies(names: list[str]) -> set[str]:
     return found
 
 
+def missing_modules(packages: list[str]) -> list[str]:
+    """The modules that are installed here, but not where only these packages are."""
+    there = with_dependencies(packages)
+    return [
+        module
+        for module, distributions in packages_distributions().items()
+        if not there & {canonicalize_name(each) for each in distributions} and "souk" not in distributions
+    ]
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_the_proxy_starts_with_the_libraries_of_its_image() -> None:
     stage = DOCKERFILE.split("AS build-proxy", 1)[1].split("COPY . .", 1)[0]
     named = re.sub(r"^.*--constraint requirements\.lock", "", stage.replace("\\\n", " "), flags=re.DOTALL)
-    there = with_dependencies(named.split())
-    missing = [
-        module
-        for module, distributions in packages_distributions().items()
-        if not there & {canonicalize_name(each) for each in distributions} and "souk" not in distributions
-    ]
+    missing = missing_modules(named.split())
     assert "sqlalchemy" in missing
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])

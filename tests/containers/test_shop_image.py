@@ -9,8 +9,30 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.containers.test_proxy_image import missing_modules
+
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "docker" / "shop.Dockerfile").read_text()
+
+# Isolated, but for the folder: neither this checkout nor an installed package can lend it a module.
+PROGRAM = """
+import sys
+
+missing = set(sys.argv[2].split())
+
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path = [Missing(), *(f for f in sys.meta_path if "editable" not in getattr(f, "__module__", ""))]
+sys.path = [".", *(p for p in sys.path if p and p != sys.argv[1])]
+from environments.shop.server import main
+
+main(["--host", "127.0.0.1"])
+"""
 
 
 def copied() -> list[str]:
@@ -28,19 +50,18 @@ def test_the_shop_runs_from_the_files_of_its_image(tmp_path: Path) -> None:
         else:
             target.parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / path, target)
-    # Isolated, but for the folder: neither this checkout nor an installed Souk can lend it a module.
-    program = (
-        "import sys; from importlib.machinery import PathFinder;"
-        "sys.meta_path = [f for f in sys.meta_path if 'editable' not in getattr(f, '__module__', '')];"
-        "sys.path = [p for p in sys.path if p and p != sys.argv[1]]; sys.path.insert(0, '.');"
-        "from environments.shop.server import main; main(['--host', '127.0.0.1'])"
-    )
-    command = [sys.executable, "-P", "-c", program, str(ROOT)]
+    packages = re.findall(r"--constraint requirements\.lock (.+)$", DOCKERFILE, re.MULTILINE)[0].split()
+    missing = missing_modules(packages)
+    assert "selectolax" in missing
+    command = [sys.executable, "-P", "-c", PROGRAM, str(ROOT), " ".join(missing)]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             ready = process.stdout.readline()
             assert ready.startswith("shop ready http://127.0.0.1:")
+            profile = httpx.get(f"{ready.split()[-1]}.well-known/ucp").json()["ucp"]
+            transports = [each["transport"] for each in profile["services"]["dev.ucp.shopping"]]
+            assert transports == ["rest", "mcp"]
             assert httpx.get(ready.split()[-1]).status_code == 200
         finally:
             process.terminate()
