@@ -137,7 +137,7 @@ def _grid(used: pd.DataFrame) -> "dict[str, pd.Series[float]]":
     """Where each product stood in a list that was a Latin square: in a row, in a column; the last are 0."""
     if not used["ordering"].eq(SQUARE).all() or not {"attr_row", "attr_column"} <= {*used}:
         return {}
-    found = {}
+    found: dict[str, pd.Series[float]] = {}
     for name in ("row", "column"):
         at = pd.to_numeric(used[f"attr_{name}"], errors="coerce")
         if at.isna().any():
