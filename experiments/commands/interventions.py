@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -15,6 +15,7 @@ from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
+    from experiments.pages.preview import Preview
     from interventions.apply.plan import ProductFacts
     from interventions.yaml.yaml_source import Problem
 
@@ -245,8 +246,8 @@ def preview_page(
     url: Annotated[
         str,
         typer.Argument(
-            help="Any page; of the embedded shop: shop:KEY, shop:/path, shop:cart; with an "
-            "experiment's products: FILE.yaml:KEY."
+            help="Any page; of the embedded shop: shop:KEY, shop:/PATH, shop:cart, shop:checkout, "
+            "shop:order, or shop:path for all of them; with an experiment's products: FILE.yaml:KEY."
         ),
     ],
     png: Annotated[
@@ -267,46 +268,59 @@ def preview_page(
 
       souk interventions preview scarce.yaml only-2-left-in-stock shop:/ --png scarce.png
 
+      souk interventions preview checkout service-fee-checkout shop:path
+
       souk interventions preview nudges wirecutter http://127.0.0.1:7770/ --var category=cookies
     """
     from experiments.console.terminal import stdout_console
     from experiments.pages.describe import print_hunks, print_receipts
     from experiments.pages.html_diff import html_diff
-    from experiments.pages.preview import fetched, preview
+    from experiments.pages.preview import fetched, on_path, preview, site_of
     from interventions.files.schema import load_interventions
     from interventions.yaml.sitemap import load_site_map
     from interventions.yaml.variables import read_values
 
-    site_map = load_site_map(site)
+    site_map = load_site_map(site_of(url, site))
     intervention, values = load_interventions(file, site_map)[id], read_values(var or ())
     console = stdout_console()
 
-    async def run() -> None:
-        async with fetched(url, product, upstream_ca, drawn=site_map.drawn) as page:
-            found = preview(page, intervention, site_map, product=product, values=values)
-            hunks = html_diff(page.text(page.body), page.text(found.after))
-            if as_json:
-                content = {
-                    "url": page.url,
-                    "page_type": found.page_type,
-                    "hunks": [hunk.to_dict() for hunk in hunks],
-                    "receipts": [receipt.to_dict() for receipt in found.receipts],
-                }
-                typer.echo(plain(json.dumps(content, indent=2, ensure_ascii=False)))
-            else:
-                console.print(
-                    f"{page.url} ({found.page_type})", markup=False, highlight=False, soft_wrap=True
-                )
+    def show(found: "Preview") -> dict[str, Any]:
+        page = found.page
+        hunks = html_diff(page.text(page.body), page.text(found.after))
+        if not as_json:
+            told = f"{page.url} ({found.page_type}){'' if hunks else ': unchanged'}"
+            console.print(told, markup=False, highlight=False, soft_wrap=True)
+            if hunks:
                 print_hunks(console, hunks)
                 print_receipts(console, found.receipts)
-            if found.left:
-                typer.echo(f"{page.url}: {plain(found.left)}", err=True)
-            if png:
-                from experiments.pages.side_by_side import write_side_by_side
+        if found.left:
+            typer.echo(f"{page.url}: {plain(found.left)}", err=True)
+        receipts = [receipt.to_dict() for receipt in found.receipts]
+        edited = [hunk.to_dict() for hunk in hunks]
+        return {"url": page.url, "page_type": found.page_type, "hunks": edited, "receipts": receipts}
 
-                for line in await write_side_by_side(found, id, png, upstream_ca):
-                    typer.echo(plain(line), err=True)
-                typer.echo(f"{png}: before and after", err=True)
+    async def draw(found: "Preview", picture: Path) -> None:
+        from experiments.pages.side_by_side import write_side_by_side
+
+        for line in await write_side_by_side(found, id, picture, upstream_ca):
+            typer.echo(plain(line), err=True)
+        typer.echo(f"{picture}: before and after", err=True)
+
+    async def run() -> None:
+        addresses, shown = on_path(url, product), []
+        one = addresses == [url]
+        for each in addresses:
+            async with fetched(each, product, upstream_ca, drawn=site_map.drawn) as page:
+                treated = product if one else None
+                found = preview(page, intervention, site_map, product=treated, values=values, must_change=one)
+                shown.append(show(found))
+                if png and found.receipts:
+                    await draw(found, png if one else png.with_stem(f"{png.stem}-{found.page_type}"))
+        if as_json:
+            content = shown[0] if one else shown
+            typer.echo(plain(json.dumps(content, indent=2, ensure_ascii=False)))
+        if not any(each["receipts"] for each in shown):
+            raise UserError(f"{id} changes no page on the way to an order")
 
     run_until_stopped(run())
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from environments.browser.download import downloaded
+from environments.shop.catalogue import Product
 from environments.shop.shop import USUAL, Shop
 from experiments.designs.loading import embedded_shop
 from interventions.apply.engine import EditFailed, Receipt, rewrite
@@ -22,11 +23,17 @@ from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
 from interventions.html.marking import Marks
 from interventions.html.page import Page
-from interventions.yaml.sitemap import SiteMap, product_key
+from interventions.yaml.sitemap import STAGES, SiteMap, product_key
 from interventions.yaml.yaml_source import YamlError, did_you_mean
 from proxy.trust import keys_of, trusting
 
-CART: Final = "cart"
+PATH: Final = "path"
+"""In an address: a product's page, the cart, the checkout and the order, one after the other."""
+_PLACE: Final = "checkout/onepage/saveOrder/"
+_CUSTOMER: Final = {
+    "email": "kim@example.org", "firstname": "Kim", "lastname": "Sample", "street": "1 Example Street",
+    "city": "Springfield", "postcode": "01101", "telephone": "555 0100",
+}  # fmt: skip
 _TIMEOUT_S: Final = 20.0
 
 
@@ -65,15 +72,16 @@ async def fetched(
 ) -> AsyncIterator[FetchedPage]:
     """Fetch the page at `url`, or an answer in JSON; `drawn`: a page is opened in the browser.
 
-    `shop:KEY`, `shop:/path` and `shop:cart` are pages of the embedded shop, which runs as long as the block;
-    with an experiment's file in place of `shop` it sells the experiment's products.
+    `shop:KEY`, `shop:/path`, `shop:cart`, `shop:checkout` and `shop:order` are pages of the embedded shop,
+    which runs as long as the block; with an experiment's file in place of `shop` it sells the experiment's
+    products.
     Raises UserError.
     """
     place, colon, target = url.partition(":")
     if not colon or target.startswith("//"):
         if place not in ("http", "https"):
             raise UserError(
-                f"{url}: no address of a page; write http://..., or shop:KEY, shop:/ or shop:cart"
+                f"{url}: no address of a page; write http://..., or shop:KEY, shop:/, shop:cart or shop:path"
             )
         client = httpx.AsyncClient(verify=trusting(upstream_ca), follow_redirects=True, timeout=_TIMEOUT_S)
         async with client:
@@ -82,8 +90,8 @@ async def fetched(
         return
     shop = embedded_shop(place)
     async with shop.opened() as base:
-        if target == CART:
-            page = await _cart(place, shop, base, product)
+        if target in STAGES:
+            page = await _on_the_way(target, place, shop, base, product)
         elif target.startswith("/") or not target:
             page = await _fetch(base + target.lstrip("/"))
         else:
@@ -121,9 +129,14 @@ async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPa
     return FetchedPage(str(answer.url), answer.headers.get("content-type", ""), body)
 
 
-async def _cart(place: str, shop: Shop, base: str, key: str | None) -> FetchedPage:
-    """The cart page with one product in it."""
-    products = [item for item in shop.catalogue.products if item.in_stock and not item.options]
+def _for_sale(shop: Shop) -> list[Product]:
+    """The products that need no choice of an option."""
+    return [item for item in shop.catalogue.products if item.in_stock and not item.options]
+
+
+async def _on_the_way(stage: str, place: str, shop: Shop, base: str, key: str | None) -> FetchedPage:
+    """The cart with one product in it, the checkout, or the page of the order."""
+    products = _for_sale(shop)
     wanted = _known_key(place, shop, key) if key else products[0].key
     found = [item for item in products if item.key == wanted]
     if not found:
@@ -132,7 +145,27 @@ async def _cart(place: str, shop: Shop, base: str, key: str | None) -> FetchedPa
         await client.get(base)
         form = {"qty": "1", "form_key": client.cookies["form_key"]}
         await client.post(f"{base}checkout/cart/add/uenc/x/product/{found[0].id}/", data=form)
-        return await _fetch(f"{base}checkout/cart/", client)
+        if stage == "order":
+            await client.post(f"{base}{_PLACE}", data={**form, **_CUSTOMER})
+            return await _fetch(f"{base}checkout/onepage/success/", client)
+        return await _fetch(f"{base}checkout/{'cart/' if stage == 'cart' else ''}", client)
+
+
+def site_of(url: str, site: str) -> str:
+    """Return the site map for an address: the pages behind the embedded shop's cart have a map of their own."""
+    return "embedded" if site == "onestopmarket" and url.partition(":")[2] in (PATH, *STAGES[1:]) else site
+
+
+def on_path(url: str, product: str | None) -> list[str]:
+    """Return the addresses of the pages on the way to an order, where `url` is such a path; else itself.
+
+    product: the one that is bought; None: the first that can be. Raises UserError.
+    """
+    place, _, target = url.partition(":")
+    if target != PATH:
+        return [url]
+    key = product or next(iter(_for_sale(embedded_shop(place)))).key
+    return [f"{place}:{each}" for each in (key, *STAGES)]
 
 
 def preview(
@@ -142,12 +175,13 @@ def preview(
     *,
     product: str | None = None,
     values: Mapping[str, str],
+    must_change: bool = True,
 ) -> Preview:
     """Apply one intervention to a page.
 
     It applies to the product that the page is about, else to `product`, else to all products that the page
     shows. `values` are variables; `product.category` and its like stand for what the page does not say.
-    Raises UserError when the page cannot be treated.
+    Raises UserError when the page cannot be treated, or is not changed though it must be.
     """
     place = f"{page.url}: cannot be treated"
     is_data = is_json(page.content_type) and site.loads(page.url)
@@ -188,7 +222,7 @@ def preview(
             f"{place}: {error.edit} {error.role}: {error.reason}; "
             "choose another role or page, or mend the site map"
         ) from None
-    if not done.receipts:
+    if not done.receipts and must_change:
         pages = ", ".join(intervention.pages) or "all pages that show what it edits"
         raise UserError(
             f"{place}: {intervention.id} changes nothing on a page of the type {facts.page_type}; "

@@ -13,7 +13,7 @@ from playwright.async_api import Page as BrowserPage
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from environments.browser.pool import run_browsers
-from experiments.pages.preview import Preview, fetched, preview
+from experiments.pages.preview import Preview, fetched, on_path, preview, site_of
 from experiments.pages.side_by_side import write_side_by_side
 from experiments.pages.site_mapping import map_site, save
 from interventions.errors import UserError
@@ -226,3 +226,21 @@ async def _red(page: BrowserPage, half: int) -> int:
         half,
     )
     return count
+
+
+async def test_the_way_to_an_order_is_shown_page_by_page() -> None:
+    """A fee is on no page before the one where it starts, and in the sum of each page from there on."""
+    assert on_path("shop:cart", None) == ["shop:cart"]
+    product, *stages = on_path("shop:path", None)
+    assert stages == ["shop:cart", "shop:checkout", "shop:order"]
+    site = load_site_map(site_of("shop:path", "onestopmarket"))
+    fee = load_interventions("checkout", site)["service-fee-checkout"]
+    told = {}
+    for address in (product, *stages):
+        async with fetched(address, None) as page:
+            found = preview(page, fee, site, values={}, must_change=False)
+        assert (found.after == page.body) == (not found.receipts)
+        told[found.page_type] = [receipt.after for receipt in found.receipts]
+    assert [*told] == ["product", "cart", "checkout", "order"]
+    assert told["product"] == told["cart"] == [] and len(told["checkout"]) == 1
+    assert told["checkout"] == told["order"] and told["order"][0].startswith("Service fee $")
