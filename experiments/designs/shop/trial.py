@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from analysis.tables.choice_table import BADGE
 from environments.observation.views import Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
@@ -15,6 +14,7 @@ from interventions.files.schema import Intervention
 Ordering = Literal["forward", "reversed", "latin-square"]
 """The order of a trial: as listed, the other way round, or one of a Latin square."""
 NUDGED: Final = "nudged"
+_BADGE: Final = "badge_"
 SHOP: Final = "*"
 """The carrier of an intervention that the shop as a whole carries, and no product."""
 PLACEBO: Final = "placebo"
@@ -104,7 +104,7 @@ def cell_name(*nudges: Intervention | None) -> str:
 
 def badge_column(badge: str) -> str:
     """Return the name of the attribute that says which product has a badge: 1 or 0."""
-    return f"{BADGE}{badge}"
+    return f"{_BADGE}{badge}"
 
 
 def set_id(products: ChoiceSet) -> str:
