@@ -152,7 +152,7 @@ async def _on_the_way(stage: str, place: str, shop: Shop, base: str, key: str | 
 
 
 def site_of(url: str, site: str) -> str:
-    """Return the site map for an address: the pages behind the embedded shop's cart have a map of their own."""
+    """Return the site map for an address: pages behind the embedded shop's cart have a map of their own."""
     return "embedded" if site == "onestopmarket" and url.partition(":")[2] in (PATH, *STAGES[1:]) else site
 
 
