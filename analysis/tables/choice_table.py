@@ -270,7 +270,8 @@ def _check_randomised(table: pd.DataFrame, places: RowPlaces) -> None:
             known = f"{{}} names {quoted(name)}; write {', '.join(ATTRIBUTES)} or badge_NAME, joined by +"
             strange = named & (name not in ATTRIBUTES and not name.startswith(BADGE))
             refuse(table, strange, places, "randomised", known)
-            lacking = table[column].isna() if column in table else named
+            # A trial that failed may have shown nothing.
+            lacking = table[column].isna() & (table["outcome"] == "choice") if column in table else named
             empty = f"{{}}, but a row has no {column}; fill it in, or take it out of randomised"
             refuse(table, named & lacking, places, "randomised", empty)
             if name.startswith(BADGE):

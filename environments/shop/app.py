@@ -25,7 +25,7 @@ Reader = Callable[[Storefront, ShopVisit], Awaitable[Response]]
 Writer = Callable[[Storefront, ShopVisit, FormData], Awaitable[Response]]
 
 
-def create_app(catalogue: Catalogue) -> Starlette:
+def create_app(catalogue: Catalogue, *, ucp: bool = True) -> Starlette:
     """Make the shop over one catalogue. Carts live in the memory of this process."""
     shop = Storefront(catalogue, Sessions())
     told = read_data(__file__, "pages.yaml")
@@ -95,7 +95,7 @@ def create_app(catalogue: Catalogue) -> Starlette:
         write("/checkout/onepage/saveOrder/", commerce.place_order),
         *read("/checkout/onepage/success/", commerce.success),
         Route("/robots.txt", robots),
-        *ucp_routes(shop),
+        *(ucp_routes(shop) if ucp else ()),
         Route("/static/{version}/frontend/Magento/blank/en_US/{path:path}", static),
         Route("/media/catalog/product/cache/{hash}/B/0/{sku}.{n:int}.svg", media),
         *read("/{path:path}.html", browse.document),

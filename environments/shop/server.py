@@ -40,11 +40,17 @@ Say = Callable[[str], None]
 
 @asynccontextmanager
 async def shop(
-    seed: int = 0, port: int = 0, say: Say = logger.warning, own: "Catalogue | None" = None
+    seed: int = 0,
+    port: int = 0,
+    say: Say = logger.warning,
+    own: "Catalogue | None" = None,
+    *,
+    ucp: bool = False,
 ) -> AsyncIterator[str]:
     """Start a shop on 127.0.0.1 and yield its base URL, which ends with a slash.
 
-    `own`: the catalogue that it serves in place of the one that follows from the seed.
+    `own`: the catalogue that it serves in place of the one that follows from the seed. `ucp`: whether it
+    speaks UCP besides its pages; in a trial it does not, for nothing of it would be treated.
 
     Port 0 takes any free port. The process ends with the block, or when this process dies. One that dies or
     stands still meanwhile is started again at the same port, without its sessions; `say` is told.
@@ -55,9 +61,11 @@ async def shop(
     # Bound here, so that a taken port is known at once; the child inherits the socket.
     with _bind(port) as listener:
         given = b"" if own is None else own.to_json()
-        process = await _start(seed, given, "--socket", str(listener.fileno()), sockets=(listener.fileno(),))
+        more = () if ucp else ("--pages-only",)
+        where = ("--socket", str(listener.fileno()), *more)
+        process = await _start(seed, given, *where, sockets=(listener.fileno(),))
     url = await _ready(process)
-    keeping = asyncio.create_task(_keep(process, seed, given, url, say))
+    keeping = asyncio.create_task(_keep(process, seed, given, url, say, more))
     try:
         await asyncio.sleep(0)  # a task that is cancelled before it begins would not end the process
         yield url
@@ -67,7 +75,9 @@ async def shop(
             await keeping
 
 
-async def _keep(process: asyncio.subprocess.Process, seed: int, given: bytes, url: str, say: Say) -> None:
+async def _keep(
+    process: asyncio.subprocess.Process, seed: int, given: bytes, url: str, say: Say, more: tuple[str, ...]
+) -> None:
     """See that a shop is there until this is cancelled; then end it."""
     try:
         for restarts in count():
@@ -79,7 +89,7 @@ async def _keep(process: asyncio.subprocess.Process, seed: int, given: bytes, ur
                 say(f"the shop {url} died, or stood still, {restarts + 1} times; it is not started again")
                 return
             # It listens only when it is ready: whoever watches the port sees that it was away.
-            process = await _start(seed, given, "--port", str(urlsplit(url).port))
+            process = await _start(seed, given, "--port", str(urlsplit(url).port), *more)
             await _ready(process)
             say(f"the shop {url} died, or stood still; it was started again")
     except UserError as error:
@@ -150,6 +160,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the catalogue (default: 0)")
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--pages-only", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--end-with-stdin", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--given", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -171,10 +182,10 @@ def main(arguments: list[str] | None = None) -> None:
 
     given = sys.stdin.buffer.read(options.given)
     catalogue = Catalogue.from_json(given) if given else generate(options.seed)
-    asyncio.run(_serve(listener, catalogue, options.end_with_stdin))
+    asyncio.run(_serve(listener, catalogue, options.end_with_stdin, ucp=not options.pages_only))
 
 
-async def _serve(listener: socket.socket, catalogue: "Catalogue", end_with_stdin: bool) -> None:
+async def _serve(listener: socket.socket, catalogue: "Catalogue", end_with_stdin: bool, *, ucp: bool) -> None:
     # Imported here: whoever only starts a shop in another process need not load a web server.
     import uvicorn  # noqa: PLC0415
 
@@ -195,7 +206,7 @@ async def _serve(listener: socket.socket, catalogue: "Catalogue", end_with_stdin
         print(flush=True)
 
     config = uvicorn.Config(
-        create_app(catalogue),
+        create_app(catalogue, ucp=ucp),
         log_level="warning",
         access_log=False,
         lifespan="off",

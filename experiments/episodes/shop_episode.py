@@ -500,17 +500,22 @@ def _on_lists(trial: ShopTrial, shown: Mapping[str, int | None], session: Sessio
 
 
 def grid_cells(keys: Sequence[str], places: Sequence[EditBox]) -> list[dict[str, int]]:
-    """Return the row and the column, from 1, of each product of a list, as its edits stood on the screen.
+    """Return the row and the column, from 1, of each product of a list, as one of its edits stood on screen.
 
-    keys: the products in the list's order. Empty where this cannot be told: a product without any place, or
-    places that do not fill rows from left to right.
+    keys: the products in the list's order. Empty where this cannot be told: no edit is on all products, or
+    their places do not fill rows from left to right.
     """
-    left = {place.product: place.x for place in reversed(places)}
-    columns = sorted({left[key] for key in keys if key in left})
-    at = [columns.index(left[key]) for key in keys if key in left]
-    if at != [number % max(len(columns), 1) for number in range(len(keys))]:
-        return [{} for _ in keys]
-    return [{"row": 1 + n // len(columns), "column": 1 + n % len(columns)} for n in range(len(keys))]
+    of_edit: dict[tuple[str, str, str], dict[str, int]] = {}
+    for place in places:
+        of_edit.setdefault((place.intervention, place.edit, place.role), {}).setdefault(
+            place.product, place.x
+        )
+    for left in of_edit.values():
+        columns = sorted(set(left.values()))
+        at = [columns.index(left[key]) for key in keys if key in left]
+        if at == [number % len(columns) for number in range(len(keys))]:
+            return [{"row": 1 + n // len(columns), "column": 1 + n % len(columns)} for n in range(len(keys))]
+    return [{} for _ in keys]
 
 
 def _attribute_rows(

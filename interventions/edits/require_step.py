@@ -15,7 +15,7 @@ from interventions.edits.showing import Change, ProductPlace
 class RequireStep(Edit, BaseModel, frozen=True, extra="forbid"):
     """Puts a layer over a page that asks for something, such as a phone number; it needs no script.
 
-    Without a `skip_label` nobody passes who does not give it. What is typed goes nowhere and is not kept.
+    Without a `skip_label` the layer offers no other way on. What is typed goes nowhere and is not kept.
     """
 
     leftover: ClassVar[Leftover] = ""

@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 from analysis.choice.effects.effects import LIMIT, contrast_frame
 from analysis.estimators.lpm import Contrast
 from analysis.estimators.shares import share_interval
-from analysis.tables.choice_table import TRIAL_ID, trial_ids
+from analysis.tables.choice_table import BADGE, TRIAL_ID, drawn_column, trial_ids
 from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS
 
@@ -93,7 +93,8 @@ def with_questions(table: pd.DataFrame) -> pd.DataFrame:
         trials = table.drop_duplicates(TRIAL_ID)
         return trials.assign(**{QUESTION: trials[TRIAL_ID]})
     carried = table["nudge"].where(carries(table), "")  # a control trial has the name of its cell's nudge
-    columns = table[[name for name in _SHOWN if name in table]].assign(nudge=carried)
+    badges = [name for name in table if str(name).startswith(drawn_column(BADGE))]
+    columns = table[[*(name for name in _SHOWN if name in table), *badges]].assign(nudge=carried)
     shown = pd.util.hash_pandas_object(columns, index=False)
     trials = table.drop_duplicates(TRIAL_ID)
     # The order of a trial's rows does not matter.

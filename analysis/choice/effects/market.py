@@ -15,10 +15,12 @@ from analysis.tables.choice_table import TRIAL_ID, row_weights
 from analysis.tables.frame import counted, join_notes, result_frame
 
 LEAST_OPTIONS: Final = 3
+SQUARE: Final = "latin-square"
+"""The ordering of a trial whose products stand in each place equally often."""
 BY_NUMBER: Final = "no interval: it depends on the number of trials"
-TOO_FEW: Final = "no interval: fewer than three pages of a set have a choice"
-ALIKE: Final = "no interval: all pages of a set have the same choice"
-ONE_ANSWER: Final = "no choice set has two choices"
+TOO_FEW: Final = "no interval: fewer than three pages, or Latin squares, of a set have a choice"
+ALIKE: Final = "no interval: the pages of a set do not differ in their choices"
+ONE_ANSWER: Final = "no choice set has two choices, or two Latin squares"
 LEAST_DEFINED, LEAST_INTERVAL = 5, 10
 """With so many answers to each product of a set the entropy is defined, and has an interval."""
 TOO_LOW: Final = f"too low with fewer than {LEAST_DEFINED} answers to each product of a set"
@@ -29,9 +31,10 @@ def in_markets(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of trials that say which product wins: those with three options or more.
 
     table: checked. Questions with one right answer are left out, for what is right was drawn; and so are all
-    trials where they have chances of assignment, which shares do not weigh.
+    trials beside a decoy, for the design says what each product costs, and all trials where they have chances
+    of assignment, which shares do not weigh.
     """
-    if row_weights(table) is not None:
+    if row_weights(table) is not None or "attr_role" in table:
         return table[:0]
     return table[(set_sizes(table) >= LEAST_OPTIONS) & (table["family"] != FAMILY)]
 
@@ -40,7 +43,8 @@ def markets(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return how far choices gather on few products, by agent, and the share of each product of each set.
 
     table: checked. The trials of a set count alike, whatever page they show. Pages are draws, whose trials
-    may be answered alike; of a set with one page the trials are the draws. Intervals are about these choice
+    may be answered alike; of a set with one page the trials are the draws, and in a Latin square it is the
+    square, whose pages are balanced. Intervals are about these choice
     sets. Both frames are empty without sets of three options or more.
 
     The first has the columns of every estimator, and Student's intervals. A row is the mean over choice sets
@@ -65,12 +69,21 @@ def markets(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _choices(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each choice; its unit is the page, or the trial where the market has one page alone."""
+    """A row for each choice; its unit is the page, or the trial where the market has one page alone.
+
+    The pages of a Latin square are not independent: each product has each place once. It is one unit.
+    """
     pages = with_questions(rows).set_index(TRIAL_ID)[QUESTION]
     chosen = rows.loc[rows["chosen"] == 1, ["market", TRIAL_ID, "option"]]
     unit = chosen[TRIAL_ID].map(pages)
     several = unit.groupby(chosen["market"]).transform("nunique") > 1
-    return chosen.assign(unit=unit.where(several, chosen[TRIAL_ID]))
+    unit = unit.where(several, chosen[TRIAL_ID])
+    if (in_square := rows.loc[chosen.index, "ordering"].eq(SQUARE)).any():
+        options = rows.groupby(TRIAL_ID)["option"].transform("size")
+        squares = rows.assign(square=rows["repeat"].fillna(0) // options)
+        number = squares.groupby(["market", "square"]).ngroup().loc[chosen.index]
+        unit = unit.mask(in_square, rows[TRIAL_ID].max() + unit.max() + 1 + number)
+    return chosen.assign(unit=unit)
 
 
 def _measures(agent: str, sets: pd.DataFrame) -> Iterator[Mapping[str, Any]]:

@@ -10,6 +10,7 @@ from scipy import stats
 from analysis.choice.effects.drawn import STEP, randomised
 from analysis.choice.effects.effects import agents, count_trials, regressors, varies
 from analysis.choice.effects.frames import empty_frame
+from analysis.choice.effects.market import SQUARE
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import with_errors
 from analysis.estimators.lpm import LEAST_CLUSTERS
@@ -22,8 +23,6 @@ from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, result_frame
 MEASURES: Final = ("part_worth", "elasticity", "percent", "money", "interaction")
 PRICE: Final = "price"
 CELLS: Final = "row x column"
-SQUARE: Final = "latin-square"
-"""The ordering of a trial whose products stand in each place equally often."""
 RATING_STEP: Final = 10.0
 """The points of rating that a part-worth is for."""
 ENDLESS: Final = "no interval: without one of the choice sets there is no finite estimate"
@@ -134,15 +133,17 @@ def _columns(used: pd.DataFrame, drawn: tuple[str, ...]) -> tuple[pd.DataFrame, 
 
 
 def _grid(used: pd.DataFrame) -> "dict[str, pd.Series[float]]":
-    """Where each product stood in a list that was a Latin square: in a row, in a column; the last are 0."""
+    """Where each product stood in a list that was a Latin square: in a row, in a column; the last are 0.
+
+    NaN in a trial whose places are not known: it is left out.
+    """
     if not used["ordering"].eq(SQUARE).all() or not {"attr_row", "attr_column"} <= {*used}:
         return {}
     found: dict[str, pd.Series[float]] = {}
     for name in ("row", "column"):
         at = pd.to_numeric(used[f"attr_{name}"], errors="coerce")
-        if at.isna().any():
-            return {}
-        found |= {f"{name}_{each:.0f}": at.eq(each).astype(float) for each in sorted(at.unique())[:-1]}
+        lines = sorted(at.dropna().unique())[:-1]
+        found |= {f"{name}_{each:.0f}": at.eq(each).astype(float).where(at.notna()) for each in lines}
     return found
 
 

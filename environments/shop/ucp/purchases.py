@@ -101,17 +101,17 @@ class UcpPurchases:
 
     def get_cart(self, call: UcpCall, request: asks.EmptyRequest) -> Json:
         """Get a cart."""
-        return self._cart(call, self._open_cart(call.target))
+        return self._cart(call, self._open_cart(call, call.target))
 
     def update_cart(self, call: UcpCall, request: asks.CartContents) -> Json:
         """Replace the contents of a cart."""
-        purchase = self._open_cart(call.target)
+        purchase = self._open_cart(call, call.target)
         self._replace(purchase, request)
         return self._cart(call, purchase)
 
     def cancel_cart(self, call: UcpCall, request: asks.EmptyRequest) -> Json:
         """Cancel a cart."""
-        purchase = self._open_cart(call.target)
+        purchase = self._open_cart(call, call.target)
         answer = self._cart(call, purchase)
         purchase.session.lines.clear()
         del self._purchases[purchase.id]
@@ -122,7 +122,7 @@ class UcpPurchases:
         if request.cart_id is None:
             purchase = self._begin(call, request, "checkout")
         else:
-            purchase = self._open_cart(request.cart_id)
+            purchase = self._open_cart(call, request.cart_id)
         if not purchase.is_checkout:
             purchase.address(request)
             purchase.is_checkout = True
@@ -176,21 +176,31 @@ class UcpPurchases:
             raise nothing(capability, *problems)
         purchase_id = self._shop.sessions.visitor_id(None)
         purchase = _Purchase(purchase_id, self._shop.sessions.open(purchase_id), call.platform)
+        self._purchases = OrderedDict(
+            (name, each) for name, each in self._purchases.items() if self._shop.sessions.find(name)
+        )
         self._purchases[purchase_id] = purchase
         if len(self._purchases) > _MOST_PURCHASES:
             self._purchases.popitem(last=False)
         self._replace(purchase, request)
         return purchase
 
-    def _open_cart(self, purchase_id: str) -> _Purchase:
-        if self.session(purchase_id) is None or self._purchases[purchase_id].end:
+    def _known(self, call: UcpCall, purchase_id: str) -> _Purchase | None:
+        """The cart or checkout of this id, where the same platform began it."""
+        known = self._purchases[purchase_id] if self.session(purchase_id) else None
+        return known if known and known.platform == call.platform else None
+
+    def _open_cart(self, call: UcpCall, purchase_id: str) -> _Purchase:
+        purchase = self._known(call, purchase_id)
+        if purchase is None or purchase.end:
             raise nothing("cart", error("not_found", "Cart not found or has expired"))
-        return self._purchases[purchase_id]
+        return purchase
 
     def _find_checkout(self, call: UcpCall) -> _Purchase:
-        if self.session(call.target) is None or not self._purchases[call.target].is_checkout:
+        purchase = self._known(call, call.target)
+        if purchase is None or not purchase.is_checkout:
             raise nothing("checkout", error("not_found", "Checkout not found or has expired"))
-        return self._purchases[call.target]
+        return purchase
 
     def _open_checkout(self, call: UcpCall) -> _Purchase:
         purchase = self._find_checkout(call)

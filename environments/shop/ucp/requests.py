@@ -89,7 +89,9 @@ class _LineItem(_Request):
 
 
 class _Buyer(_Request):
-    """Who buys."""
+    """Who buys. What the shop does not ask for is not kept."""
+
+    model_config = ConfigDict(extra="ignore")
 
     first_name: _Text | None = None
     last_name: _Text | None = None
@@ -105,9 +107,12 @@ class CartContents(_Request):
 
 
 class _Destination(_Request):
-    """An address."""
+    """An address. What the shop does not ask for is not kept."""
+
+    model_config = ConfigDict(extra="ignore")
 
     id: _Text | None = None
+    type: _Text | None = None
     first_name: _Text | None = None
     last_name: _Text | None = None
     street_address: _Text | None = None

@@ -80,7 +80,7 @@ class ShopDesign(Design[ShopTrial]):
         self.prompt = prompt_of(experiment.prompt, source)
         check_orders(experiment, self.site, source, subject)
         self.nudges = nudges_of(experiment, self.site, source)
-        badges = badges_of(experiment, self.site, source)
+        badges = badges_of(experiment, self.site, [each.id for each in self.nudges if each], source)
         self._treatments = Treatments(experiment, self.site, self.nudges, badges)
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""

@@ -18,7 +18,8 @@ from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import catalogue_lists, category_address, listed_sets
 from experiments.designs.shop.stopping import Stopping
 from interventions.apply.plan import ProductFacts
-from interventions.errors import UserError
+from interventions.edits.base import Edit
+from interventions.errors import CannotEdit, UserError
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import STAGES, SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
@@ -103,8 +104,18 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     return found
 
 
-def badges_of(experiment: Experiment, site: SiteMap, source: Source) -> list[Intervention]:
-    """Return the badges that an experiment draws. Raises UserError."""
+def _changes(edit: Edit) -> bool:
+    """Whether an edit changes a figure of a product, or its place."""
+    try:
+        return edit.orders or bool(edit.values())
+    except CannotEdit:  # the figure follows from the product
+        return True
+
+
+def badges_of(
+    experiment: Experiment, site: SiteMap, nudges: Sequence[str], source: Source
+) -> list[Intervention]:
+    """Return the badges that an experiment draws; nudges: the ids of its nudges. Raises UserError."""
     drawn = experiment.attributes and experiment.attributes.badges
     if not drawn:
         return []
@@ -115,8 +126,10 @@ def badges_of(experiment: Experiment, site: SiteMap, source: Source) -> list[Int
     for at, name in enumerate(drawn.only):
         with source.placing(("attributes", "badges", "only", at)):
             found.append(file[name])
-            if found[-1].card or found[-1].kind == "pattern" or name in drawn.only[:at]:
-                raise UserError(f"{name} is no badge, or is there twice; name nudges of products, each once")
+            if name in (*drawn.only[:at], *nudges):
+                raise UserError(f"{name} is there twice, or a nudge too; give one of the two another id")
+            if found[-1].card or found[-1].kind == "pattern" or any(map(_changes, found[-1].edits)):
+                raise UserError(f"{name} is no badge; name nudges of products that change no figure or place")
     return found
 
 

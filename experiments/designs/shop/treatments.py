@@ -145,7 +145,7 @@ class Treatments:
         """Return the interventions of which nothing is in what an agent with this view is given."""
         return [
             nudge.id
-            for nudge in self._nudges
+            for nudge in (*self._nudges, *self._badges)
             if all(isinstance(edit, HiddenText) and not is_given(edit, view) for edit in nudge.edits)
         ]
 

@@ -566,7 +566,10 @@ async def test_currencies_and_languages_are_those_of_the_pages(catalogue: Catalo
         replace(plain[2], cents=500_000),
     )
     own = replace(catalogue, products=products, currency="JPY", language="de")
-    async with shop(own=own) as base, httpx.AsyncClient(base_url=f"{base}ucp", headers=headers()) as ucp:
+    async with (
+        shop(own=own, ucp=True) as base,
+        httpx.AsyncClient(base_url=f"{base}ucp", headers=headers()) as ucp,
+    ):
         ids = {"ids": [product.sku for product in products]}
         rated, reviewed, dear = read("lookup", await post(ucp, "/catalog/lookup", ids))["products"]
         assert (rated["rating"], reviewed.get("rating")) == ({"value": 4.35, "scale_max": 5}, None)
@@ -586,3 +589,29 @@ async def test_currencies_and_languages_are_those_of_the_pages(catalogue: Catalo
             "//table[contains(@class, 'table-totals')]//*[@class='price']"
         )
         assert [int(re.sub(r"\D", "", each.text)) for each in shown] == [2468, 10, 2478]
+
+
+async def test_carts_checkouts_and_orders_are_those_of_the_platform_that_began_them(
+    base: str, ucp: httpx.AsyncClient, examples: Examples
+) -> None:
+    body = {"line_items": lines((examples.rated.sku, 1)), "buyer": BUYER, "fulfillment": SHIPPED}
+    cart = (await ucp.post("/carts", json=body)).json()["id"]
+    checkout = (await ucp.post("/checkout-sessions", json=body)).json()["id"]
+    other = {"UCP-Agent": 'profile="https://other.test/profile.json"'}
+    async with httpx.AsyncClient(base_url=f"{base}ucp", headers=other) as stranger:
+        for path in (f"/carts/{cart}", f"/checkout-sessions/{checkout}"):
+            assert (await stranger.get(path)).json()["messages"][0]["code"] == "not_found"
+            assert (await ucp.get(path)).json()["line_items"]
+
+
+async def test_what_the_shop_does_not_ask_for_is_not_kept(ucp: httpx.AsyncClient, examples: Examples) -> None:
+    body = {"line_items": lines((examples.rated.sku, 1)), "buyer": BUYER | {"note": "A" * 100_000}}
+    assert (await ucp.post("/carts", json=body)).json()["buyer"] == BUYER
+
+
+async def test_the_shop_of_a_trial_has_its_pages_only() -> None:
+    async with shop() as own, httpx.AsyncClient(base_url=own) as client:
+        for path in ("ucp/catalog/search", "ucp/mcp"):
+            assert (await client.post(path, json={}, headers=headers())).status_code in (404, 405)
+        assert (await client.get(".well-known/ucp")).status_code == 404
+        assert (await client.get("")).status_code == 200

@@ -58,7 +58,18 @@ KEYS = [
     (
         SHOP,
         f"{SQUARE}attributes: {{badges: {{interventions: badges, only: [ad, ad]}}}}",
-        "attributes.badges.only[1]: ad is no badge, or is there twice",
+        "attributes.badges.only[1]: ad is there twice, or a nudge too",
+    ),
+    (
+        SHOP,
+        "factors: {order: latin-square, nudge: {interventions: badges, only: [ad]}}\n"
+        "attributes: {badges: {interventions: badges, only: [ad]}}",
+        "attributes.badges.only[0]: ad is there twice, or a nudge too",
+    ),
+    (
+        SHOP,
+        f"{SQUARE}attributes: {{badges: {{interventions: rationality, only: [cheaper-1c]}}}}",
+        "attributes.badges.only[0]: cheaper-1c is no badge",
     ),
     (
         SHOP,

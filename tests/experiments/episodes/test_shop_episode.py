@@ -10,7 +10,8 @@ from environments.episode import Episode
 from environments.observation.stops import NOT_PRESSED, guard
 from environments.protocol.actions import Action
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.shop_episode import allowed
+from experiments.episodes.shop_episode import allowed, grid_cells
+from experiments.treatment.treatment_check import EditBox
 from interventions.yaml.yaml_source import parse_yaml
 from tests.support import STOPS, pages, usual
 
@@ -107,3 +108,16 @@ async def test_other_controls_work_as_ever(context: BrowserContext) -> None:
         assert seen.stop is None
         assert seen.url == f"{url}more"
         await page.close()
+
+
+def test_a_grid_is_read_from_an_edit_that_all_products_have() -> None:
+    """A badge is further left than the rating's text, and only one card has it."""
+    keys = [f"p{number}" for number in range(8)]
+    texts = [
+        EditBox(0, key, "ratings", "show_rating_text", "item.rating", 370 + 250 * (at % 4), 500, 80, 20, "")
+        for at, key in enumerate(keys)
+    ]
+    badge = EditBox(0, "p5", "pick", "badge", "item.title", 527, 430, 90, 20, "")
+    cells = grid_cells(keys, [badge, *texts])
+    assert [(each["row"], each["column"]) for each in cells] == [(1 + n // 4, 1 + n % 4) for n in range(8)]
+    assert grid_cells(keys, [badge, *texts[1:]]) == [{}] * 8

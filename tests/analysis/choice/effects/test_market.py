@@ -8,11 +8,14 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from agents.simulated.utility import Taste
 from analysis.choice import analyze_choice
 from analysis.choice.effects.market import ALIKE, FEW, ONE_ANSWER, TOO_FEW, TOO_LOW, in_markets, markets
 from analysis.choice.effects.right_answers import FAMILY
 from analysis.choice.report.report import report
 from analysis.tables.choice_table import check_table
+from experiments.designs.loading import load_design
+from experiments.designs.shop.simulation import simulated_trials
 from tests.analysis.choice.lists import lists
 from tests.analysis.conftest import simulate_study
 from tests.support import size
@@ -122,3 +125,16 @@ def test_only_what_says_which_product_wins_has_tables() -> None:
     assert {"market", "shares"} <= json.loads(listed.to_json()).keys()
     both = check_table(pd.concat([pairs.assign(agent="a"), table], ignore_index=True))
     pd.testing.assert_frame_equal(markets(both)[0], markets(check_table(table))[0])
+
+
+def test_the_pages_of_a_latin_square_are_one_draw() -> None:
+    """Who always takes the first place takes each product once in a square: so does a fair die in the end."""
+    made = simulated_trials(load_design("badges-grid", settings=["repeats=4"]), Taste(), None)
+    rng, table = np.random.default_rng(5), made.table
+    keep = rng.random(table["trial_id"].nunique()) < 0.7
+    place = np.where(keep, 0, rng.integers(0, 8, len(keep)))
+    chosen = table["position"].eq(pd.Series(place).reindex(table["trial_id"]).to_numpy())
+    row = rows(table.assign(chosen=chosen.astype("Int64")), str(table["agent"].iloc[0])).loc["hhi"]
+    assert row["conf_low"] <= 1 / 8 <= row["conf_high"] < 0.14
+    two = table[table["repeat"] < 16].assign(chosen=table["position"].eq(0).astype("Int64"))
+    assert rows(two, str(table["agent"].iloc[0])).loc["hhi", "note"] == TOO_FEW

@@ -221,3 +221,23 @@ def test_a_badge_is_tested_by_the_places_that_it_could_have_had() -> None:
 def test_a_badge_that_a_table_names_has_a_column_of_ones_and_zeros(change: dict, told: str) -> None:
     with pytest.raises(AnalysisError, match=told):
         check_table(foreign(2, 0).assign(**change))
+
+
+def test_a_trial_that_failed_may_have_shown_nothing() -> None:
+    table = table_of(in_grid(BALANCED))
+    lost = table["trial"] == table["trial"].iloc[0]
+    nothing = dict.fromkeys(("price", "rating", "reviews", "attr_row", "attr_column", "chosen"), np.nan)
+    failed = table.drop(columns="trial_id").astype(dict.fromkeys(nothing, float)).copy()
+    failed.loc[lost, [*nothing]] = np.nan
+    failed.loc[lost, "outcome"] = "treatment_failed"
+    whole, less = (tradeoffs(check_table(each)).set_index(["measure", "term"]) for each in (table, failed))
+    assert [*less.index] == [*whole.index]
+    assert less["n"].eq(whole["n"] - 1).all()
+
+
+def test_trials_whose_places_are_not_known_are_left_out_of_the_grid() -> None:
+    table = table_of(in_grid(BALANCED))
+    unknown = table.assign(attr_row=table["attr_row"].where(table["trial"] != table["trial"].iloc[0]))
+    found = tradeoffs(unknown)
+    assert {"row_1", "column_3", "row x column"} <= {*found["term"]}
+    assert found["n_missing"].eq(1).all()
