@@ -50,6 +50,8 @@ def worth_name(term: str) -> str:
 
 
 _MOST_MET: Final = 6
+_MOST: Final = 1_000
+"""The largest percentage of the price that is said: beside a price that hardly counts any is possible."""
 
 
 def told_contrasts(frame: pd.DataFrame) -> pd.DataFrame:
@@ -128,4 +130,5 @@ def tradeoff_clauses(rows: pd.DataFrame) -> list[str]:
 
 
 def _interval(row: Mapping[Hashable, float], decimals: int = 1) -> str:
-    return " to ".join(number_text(row[end], decimals) for end in ("conf_low", "conf_high"))
+    low, high = (number_text(row[end], decimals) for end in ("conf_low", "conf_high"))
+    return f"{low} to {high if row['conf_high'] < _MOST else f'more than {_MOST:,}'}"

@@ -15,6 +15,7 @@ from analysis.choice import analyze_choice
 from analysis.choice.effects.tradeoffs import MEASURES, tradeoffs
 from analysis.choice.exact.exact import exact_tests
 from analysis.choice.report.report import report
+from analysis.choice.report.wording import tradeoff_clauses
 from analysis.estimators.clogit import fit_clogit
 from analysis.estimators.wtp import fieller
 from analysis.tables.choice_table import check_table
@@ -241,3 +242,11 @@ def test_trials_whose_places_are_not_known_are_left_out_of_the_grid() -> None:
     found = tradeoffs(unknown)
     assert {"row_1", "column_3", "row x column"} <= {*found["term"]}
     assert found["n_missing"].eq(1).all()
+
+
+def test_a_worth_without_end_is_said_as_one() -> None:
+    row = {"measure": "percent", "term": "badge_pick", "estimate": 20.0, "conf_low": 12.5, "conf_high": 2e11}
+    frame = pd.DataFrame([row | {"p_adjusted": 0.01, "p_value": 0.01, "note": ""}])
+    assert tradeoff_clauses(frame) == [
+        "worth in percent of the price: the badge pick 20.0 % (12.5 to more than 1,000)"
+    ]
