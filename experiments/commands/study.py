@@ -209,7 +209,7 @@ def payments(
 @app.command("export")
 def export(
     file: StudyFile,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder, or a .zip file.")],
     with_text: Annotated[
         bool, typer.Option("--with-text", help="Keep what people wrote; read it before you pass it on.")
     ] = False,
@@ -219,7 +219,15 @@ def export(
 
     Example: souk study export study.yaml --out people/
     """
-    for name, rows in _books(file, db).export(out, with_text=with_text).items():
+    import shutil
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as made:
+        is_zip = out.suffix == ".zip"
+        found = _books(file, db).export(Path(made) if is_zip else out, with_text=with_text)
+        if is_zip:
+            shutil.make_archive(str(out.with_suffix("")), "zip", made)
+    for name, rows in found.items():
         typer.echo(f"{out / name}.csv: {rows:,} rows")
 
 
@@ -254,7 +262,8 @@ def forget(
         names = books.asked_to_be_forgotten() if asked else [books.person(str(person), _key(file, db))]
         for name, trials in books.forget(*names).items():
             typer.echo(f"{name}: deleted; {trials:,} trials are withdrawn")
-        typer.echo(f"{len(names):,} people are forgotten here; delete them in your backups too")
+        who = "1 person is" if len(names) == 1 else f"{len(names):,} people are"
+        typer.echo(f"{who} forgotten here; delete what your backups have of them too")
         return
     from experiments.people.serving import key_path
 

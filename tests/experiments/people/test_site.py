@@ -15,8 +15,10 @@ from typing import Any
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from experiments.bundles.bundle import make_bundle
+from experiments.cli import app
 from experiments.commands.traces import write_trace
 from experiments.designs.loading import load_shop_design
 from experiments.episodes.guest_trial import GuestTrial
@@ -347,6 +349,18 @@ async def test_a_practice_is_a_trial_that_is_not_stored(tmp_path: Path) -> None:
         assert place.books.status()["blocks"]["given"] == 0
         assert "Your code is" in (await to_end(ned, page)).text
         assert len(trials_of_people(place.books.records, place.books.run)) == 2
+
+
+async def test_an_export_is_a_folder_or_a_zip_file(tmp_path: Path) -> None:
+    async with serving(tmp_path) as place, place.person() as ned:
+        await to_end(ned, await to_trial(ned, place.link("ned")))
+        for out in ("people", "people.zip"):
+            study = ("study", "export", f"{tmp_path}/study.yaml", "--db", f"sqlite:///{tmp_path}/t.db")
+            made = CliRunner().invoke(app, [*study, "--out", f"{tmp_path}/{out}"])
+            assert made.exit_code == 0 and f"{out}/participants.csv: 1 rows" in made.output
+    with zipfile.ZipFile(tmp_path / "people.zip") as file:
+        for name in ("participants.csv", "answers.csv", "events.csv"):
+            assert file.read(name) == (tmp_path / "people" / name).read_bytes()
 
 
 async def test_a_server_keeps_no_trial_of_who_has_ended(tmp_path: Path) -> None:
