@@ -161,6 +161,10 @@ class Sessions:
                 self._sessions.popitem(last=False)
         return session
 
+    def __contains__(self, visitor_id: str) -> bool:
+        """Whether a visitor's session is there; other than `find`, to ask does not keep it."""
+        return visitor_id in self._sessions
+
     def find(self, visitor_id: str) -> ShopSession | None:
         """Return the visitor's session; None when it has not begun or is forgotten."""
         now = self._clock()

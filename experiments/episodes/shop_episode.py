@@ -528,8 +528,8 @@ def _attribute_rows(
     """What the products' own prices, ratings and numbers of reviews are, where drawn ones were shown.
 
     In a Latin square of a list each product has its `row` and `column` on the screen too, and beside a decoy
-    its `role`. shown: of a trial
-    with whole lists; then the products that were shown, and no others, have `in_view`.
+    its `role`. shown: of a trial with whole lists; then the products that were shown, and no others, have
+    `in_view`.
     """
     found: list[dict[str, Any]] = [
         (design.list_facts(product) if product.key in design.products else {}) | trial.facts(product.key)

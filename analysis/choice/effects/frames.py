@@ -57,6 +57,8 @@ def by_trial(labels: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
 CLUSTERED = ["clustered_low", "clustered_high", "effective_n"]
 """The columns of a share's interval that takes answers to one question, or in one set, as dependent."""
 QUESTION = "question"
+SQUARE = "latin-square"
+"""The ordering of a trial whose products stand in each place equally often."""
 _SHOWN = ("option", "position", "price", "rating", "reviews", "nudge", "nudged", "placebo")
 _ASKED = ("set", "profile", "modality", "condition", "ordering")
 """What makes two trials the same question: of each product, and of the whole."""

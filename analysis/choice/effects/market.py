@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.choice.effects.frames import QUESTION, wilson, with_questions
+from analysis.choice.effects.frames import QUESTION, SQUARE, wilson, with_questions
 from analysis.choice.effects.groups import set_sizes
 from analysis.choice.effects.right_answers import FAMILY
 from analysis.estimators.concentration import concentration
@@ -15,8 +15,6 @@ from analysis.tables.choice_table import TRIAL_ID, row_weights
 from analysis.tables.frame import counted, join_notes, result_frame
 
 LEAST_OPTIONS: Final = 3
-SQUARE: Final = "latin-square"
-"""The ordering of a trial whose products stand in each place equally often."""
 BY_NUMBER: Final = "no interval: it depends on the number of trials"
 TOO_FEW: Final = "no interval: fewer than three pages, or Latin squares, of a set have a choice"
 ALIKE: Final = "no interval: the pages of a set do not differ in their choices"
@@ -34,9 +32,10 @@ def in_markets(table: pd.DataFrame) -> pd.DataFrame:
     trials beside a decoy, for the design says what each product costs, and all trials where they have chances
     of assignment, which shares do not weigh.
     """
-    if row_weights(table) is not None or "attr_role" in table:
+    if row_weights(table) is not None:
         return table[:0]
-    return table[(set_sizes(table) >= LEAST_OPTIONS) & (table["family"] != FAMILY)]
+    told = (set_sizes(table) >= LEAST_OPTIONS) & (table["family"] != FAMILY)
+    return table[told & table["attr_role"].isna()] if "attr_role" in table else table[told]
 
 
 def markets(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -44,8 +43,8 @@ def markets(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     table: checked. The trials of a set count alike, whatever page they show. Pages are draws, whose trials
     may be answered alike; of a set with one page the trials are the draws, and in a Latin square it is the
-    square, whose pages are balanced. Intervals are about these choice
-    sets. Both frames are empty without sets of three options or more.
+    square, whose pages are balanced. Intervals are about these choice sets. Both frames are empty without
+    sets of three options or more.
 
     The first has the columns of every estimator, and Student's intervals. A row is the mean over choice sets
     (`sets`) of a term: `hhi`, `entropy` (nats; see `concentration`), `leader_share` (percent), `never_chosen`

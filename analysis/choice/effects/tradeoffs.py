@@ -9,8 +9,7 @@ from scipy import stats
 
 from analysis.choice.effects.drawn import STEP, randomised
 from analysis.choice.effects.effects import agents, count_trials, regressors, varies
-from analysis.choice.effects.frames import empty_frame
-from analysis.choice.effects.market import SQUARE
+from analysis.choice.effects.frames import SQUARE, empty_frame
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.leave_out import with_errors
 from analysis.estimators.lpm import LEAST_CLUSTERS
@@ -47,8 +46,8 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
     percent: the change of the price that makes up for it, 100 (exp(-b / b_price) - 1); above 0: worth having.
     money: the same at the median price that was shown, in the unit of the price.
     interaction: of the term `row x column`; the statistic is the F of Hotelling (1931) that all products of
-    a row and a column are 0, with those products and sets less products as degrees of freedom.
-    Small p values say that a place is not the sum of its row and its column.
+    a row and a column are 0, with those products and sets less products as degrees of freedom. A small p
+    value says that a place is not the sum of its row and its column.
 
     Errors are those of the jackknife over choice sets (CV3), with t on one less than there are sets; with
     fewer than twelve sets there are none. The intervals of `percent` and `money` are Fieller's (1954), which

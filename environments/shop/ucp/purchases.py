@@ -177,7 +177,7 @@ class UcpPurchases:
         purchase_id = self._shop.sessions.visitor_id(None)
         purchase = _Purchase(purchase_id, self._shop.sessions.open(purchase_id), call.platform)
         self._purchases = OrderedDict(
-            (name, each) for name, each in self._purchases.items() if self._shop.sessions.find(name)
+            (name, each) for name, each in self._purchases.items() if name in self._shop.sessions
         )
         self._purchases[purchase_id] = purchase
         if len(self._purchases) > _MOST_PURCHASES:

@@ -1,4 +1,4 @@
-"""What a platform may send by UCP. Fields that the shop does not use are ignored, as the protocol asks."""
+"""What a platform may send by UCP. The protocol allows other fields: they are ignored, and not kept."""
 
 from typing import Annotated, Final
 
@@ -13,7 +13,7 @@ _Text = Annotated[str, Field(max_length=512)]
 class _Request(BaseModel):
     """A part of a request. Types are those of JSON: "2" and 2.0 are no integers."""
 
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True, extra="ignore")
 
 
 class EmptyRequest(_Request):
@@ -89,9 +89,7 @@ class _LineItem(_Request):
 
 
 class _Buyer(_Request):
-    """Who buys. What the shop does not ask for is not kept."""
-
-    model_config = ConfigDict(extra="ignore")
+    """Who buys."""
 
     first_name: _Text | None = None
     last_name: _Text | None = None
@@ -107,9 +105,7 @@ class CartContents(_Request):
 
 
 class _Destination(_Request):
-    """An address. What the shop does not ask for is not kept."""
-
-    model_config = ConfigDict(extra="ignore")
+    """An address."""
 
     id: _Text | None = None
     type: _Text | None = None

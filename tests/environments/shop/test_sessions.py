@@ -37,6 +37,17 @@ def test_idle_sessions_are_forgotten() -> None:
     assert len(sessions) == 0
 
 
+def test_asking_whether_a_session_is_there_does_not_keep_it() -> None:
+    clock = Clock()
+    sessions = Sessions(idle=10, clock=clock)
+    sessions.open("a")
+    clock.now = 8
+    assert "a" in sessions and "b" not in sessions
+    clock.now = 12
+    sessions.open("b")
+    assert "a" not in sessions and "b" in sessions
+
+
 def test_too_many_sessions_drop_the_longest_idle() -> None:
     sessions = Sessions(limit=3)
     for name in "abc":
