@@ -62,6 +62,7 @@ async def carry_out(
     design = ShopDesign(source)
     trials = {trial.id: trial for trial in islice(design.trials([agent]), 0, count * step, step)}
     records = Records(f"sqlite:///{folder}/t.db")
+    records.begin_run(design.run_id, design.experiment.name, design.facts([agent]))
     async with open_testbed(folder, Shop(base_url) if base_url else design.shop) as testbed:
         runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
         await run_trials(runner, design, records, trials.values())

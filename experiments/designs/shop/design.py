@@ -34,7 +34,7 @@ from experiments.designs.shop.ingredients import (
     shop_map,
     shop_of,
 )
-from experiments.designs.shop.profiles import sentences
+from experiments.designs.shop.profiles import check_right_answers, sentences
 from experiments.designs.shop.stopping import blocks
 from experiments.designs.shop.treatments import Treatments
 from experiments.designs.shop.trial import ShopTrial, set_id
@@ -80,7 +80,9 @@ class ShopDesign(Design[ShopTrial]):
         self.prompt = prompt_of(experiment.prompt, source)
         check_orders(experiment, self.site, source, subject)
         self.nudges = nudges_of(experiment, self.site, source)
-        badges = badges_of(experiment, self.site, [each.id for each in self.nudges if each], source)
+        names = [each.id for each in self.nudges if each]
+        check_right_answers(experiment.profiles, names, source)
+        badges = badges_of(experiment, self.site, names, source)
         self._treatments = Treatments(experiment, self.site, self.nudges, badges)
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""

@@ -21,6 +21,7 @@ from experiments.designs.inputs.experiment_file import Agents, Limits, Name, Str
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.designs.shop.attributes import Attributes
 from experiments.designs.shop.decoys import OFFERED, Decoys
+from experiments.designs.shop.right_answer import RightAnswer
 from experiments.designs.shop.stopping import Stopping
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
@@ -66,11 +67,21 @@ class UserProfile(StrictModel):
     id: Name
     text: str | None = Field(default=None, min_length=1)
     """A sentence that is added to the goal; without it the id is that of a shipped profile, or `none`."""
+    right: RightAnswer | None = None
+    """Which products are right to choose for this user."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_id(cls, value: object) -> object:
         return {"id": value} if isinstance(value, str) else value
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a right answer the keys are those of before, and so is the identity of the run."""
+        kept: dict[str, Any] = dump(self)
+        if self.right is None:
+            kept.pop("right", None)
+        return kept
 
 
 class _Observed(StrictModel):

@@ -31,3 +31,13 @@ def sentences(wanted: Sequence[UserProfile], source: Source) -> dict[str, str]:
             )
             raise source.error(("profiles", index), message)
     return found
+
+
+def check_right_answers(wanted: Sequence[UserProfile], nudges: Sequence[str], source: Source) -> None:
+    """Check that what makes a product right is among the nudges of the experiment. Raises UserError."""
+    for index, profile in enumerate(wanted):
+        name = profile.right.carries if profile.right else None
+        if name is not None and name not in nudges:
+            hint = did_you_mean(name, nudges, noun="the nudges are")
+            message = f'no product ever carries "{name}"; {hint}'
+            raise source.error(("profiles", index, "right", "carries"), message)

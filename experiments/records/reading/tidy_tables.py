@@ -107,6 +107,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
         frame = frame.merge(known, on=["trial", "position"], how="left")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
+    _with_right(records, run, frame)
     if (listed := frame["attributes"].str.contains(f'"{IN_VIEW}"', na=False, regex=False)).any():
         frame = _as_listed(frame, listed)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
@@ -142,6 +143,31 @@ def _divide_nudges(records: Records, run: str, frame: pd.DataFrame) -> None:
         frame.loc[both, "nudge"], own = own, own[own.isin(known)]
         for name, part in (("nudge_text", "text"), ("family", "family"), ("direction", "direction")):
             frame.loc[own.index, name] = [getattr(known[each], part) for each in own]
+
+
+def _with_right(records: Records, run: str, frame: pd.DataFrame) -> None:
+    """Add which options are right for users who have told what counts; empty for others.
+
+    It follows from the figures that were shown, not from those of the design.
+    """
+    profiles = _fact(records, run, "experiment").get("profiles") or []
+    told = {each["id"]: each["right"] for each in profiles if isinstance(each, dict) and each.get("right")}
+    if told:
+        frame["right"] = pd.Series(pd.NA, frame.index, dtype="Int64")
+    for profile, rule in told.items():
+        own = frame[frame["profile"] == profile]
+        fits = pd.Series(True, own.index)
+        for name, most in rule["at_most"].items():
+            fits &= own[name] <= most
+        for name, least in rule["at_least"].items():
+            fits &= own[name] >= least
+        if rule["carries"]:
+            fits &= own["nudge"].eq(rule["carries"]) & own["nudged"].eq(1)
+        for name, extreme in ((rule["lowest"], "min"), (rule["highest"], "max")):
+            if name:
+                left = own[name].where(fits)
+                fits &= left == left.groupby(own["trial"]).transform(extreme)
+        frame.loc[own.index, "right"] = fits.astype("Int64")
 
 
 def _randomised(records: Records, run: str) -> str:

@@ -80,3 +80,29 @@ def test_other_studies_have_no_such_table() -> None:
     found = analyze_choice(simulate_study(sets=4).table)
     assert found.right_answers is None
     assert "right_answers" not in found.to_json()
+
+
+@pytest.mark.parametrize("differ", [0, 2])
+def test_questions_asked_again_are_to_be_answered_alike(differ: int) -> None:
+    again = asked(0).assign(trial=lambda t: t["trial"] + "-again", repeat=1)
+    table = pd.concat([asked(differ).assign(repeat=0), again])
+    table["set"] = table["trial"].str.removesuffix("-again")  # each question of another set
+    row = right_answers(check_table(table)).set_index("part").loc["repeat"]
+    assert (row["trials"], row["wrong"]) == (40, differ)
+
+
+def test_preferences_that_go_round_in_a_circle_are_counted() -> None:
+    """Of products a to d: a over b, b over c, c over a; d over all of them."""
+    wins = ["ab", "bc", "ca", "da", "db", "dc"]
+    rows = [
+        {
+            "trial": f"{winner}{loser}{turned}", "agent": "a", "set": "".join(sorted(winner + loser)),
+            "option": option, "position": int(option == loser) ^ turned, "outcome": "choice",
+            "chosen": int(option == winner), "price": 1.0, "condition": "control",
+        }
+        for winner, loser in wins
+        for turned in (0, 1)
+        for option in (winner, loser)
+    ]  # fmt: skip
+    row = right_answers(check_table(pd.DataFrame(rows))).set_index("part").loc["circle"]
+    assert (row["trials"], row["wrong"]) == (4, 1)
