@@ -185,7 +185,7 @@ def test_a_missing_score_leaves_what_needs_it() -> None:
     assert found.notes[0] == "2 of 672 scores are missing."
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.9])
+@pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.thorough), 0.9])
 def test_an_anchor_without_pull_is_seldom_claimed(correlation: float) -> None:
     """The scores of neighbouring answers go together; the variations do not."""
     rng, told, studies = np.random.default_rng(7), 0, size(60, 500)

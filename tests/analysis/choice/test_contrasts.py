@@ -60,7 +60,7 @@ def answered(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("difference", [0.0, 0.2])
+@pytest.mark.parametrize("difference", [pytest.param(0.0, marks=pytest.mark.thorough), 0.2])
 def test_intervals_hold_the_difference_of_two_texts(difference: float) -> None:
     table, rng, studies = trials(), np.random.default_rng(int(10 * difference)), size(60, 400)
     held, exact_held, rejected, exact_rejected, estimates = 0, 0, 0, 0, []
@@ -152,7 +152,7 @@ def taken(table: pd.DataFrame, chance: "pd.Series[float]", rng: np.random.Genera
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("free", [0.5, -0.6])
+@pytest.mark.parametrize("free", [0.5, pytest.param(-0.6, marks=pytest.mark.thorough)])
 def test_texts_head_to_head_give_their_known_difference_without_bias(free: float) -> None:
     table, rng, studies = met(), np.random.default_rng(int(10 * free) + 50), size(80, 400)
     chance = chances(table, {"best": 0.5, "free": free})

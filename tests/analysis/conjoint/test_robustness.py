@@ -67,7 +67,7 @@ def repeated(
     return table.assign(agent="balanced", outcome="choice", repeat=0, category="hotel")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_values_hold_where_an_agent_likes_single_options() -> None:
     """What stars are worth hangs on 30 hotels, not on 300 pairs of them; free cancellation is drawn anew."""
     studies, held, by_set, drawn = size(15, 200), [], [], []

@@ -124,6 +124,7 @@ async def test_programs_of_an_actor_that_is_killed_run_again(
 
 
 @pytest.mark.browser
+@pytest.mark.thorough
 async def test_a_cluster_without_a_node_ends_the_run(
     tmp_path: Path,
     cluster: Any,

@@ -29,6 +29,7 @@ def installed(folder: Path) -> Path:
 
 
 @pytest.mark.browser
+@pytest.mark.thorough
 async def test_a_trial_whose_page_shows_the_old_text_too_is_not_treated(tmp_path: Path) -> None:
     paths = [installed(tmp_path / "souk"), ROOT]
     shop = ForeignShop()
