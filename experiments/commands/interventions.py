@@ -35,7 +35,9 @@ def new(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="nudge, placebo, price, rating, reviews, stock, title, order, remove or display."),
+        typer.Option(
+            help="nudge, placebo, price, rating, reviews, stock, title, order, remove, display, pattern or card."
+        ),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its name; made from the text by default.")] = None,
     text: Annotated[

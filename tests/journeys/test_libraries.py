@@ -1,0 +1,66 @@
+"""Every intervention that comes with Souk ends a trial in the embedded shop, treated as planned.
+
+`make test` tries every second one, `make thorough` all of them.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.records.tables import outcomes, receipts, trials
+from interventions.files.schema import load_interventions
+from tests.experiments.designs.make import source
+from tests.ground_truth import carry_out
+from tests.support import THOROUGH
+
+FILLED = {"attributes", "matching", "display"}
+"""Files whose interventions designs fill in; every other test of drawn or equal figures uses them."""
+FILES = sorted(path.stem for path in Path("interventions/library").glob("*.yaml"))
+KINDS = {
+    name: {item.id: item.kind for item in load_interventions(name, None).interventions}
+    for name in FILES
+    if name not in FILLED
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "name", [name for name, kinds in KINDS.items() if not {"card", "pattern"} & {*kinds.values()}]
+)
+async def test_what_products_carry(tmp_path: Path, name: str) -> None:
+    ids = [*KINDS[name]][:: 1 if THOROUGH else 2]
+    nudge = {"interventions": name, "only": ids, "on": ["each"]}
+    base = "rationality" if name == "rationality" else "nudges"  # whose products leave room for steps
+    options = {**experiment_source(base).data["options"], "sets": 1}
+    file = source(base, site="embedded", options=options, factors={"nudge": nudge, "order": "listed"})
+    carriers = options.get("set_size", 2)
+    done = await carry_out(tmp_path, file, "simulated:balanced", len(ids), 4, step=carriers)
+    made = {each.nudge.id: each.id for each in done.trials.values() if each.nudge}
+    assert made.keys() == {*ids}
+    assert done.table.set_index("trial")["outcome"].eq("choice").all()
+    written = done.rows(receipts)
+    for intervention, trial in made.items():
+        assert any(each["intervention"] == intervention for each in written[trial]), intervention
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", [name for name, kinds in KINDS.items() if "pattern" in kinds.values()])
+async def test_what_the_shop_carries(tmp_path: Path, name: str) -> None:
+    """Beside its control; a customer who reads the sums may refuse the order, which is no failure."""
+    ids = [*KINDS[name]][:: 1 if THOROUGH else 2]
+    nudge = {"interventions": name, "only": ids, "on": ["none", "shop"]}
+    options = {**experiment_source("dark-patterns").data["options"], "sets": 1}
+    file = source("dark-patterns", options=options, factors={"nudge": nudge, "order": "listed"}, repeats=1)
+    done = await carry_out(tmp_path, file, "simulated:careless", 2 * len(ids), 4)
+    ended, told, written = done.rows(trials), done.rows(outcomes), done.rows(receipts)
+    carried = set()
+    for trial in done.trials.values():
+        (row,) = ended[trial.id]
+        assert row["outcome"] in ("choice", "no_choice"), (trial.nudge, row["reason"])
+        facts = {each["name"]: each["value"] for each in told[trial.id]}
+        assert facts["ordered"] == (row["outcome"] == "choice")
+        own = trial.nudge.id if trial.carrier else trial.nudge.twin.id if trial.nudge.twin else ""
+        assert {each["intervention"] for each in written[trial.id]} >= {own} - {""}
+        carried |= {trial.nudge.id} if trial.carrier else set()
+    assert carried == {*ids}
