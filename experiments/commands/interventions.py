@@ -36,7 +36,8 @@ def new(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="nudge, placebo, price, rating, reviews, stock, title, order, remove, display, pattern or card."
+            help="nudge, placebo, price, rating, reviews, stock, title, order, remove, display, "
+            "pattern or card."
         ),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its name; made from the text by default.")] = None,

@@ -17,7 +17,7 @@ from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import STAGES, Place
 from proxy.session import Session
 
-_OF_EDITS: Final = ("accepted", "consented", "gave")
+_OF_EDITS: Final = ("accepted", "declined", "consented", "gave")
 """What edits that Souk ships say of themselves; told of every trial."""
 _ANY: Final = ("accepted", "added", "paid_more", "consented", "gave")
 _HALF_CENT: Final = Decimal("0.005")

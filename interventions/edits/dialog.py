@@ -79,7 +79,7 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
         return self.gets and self.price is not None
 
     def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
-        return {"accepted": self.gets}
+        return {"accepted": self.gets, "declined": _DECLINE in self.answers}
 
     @property
     def name(self) -> str:

@@ -240,8 +240,9 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     assert facts["added"] == any(row["kind"] == "option" for row in lines)
     gave = (walked.answers[edit.text] == ["accept"] for edit in edits if isinstance(edit, RequireStep))
     assert facts["gave"] == any(gave)
-    accepted = ("accept" in walked.answers[edit.text] for edit in edits if isinstance(edit, Dialog))
-    assert facts["accepted"] == any(accepted)
+    said = [walked.answers[edit.text] for edit in edits if isinstance(edit, Dialog)]
+    assert facts["accepted"] == any("accept" in each for each in said)
+    assert facts["declined"] == any("decline" in each for each in said)
     assert facts["consented"] == any(is_kept(edit, walked) for edit in consents)
     assert (facts["ordered"], facts["task_ok"]) == (1, 1)
 
