@@ -48,6 +48,7 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
         {"hidden_text": {"channel": channel, "text": "Loved by many"}}
         for channel in ("title", "off-screen", "meta", "json-ld")
     ],
+    "style": [{"style": {"role": "product.title", "background": "yellow"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
 ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "swap"} | {
