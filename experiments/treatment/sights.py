@@ -87,6 +87,8 @@ class EditsMade:
         self.site = as_in_card(session.site, card) if card else session.site
         self.changes: dict[ReceiptKey, list[Change]] = {}
         self._leftovers = session.plan.leftovers
+        self.words = [as_read(edit.words()) for t in session.plan.treatments for edit in t.edits]
+        """The texts of edits as a whole; those in `changes` may be cut."""
         roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
         self.prices: dict[str, set[tuple[str, str]]] = {}
         """By product, the prices in data before and after."""

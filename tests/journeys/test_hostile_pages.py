@@ -93,6 +93,11 @@ KINDS = {
         "A cold light",
         "A warm light for long evenings.",
     ),
+    "rewrite_text": Kind(
+        {"rewrite_text": {"in": "product.description", "text": "Cold rays for the whole house."}},
+        "Cold rays for the whole house.",
+        "A warm light for long evenings.",
+    ),
     "set_attribute": Kind(
         {"set_attribute": {"role": "product.title", "name": "title", "value": NUDGE}},
         NUDGE,

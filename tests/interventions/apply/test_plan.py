@@ -171,6 +171,7 @@ EXAMPLES = [
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
     {"hide_option": "${word}"},
+    {"rewrite_text": {"in": "product.description", "text": "${text}"}},
     {"style": {"role": "product.title", "background": "yellow", "scale": 1.2}},
 ]
 VALUES = {"text": "New", "figure": 7, "address": "third", "word": "Quiet"}

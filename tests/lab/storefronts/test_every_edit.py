@@ -26,7 +26,7 @@ from tests.support import THOROUGH
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 AGENT: Final = "simulated:looker"
-HIDDEN: Final = {("plone", "set_stock")}
+HIDDEN: Final = {("plone", "set_stock"), ("plone", "rewrite_text")}
 """What a shop shows only under a pointer."""
 MOST: Final = 25
 """How many trials a shop has before it is started again: it has 31 of what is bought."""
@@ -48,6 +48,7 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
         {"hidden_text": {"channel": channel, "text": "Loved by many"}}
         for channel in ("title", "off-screen", "meta", "json-ld")
     ],
+    "rewrite_text": [{"rewrite_text": {"in": "product.stock", "text": "Ships soon", "facts": "free"}}],
     "style": [{"style": {"role": "product.title", "background": "yellow"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
@@ -68,6 +69,8 @@ USUAL: Final = [
     (EMBEDDED, "set_image", "screenshot"),
     (EMBEDDED, "set_image", "html"),
     (EMBEDDED, "remove", "tree"),
+    (EMBEDDED, "style", "screenshot"),
+    (EMBEDDED, "rewrite_text", "screenshot"),
     ("old-tables", "strike_price", "screenshot"),
     ("drawn-by-scripts", "strike_price", "html"),
     ("shadow-dom", "set_rating", "screenshot"),
