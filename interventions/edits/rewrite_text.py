@@ -13,8 +13,8 @@ from interventions.errors import CannotEdit
 from interventions.html.numbers import NumberUsage, figures, one_line
 
 _UNIT: Final = re.compile(
-    r"[\s-]?(%|°[CF]?|[\"″′]|(?:[mkc]?g|oz|lbs?|[mc]?l|fl\.? oz|[mck]?m|inch(?:es)?|in|ft|feet|k?W|m?Ah|V|[MGT]B|[kMG]?Hz"
-    r"|hours?|h|min|minutes|days?|months?|years?)(?!\w))",
+    r"[\s-]?(%|°[CF]?|[\"″′]|(?:[mkc]?g|oz|lbs?|[mc]?l|fl\.? oz|[mck]?m|inch(?:es)?|in|ft|feet|k?W|m?Ah|V"
+    r"|[MGT]B|[kMG]?Hz|hours?|h|min|minutes|days?|months?|years?)(?!\w))",
     re.IGNORECASE,
 )
 

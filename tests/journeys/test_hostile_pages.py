@@ -98,6 +98,7 @@ KINDS = {
         "Cold rays for the whole house.",
         "A warm light for long evenings.",
     ),
+    "collapse": Kind({"collapse": {"role": "product.description", "label": NUDGE}}, NUDGE),
     "set_attribute": Kind(
         {"set_attribute": {"role": "product.title", "name": "title", "value": NUDGE}},
         NUDGE,

@@ -172,6 +172,7 @@ EXAMPLES = [
     {"swap": "${address}"},
     {"hide_option": "${word}"},
     {"rewrite_text": {"in": "product.description", "text": "${text}"}},
+    {"collapse": {"role": "product.description", "label": "${text}"}},
     {"style": {"role": "product.title", "background": "yellow", "scale": 1.2}},
 ]
 VALUES = {"text": "New", "figure": 7, "address": "third", "word": "Quiet"}

@@ -49,6 +49,7 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
         for channel in ("title", "off-screen", "meta", "json-ld")
     ],
     "rewrite_text": [{"rewrite_text": {"in": "product.stock", "text": "Ships soon", "facts": "free"}}],
+    "collapse": [{"collapse": {"role": "product.price_box", "label": "Price"}}],
     "style": [{"style": {"role": "product.title", "background": "yellow"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
@@ -70,6 +71,7 @@ USUAL: Final = [
     (EMBEDDED, "set_image", "html"),
     (EMBEDDED, "remove", "tree"),
     (EMBEDDED, "style", "screenshot"),
+    (EMBEDDED, "collapse", "tree"),
     (EMBEDDED, "rewrite_text", "screenshot"),
     ("old-tables", "strike_price", "screenshot"),
     ("drawn-by-scripts", "strike_price", "html"),
