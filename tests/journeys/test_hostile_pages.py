@@ -82,6 +82,7 @@ KINDS = {
     "banner": Kind({"banner": {"text": NUDGE}}, NUDGE),
     "countdown": Kind({"countdown": {"text": "Only now {time}"}}, "Only now"),
     "strike_price": Kind({"strike_price": {"was": 29.99}}, "$29.99"),
+    "unit_price": Kind({"unit_price": {"content": 500, "unit": "g"}}, "$4.00 per 100 g"),
     "show_rating_text": Kind({"show_rating_text": {}}, "Rating"),
     "set_price": Kind({"set_price": 9.99}, "$9.99", "$19.99"),
     "set_rating": Kind({"set_rating": 60}, "3.0 out of 5", "4.4 out of 5"),

@@ -173,6 +173,7 @@ EXAMPLES = [
     {"hide_option": "${word}"},
     {"rewrite_text": {"in": "product.description", "text": "${text}"}},
     {"collapse": {"role": "product.description", "label": "${text}"}},
+    {"unit_price": {"content": "${figure}", "unit": "kg"}},
     {"style": {"role": "product.title", "background": "yellow", "scale": 1.2}},
 ]
 VALUES = {"text": "New", "figure": 7, "address": "third", "word": "Quiet"}

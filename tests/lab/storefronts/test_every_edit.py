@@ -50,6 +50,7 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     ],
     "rewrite_text": [{"rewrite_text": {"in": "product.stock", "text": "Ships soon", "facts": "free"}}],
     "collapse": [{"collapse": {"role": "product.price_box", "label": "Price"}}],
+    "unit_price": [{"set_price": 17.99}, {"unit_price": {"content": 250, "unit": "g"}}],
     "style": [{"style": {"role": "product.title", "background": "yellow"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
@@ -71,6 +72,7 @@ USUAL: Final = [
     (EMBEDDED, "set_image", "html"),
     (EMBEDDED, "remove", "tree"),
     (EMBEDDED, "style", "screenshot"),
+    (EMBEDDED, "unit_price", "screenshot"),
     (EMBEDDED, "collapse", "tree"),
     (EMBEDDED, "rewrite_text", "screenshot"),
     ("old-tables", "strike_price", "screenshot"),
