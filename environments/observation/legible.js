@@ -252,6 +252,12 @@
       const style = element.getAttribute("style") ?? "";
       return { text: style, given: (pixels || onTop) && !told.why ? style : "", ...told };
     }
+    if (attribute === "#default") {  // the label of what is chosen from the start; given where it is chosen still
+      const control = element.tagName === "OPTION" ? element : element.querySelector("input[type=radio i]");
+      const label = squeeze(textOf(element, false)), isShown = isSeen(control?.closest("select") ?? element);
+      const isDefault = control?.defaultChecked || control?.defaultSelected;
+      return { text: isDefault ? label : "", given: isShown && (control?.checked || control?.selected) ? label : "", ...told };
+    }
     if (attribute === null) return { text: textOf(element, false), given: givenOf(element), ...told };
     const holder = !part || element.matches(part) ? element : element.querySelector(part);
     const text = holder?.getAttribute(attribute) ?? "";

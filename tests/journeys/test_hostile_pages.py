@@ -113,6 +113,7 @@ KINDS = {
 ELSEWHERE = {
     "set_image": "test_hostile_pictures.py",
     "hidden_text": "test_hidden_texts.py: no attack on what nobody sees, but one on each channel",
+    "set_default": "test_defaults.py: these options are no fields",
     "style": "test_looks.py: its words are the page's own",
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",

@@ -54,7 +54,7 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "style": [{"style": {"role": "product.title", "background": "yellow"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
-ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "swap"} | {
+ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "set_default", "swap"} | {
     *("fee", "add_line", "checkout_option", "dialog", "require_step"),
 }
 """They need a card, a product with options, a list, words of one product, or a checkout."""
