@@ -1,22 +1,19 @@
 """style: another look of an element, such as its background or its size; its words stay."""
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from interventions.edits.base import Edit, Leftover, ObservedIn, RoleName
-from interventions.edits.in_browser import Element, PagePlaces, Verdict
+from interventions.edits.in_browser import PagePlaces, Verdict
 from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import Place
 
 Colour = Literal["black", "white", "grey", "red", "orange", "yellow", "green", "blue", "purple", "pink"]
 """Colours that CSS has by these names."""
-_IN_LINES: Final = frozenset(
-    {"a", "abbr", "b", "em", "i", "label", "mark", "small", "span", "strong", "time"}
-)
+_IN_LINES: Final = frozenset({"a", "abbr", "b", "em", "i", "label", "mark", "small", "span", "strong"})
 _LAST_WORD: Final = "!important"
 
 
@@ -51,8 +48,8 @@ class Style(Edit, BaseModel, frozen=True, extra="forbid"):
     def observed_in(self) -> ObservedIn:
         return "picture"
 
-    def _looks(self) -> dict[str, str]:
-        """What is declared, as browsers write it again: a property -> its value."""
+    def _looks(self) -> list[str]:
+        """What is declared, as browsers write it again."""
         looks = {
             "background-color": self.background,
             "background-image": self.background and "none",
@@ -66,12 +63,13 @@ class Style(Edit, BaseModel, frozen=True, extra="forbid"):
             "font-size": self.size and f"{self.size:g}px",
             "box-shadow": "rgba(0, 0, 0, 0.4) 0px 4px 16px 0px" if self.shadow else None,
         }
-        return {name: value for name, value in looks.items() if value}
+        return [f"{name}: {value} {_LAST_WORD}" for name, value in looks.items() if value]
 
     def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         elements = there.main(self.role, "#look")
         for element in elements:
-            if _declared(element) != self._looks():
+            last = {part.strip() for part in element.text.split(";") if _LAST_WORD in part}
+            if last != {*self._looks()}:
                 return Verdict(f"{self.role} has style={element.text!r}")
         if not elements:
             return Verdict(f"nothing stands at {self.role}")
@@ -80,14 +78,11 @@ class Style(Edit, BaseModel, frozen=True, extra="forbid"):
         return Verdict(given=in_view, at=elements, hidden="" if is_seen else elements[0].text)
 
     def apply(self, showing: ProductPlace) -> Change:
-        page, done = showing.page, []
-        look = "; ".join(f"{name}: {value} {_LAST_WORD}" for name, value in self._looks().items())
+        page, done, look = showing.page, [], "; ".join(self._looks())
         for target in showing.main(self.role):
             own = page.value(target.node, "style")
-            if _LAST_WORD in re.sub(r"\s", "", own).lower():
-                raise CannotEdit(
-                    f'its style has the last word already: "{own}"; write one style for an element'
-                )
+            if "!" in own:
+                raise CannotEdit(f'"{own}" has the last word already; write one style for an element')
             if self.scale and target.node.tag in _IN_LINES:
                 raise CannotEdit(f"<{target.node.tag}> is a part of a line and has no scale; write size")
             # First: what is left open in the page's own would swallow what comes after it.
@@ -95,13 +90,3 @@ class Style(Edit, BaseModel, frozen=True, extra="forbid"):
             done.append(page.set_attribute(target.node, "style", style))
             page.styles.add(style)
         return Change(len(done), *done[0])
-
-
-def _declared(element: Element) -> dict[str, str]:
-    """What has the last word in the style of an element."""
-    parts = (part.partition(":") for part in element.text.split(";"))
-    return {
-        name.strip(): value.strip().removesuffix(_LAST_WORD).strip()
-        for name, _, value in parts
-        if value.strip().endswith(_LAST_WORD)
-    }

@@ -38,7 +38,7 @@ ATTACKS: Final = {
     "": "",
     "list.querySelector('[value=Red]').checked = menu.options[1].selected = true": "was not shown",
     "list.innerHTML = `RADIOS`; menu.innerHTML = '<option>Small</option>'": "is gone",
-    "document.forms[0].innerHTML = document.forms[0].innerHTML.replace(/ (checked|selected)=.../, '')": "is gone",
+    "const [f] = document.forms; f.innerHTML = f.innerHTML.replace(/ (checked|selected)=.../, '')": "is gone",
     "list.querySelector('[value=Red]').defaultChecked = menu.options[1].defaultSelected = true": "is gone",
 }
 
