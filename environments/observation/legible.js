@@ -248,6 +248,16 @@
   const standing = (element, attribute, part) => {
     const told = { beside: beside(element), bid: bidOf(element), ...onScreen(element) };
     if (UNREAD[attribute]) return { text: UNREAD[attribute](element), given: null, ...told };
+    if (attribute === "#look") {  // a picture holds it, also where it makes a text illegible
+      const style = element.getAttribute("style") ?? "";
+      return { text: style, given: (pixels || onTop) && !told.why ? style : "", ...told };
+    }
+    if (attribute === "#default") {  // the label of what is chosen from the start; given where it is chosen still
+      const control = element.tagName === "OPTION" ? element : element.querySelector("input[type=radio i]");
+      const label = squeeze(textOf(element, false)), isShown = isSeen(control?.closest("select") ?? element);
+      const isDefault = control?.defaultChecked || control?.defaultSelected;
+      return { text: isDefault ? label : "", given: isShown && (control?.checked || control?.selected) ? label : "", ...told };
+    }
     if (attribute === null) return { text: textOf(element, false), given: givenOf(element), ...told };
     const holder = !part || element.matches(part) ? element : element.querySelector(part);
     const text = holder?.getAttribute(attribute) ?? "";
@@ -283,7 +293,7 @@
   // selector. `list`: which elements have the same parent. `card`: only what stands in it.
   const found = (places, card) => places.map(({ css, attribute, part }) => {
     const parents = [];
-    const here = card ? query(css)?.filter((element) => contains(card, element)) : query(css);
+    const here = !card ? query(css) : css === ":scope" ? [card] : query(css)?.filter((element) => contains(card, element));
     return here?.slice(0, MAX_FOUND).map((element) => {
       if (!parents.includes(element.parentNode)) parents.push(element.parentNode);
       return { ...standing(element, attribute, part), list: parents.indexOf(element.parentNode) };

@@ -41,10 +41,12 @@ def card_spots(edits: Sequence[Edit], site: SiteMap, *, all_kinds: bool) -> tupl
 
 
 def _role_in_card(edit: Edit, group: str, site: SiteMap) -> str:
-    """Return the name of an edit's role in a card of a kind; empty where it is not made there."""
+    """Return the name of an edit's role in a card of a kind; empty where nothing of it is to be in a card."""
+    if edit.orders:
+        return ""
     whose, _, part = edit.roles()[0].partition(".")
-    role = f"{group}.{part}"
-    return role if part and whose in ("product", group) and role in site.roles else ""
+    role = f"{group}.{part}" if part else group
+    return role if role in site.roles and (whose == group or (part and whose == "product")) else ""
 
 
 class _CardObservation(NamedTuple):
@@ -93,7 +95,7 @@ class CardCheck:
                 continue
             for edit in treatment.edits:
                 role = _role_in_card(edit, group, self._site)
-                if not role or edit.orders:
+                if not role:
                     continue
                 proof = ReceiptKey(treatment.intervention, edit.kind(), role, met.key)
                 # An edit for all products concerns those that have what it edits.

@@ -110,6 +110,8 @@ def _old_sentence(key: str, mine: Sequence[ProductObservation], done: EditsMade)
     """
     for change in done.replaced(key, "sentence"):
         for old in sorted(_sentences(change.before) - _sentences(change.after)):
+            if any(old in words for words in done.words):
+                continue
             found = in_pieces(old, alone=len(old.split()) < LONG_SENTENCE)
             if any(sight.standing and found.search(sight.standing.own) for sight in mine):
                 return f"the agent was shown the old text too on {key}: {old!r}"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from interventions.edits.base import Leftover
 from interventions.edits.in_browser import PageElements, Verdict, as_read, holds
 from interventions.edits.showing import Change
-from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.sitemap import Place, SiteMap
 from proxy.session import Session
 
 
@@ -71,10 +71,13 @@ def _told(tree: str) -> str:
 
 @lru_cache(maxsize=64)
 def as_in_card(site: SiteMap, group: str) -> SiteMap:
-    """Return the site map as it is to a card, whose parts have the names of those of a product's own page."""
+    """Return the site map as it is to a card, whose parts have the names of those of a product's own page.
+
+    The card itself is what the selectors are looked for in.
+    """
     mine = {role: places for role, places in site.roles.items() if role.startswith(f"{group}.")}
     own = {f"product.{role.partition('.')[2]}": places for role, places in mine.items()}
-    return site.model_copy(update={"roles": mine | own})
+    return site.model_copy(update={"roles": mine | own | {group: (Place.model_construct(css=":scope"),)}})
 
 
 class EditsMade:
@@ -84,6 +87,8 @@ class EditsMade:
         self.site = as_in_card(session.site, card) if card else session.site
         self.changes: dict[ReceiptKey, list[Change]] = {}
         self._leftovers = session.plan.leftovers
+        self.words = [as_read(edit.words()) for t in session.plan.treatments for edit in t.edits]
+        """The texts of edits as a whole; those in `changes` may be cut."""
         roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
         self.prices: dict[str, set[tuple[str, str]]] = {}
         """By product, the prices in data before and after."""

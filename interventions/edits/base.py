@@ -24,6 +24,11 @@ Leftover = Literal["", "text", "decimals", "price", "name", "sentence", "picture
 A text of its own; one with decimals only, since a whole number may count something else; a price, in any
 format; a name, in texts and in a tab's title; a sentence; a picture. Empty: nothing.
 """
+ObservedIn = Literal["all", "texts", "whole texts", "picture", "nothing"]
+"""The observations that hold what an edit makes, where its element is in view.
+
+Texts are HTML and trees; whole texts are those of the whole page.
+"""
 
 
 class Edit:
@@ -96,6 +101,10 @@ class Edit:
     def moved(self, site: SiteMap) -> frozenset[str]:
         """Return the keys of the products whose places the edit changes besides the one that it is for."""
         return frozenset()
+
+    def observed_in(self) -> ObservedIn:
+        """Return the observations of agents that hold what the edit makes."""
+        return "all"
 
     def stages(self) -> tuple[str, ...]:
         """Return the types of the pages on the way to an order on which the edit shows (see STAGES).

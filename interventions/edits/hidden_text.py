@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
-from interventions.edits.base import Edit, Leftover, RoleName, Text
+from interventions.edits.base import Edit, Leftover, ObservedIn, RoleName, Text
 from interventions.edits.in_browser import (
     Element,
     ElementQuery,
@@ -64,6 +64,11 @@ class HiddenText(Edit, BaseModel, frozen=True, extra="forbid"):
         if self.channel == "off-screen":
             return place.attribute
         return _READ.get(self.channel, self.channel)
+
+    def observed_in(self) -> ObservedIn:
+        if self.channel in ATTRIBUTES:
+            return "texts"
+        return "whole texts" if self.channel == "off-screen" else "nothing"
 
     def spots(self, site: SiteMap) -> Iterator[ElementQuery]:
         yield from super().spots(site)

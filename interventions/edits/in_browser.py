@@ -33,7 +33,9 @@ class ElementQuery:
     """Elements of a page to read, whoever is shown them: their text, or an attribute.
 
     `part`: a selector; the attribute is that of the first such element inside. The attribute `#text` stands
-    for all text in the element, also in a script, and `#comment` for the comments beside and in it.
+    for all text in the element, also in a script, `#comment` for the comments beside and in it, `#look` for
+    its inline style, and `#default` for the label of an option that is chosen from the start. In a card
+    `:scope` is the card itself.
     """
 
     css: str

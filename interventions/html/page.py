@@ -120,6 +120,22 @@ class Page(ParsedPage):
         same = self._insertions.setdefault((node.mem_id, where), in_tree)
         self._splice(position, position, close + markup, markup, None if sure else same)
 
+    def enclose(self, node: LexborNode, opening: bytes, closing: bytes) -> None:
+        """Put all content of an element into a new one, which begins with `opening`."""
+        tag = self._locate(node)
+        self._check_surroundings(node)
+        start, end, name = tag.end, self._end(node, tag).inner, f"souk{secrets.token_hex(8)}"
+        named = opening.replace(b" ", b" %b " % name.encode(), 1)
+        splices = [Splice(start, start, named, self.owner), Splice(end, end, closing, self.owner)]
+        made = self._parse(apply(self.source, splices), self._around)
+        box, inner = made.css_first(f"[{name}]"), unmark(node.inner_html or "")
+        whole = (box and box.html) or ""
+        is_whole = whole.endswith(inner + closing.decode("ascii"))
+        if not is_whole or (made.html or "").replace(whole, inner, 1) != unmark(self.tree.html or ""):
+            raise CannotEdit("the markup in the element is too irregular to be enclosed")
+        self._splice(start, start, opening)
+        self._splice(end, end, closing)
+
     def remove(self, node: LexborNode) -> None:
         """Remove an element from the page."""
         tag = self._locate(node)

@@ -82,6 +82,7 @@ KINDS = {
     "banner": Kind({"banner": {"text": NUDGE}}, NUDGE),
     "countdown": Kind({"countdown": {"text": "Only now {time}"}}, "Only now"),
     "strike_price": Kind({"strike_price": {"was": 29.99}}, "$29.99"),
+    "unit_price": Kind({"unit_price": {"content": 500, "unit": "g"}}, "$4.00 per 100 g"),
     "show_rating_text": Kind({"show_rating_text": {}}, "Rating"),
     "set_price": Kind({"set_price": 9.99}, "$9.99", "$19.99"),
     "set_rating": Kind({"set_rating": 60}, "3.0 out of 5", "4.4 out of 5"),
@@ -93,6 +94,12 @@ KINDS = {
         "A cold light",
         "A warm light for long evenings.",
     ),
+    "rewrite_text": Kind(
+        {"rewrite_text": {"in": "product.description", "text": "Cold rays for the whole house."}},
+        "Cold rays for the whole house.",
+        "A warm light for long evenings.",
+    ),
+    "collapse": Kind({"collapse": {"role": "product.description", "label": NUDGE}}, NUDGE),
     "set_attribute": Kind(
         {"set_attribute": {"role": "product.title", "name": "title", "value": NUDGE}},
         NUDGE,
@@ -106,6 +113,8 @@ KINDS = {
 ELSEWHERE = {
     "set_image": "test_hostile_pictures.py",
     "hidden_text": "test_hidden_texts.py: no attack on what nobody sees, but one on each channel",
+    "set_default": "test_defaults.py: these options are no fields",
+    "style": "test_looks.py: its words are the page's own",
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",
     **dict.fromkeys(

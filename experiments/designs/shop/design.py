@@ -282,7 +282,7 @@ class ShopDesign(Design[ShopTrial]):
                     told.setdefault((hidden, modality), []).append(agent)
         for (names, modality), those in told.items():
             where = f" in {modality}" if modality else ""
-            yield f"{', '.join(those)} is given nothing of {names}{where}: it stands where only programs read"
+            yield f"{', '.join(those)} is given nothing of {names}{where}: its observation does not hold it"
 
     def facts(self, agents: Sequence[str]) -> RunFacts:
         """Return the facts of the run as a whole, for the records."""

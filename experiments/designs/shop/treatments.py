@@ -9,7 +9,7 @@ from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.listing import show_only
 from experiments.designs.shop.trial import ShopTrial
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
-from interventions.edits.hidden_text import ATTRIBUTES, HiddenText
+from interventions.edits.base import Edit
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap
 
@@ -17,10 +17,11 @@ _FIGURES: Final = {"price", "rating", "reviews"}
 """The figures of a product that simulated shoppers read besides texts."""
 
 
-def is_given(edit: HiddenText, view: View) -> bool:
-    """Return whether a hidden text is in what an agent with this view is given, where it is in view."""
-    is_whole = edit.channel == "off-screen" and view.page == "whole"
-    return (view.html or view.tree) and (edit.channel in ATTRIBUTES or is_whole)
+def is_given(edit: Edit, view: View) -> bool:
+    """Return whether what an edit makes is in what an agent with this view is given, where it is in view."""
+    texts = {"texts", "whole texts"} if view.page == "whole" else {"texts"}
+    given = (texts if view.html or view.tree else set()) | ({"picture"} if view.screenshot else set())
+    return edit.observed_in() in given | {"all"}
 
 
 class Treatments:
@@ -146,7 +147,7 @@ class Treatments:
         return [
             nudge.id
             for nudge in (*self._nudges, *self._badges)
-            if all(isinstance(edit, HiddenText) and not is_given(edit, view) for edit in nudge.edits)
+            if not any(is_given(edit, view) for edit in nudge.edits)
         ]
 
     def unreadable(self, product: ProductFacts) -> list[str]:

@@ -171,6 +171,11 @@ EXAMPLES = [
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
     {"hide_option": "${word}"},
+    {"rewrite_text": {"in": "product.description", "text": "${text}"}},
+    {"collapse": {"role": "product.description", "label": "${text}"}},
+    {"unit_price": {"content": "${figure}", "unit": "kg"}},
+    {"set_default": {"value": "${word}"}},
+    {"style": {"role": "product.title", "background": "yellow", "scale": 1.2}},
 ]
 VALUES = {"text": "New", "figure": 7, "address": "third", "word": "Quiet"}
 CARD = Card(id="wtp", look="shop", question="How much?", answer=NumberAnswer(unit="$"))
