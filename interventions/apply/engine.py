@@ -76,7 +76,7 @@ class Rewrite:
     `page_type` is empty when the page was not looked at, and `data` for an answer in JSON. `product` is the
     key, on a product's own page; `inline` is what a content security policy may forbid. `lacks` is the first
     edit that could not be made, where the others were wanted all the same. `earlier`: by product, what edits
-    have replaced, here and before.
+    have replaced, here and before. `drift`: what edits have added to the sum of an order without a line.
     """
 
     body: bytes
@@ -86,6 +86,7 @@ class Rewrite:
     inline: Inline = field(default_factory=Inline)
     lacks: "EditFailed | None" = None
     earlier: Mapping[str, Earlier] = field(default_factory=dict)
+    drift: Decimal = Decimal(0)
 
 
 class EditFailed(Exception):
@@ -248,7 +249,8 @@ class _Rewriting:
             return Rewrite(self.body, page_type, product, (), lacks=self.lacks)
         body = page.finish()
         receipts = self.receipts(page_type, body)
-        return Rewrite(body, page_type, product, receipts, page.inline, self.lacks, self.earlier)
+        more = self.lacks, self.earlier, page.drift
+        return Rewrite(body, page_type, product, receipts, page.inline, *more)
 
     def run_shell(self, page: Page) -> Rewrite:
         """Make the edits of data in a page that scripts draw, and let its policy pass what they need.

@@ -65,6 +65,8 @@ class Page(ParsedPage):
         self._shifts: dict[int, tuple[LexborNode, Decimal, Callable[[str], Sequence[Figure]]]] = {}
         self.charged = Decimal(0)
         """What edits have added to the sum of an order so far."""
+        self.drift = Decimal(0)
+        """What of that no line says."""
         self._insertions: dict[tuple[int, Where], Callable[[str], None]] = {}
         self._orders: dict[tuple[int, ...], list[LexborNode]] = {}
         self._order_owners: dict[tuple[int, ...], Owner] = {}

@@ -109,7 +109,7 @@ ELSEWHERE = {
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",
     **dict.fromkeys(
-        ("fee", "add_line", "checkout_option", "dialog", "require_step"),
+        ("fee", "order_total", "add_line", "checkout_option", "dialog", "require_step"),
         "test_orders.py: on no product's page",
     ),
     "ask": "nobody answers a question that is not there, and without an answer there is no trial",

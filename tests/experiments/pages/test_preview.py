@@ -150,7 +150,10 @@ async def test_a_page_that_cannot_be_treated(find, shop: str, id: str, path: str
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("nowhere", r"nowhere: no address of a page; write http://\.\.\., or shop:KEY, shop:/, shop:cart or shop:path"),
+        (
+            "nowhere",
+            r"nowhere: no address of a page; write http://\.\.\., or shop:KEY, shop:/, shop:cart or shop:path",
+        ),
         ("http://127.0.0.1:1/", r"http://127.0.0.1:1/: cannot be fetched \(.+\); is the shop running, .*"),
         ("http://[::1/", r"http://\[::1/: cannot be fetched \(.+\); .*"),
         (

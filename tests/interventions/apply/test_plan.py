@@ -155,6 +155,8 @@ EXAMPLES = [
     {"countdown": {"minutes": "${figure}", "text": "${text} {time}"}},
     {"fee": {"label": "${text}", "amount": "${figure}"}},
     {"fee": {"label": "${text}", "percent": "${figure}"}},
+    {"order_total": {"factor": "${figure}"}},
+    {"order_total": {"add": "${figure}"}},
     {"add_line": {"label": "${text}", "price": "${figure}"}},
     {"checkout_option": {"label": "${text}", "line": "${word}", "price": "${figure}"}},
     {
