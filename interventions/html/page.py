@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborNode
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
-from interventions.html.marking import Marks, unmark
+from interventions.html.marking import ALL_TAGS, Marks, unmark
 from interventions.html.markup import (
     RAW,
     VOID,
@@ -121,6 +121,16 @@ class Page(ParsedPage):
 
         same = self._insertions.setdefault((node.mem_id, where), in_tree)
         self._splice(position, position, close + markup, markup, None if sure else same)
+
+    def copied(self, node: LexborNode) -> "Page":
+        """Return an element as the shop has it, as a page of its own, which can be edited and inserted."""
+        tag = self._locate(node)
+        source = self.source[tag.start : self._end(node, tag).outer]
+        made = Page(source, f"text/html; charset={self._codec}", ALL_TAGS, self.url)
+        made.usage, made.owner = self.usage, self.owner
+        for each in made.find("[id]"):  # no id stands on a page twice
+            made.set_attribute(each, "id", f"{each.attributes['id']}-{len(self.splices)}")
+        return made
 
     def remove(self, node: LexborNode) -> None:
         """Remove an element from the page."""

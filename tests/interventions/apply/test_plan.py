@@ -148,6 +148,7 @@ EXAMPLES = [
     {"set_image": "/${address}.png"},
     {"set_attribute": {"role": "product.title", "name": "title", "value": "${text}"}},
     {"replace_text": {"in": "product.name", "from": "${word}", "to": "${text}"}},
+    {"review": {"text": "${text}", "stars": 5, "author": "${word}", "rank": "${figure}"}},
     {"hidden_text": {"channel": "alt", "text": "${text}"}},
     {"badge": {"text": "${text}"}},
     {"banner": {"text": "${text}"}},
