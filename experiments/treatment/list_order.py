@@ -98,7 +98,8 @@ def orders(url: str, session: Session) -> Iterator[Order]:
                     continue
                 done = {key for key in keys if (treatment.intervention, edit.kind(), key) in made}
                 if treatment.product is None and done:
-                    yield Order(treatment.intervention, edit.kind(), keys, None, edit.only)
+                    only = edit.only or edit.takes_out() == "item"
+                    yield Order(treatment.intervention, edit.kind(), keys, None, only)
                 elif treatment.product in done:
                     moved = ({treatment.product or ""} | edit.moved(session.site)) & set(keys)
                     yield Order(treatment.intervention, edit.kind(), keys, frozenset(moved))

@@ -227,9 +227,10 @@ class _Rewriting:
         page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
+        options = {*self.plan.by_product, *self.known, *self.known.values()} - {""}
         for key, shown in view.showings():
             for treatment, edit in self.planned(key, shown, page_type):
-                showing = replace(shown, earlier=self.earlier_of(key))
+                showing = replace(shown, earlier=self.earlier_of(key), options=options)
                 role = edit.role_at(showing)
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)
                 try:
@@ -384,7 +385,8 @@ class _Rewriting:
         """The edits of a product that show on this type of page."""
         for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere):
             if not treatment.pages or page_type in treatment.pages:
-                yield from ((treatment, edit) for edit in treatment.edits)
+                edits = (edit for edit in treatment.edits if not edit.pages or page_type in edit.pages)
+                yield from ((treatment, edit) for edit in edits)
 
     def planned(self, key: str, showing: ProductPlace, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits to be made where a product shows."""

@@ -11,7 +11,7 @@ from interventions.edits.in_browser import ElementQuery, PagePlaces, Verdict
 from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.notations import check_css
-from interventions.yaml.sitemap import Place, SiteMap
+from interventions.yaml.sitemap import PageType, Place, SiteMap
 from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -46,6 +46,9 @@ class Edit:
     """Whether the edit makes the order of a list."""
     only: ClassVar[bool] = False
     """Whether no other product may then stand in the list."""
+
+    pages: ClassVar[tuple[PageType, ...]] = ()
+    """The types of pages on which the edit is made; empty: all."""
 
     @classmethod
     def kind(cls) -> str:

@@ -67,6 +67,11 @@ def siblings(showing: ProductPlace, card: LexborNode) -> list[LexborNode]:
     return [node for node in found if node.parent == card.parent]
 
 
+def product_of(showing: ProductPlace, card: LexborNode) -> str:
+    """Return the key of the product to whose page a card links."""
+    return showing.site.key(key(showing, card), showing.page.url)
+
+
 def key(showing: ProductPlace, card: LexborNode) -> str:
     """Return the address that a card links to."""
     other = ProductPlace(showing.page, showing.site, showing.group, card)

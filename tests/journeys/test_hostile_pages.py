@@ -108,6 +108,8 @@ ELSEWHERE = {
     "hidden_text": "test_hidden_texts.py: no attack on what nobody sees, but one on each channel",
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",
+    "results": "test_hostile_lists.py",
+    "sort_default": "test_hostile_lists.py",
     "review": "test_reviews.py: in a part of the page that is fetched",
     **dict.fromkeys(
         ("fee", "order_total", "add_line", "checkout_option", "dialog", "require_step"),

@@ -13,6 +13,7 @@ from interventions.cards.card import Card, NumberAnswer
 from interventions.edits.ask import Ask
 from interventions.edits.base import Edit
 from interventions.edits.registry import EDITS, edit_from_dict, edit_to_dict
+from interventions.edits.sort_default import SortDefault
 from interventions.errors import UserError
 from interventions.files.schema import load_interventions
 
@@ -173,6 +174,7 @@ EXAMPLES = [
     {"reorder": {"rank": "${figure}"}},
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
+    {"results": "${figure}"},
     {"hide_option": "${word}"},
 ]
 VALUES = {"text": "New", "figure": 7, "address": "third", "word": "Quiet"}
@@ -186,7 +188,7 @@ def filled(edit: dict[str, object]) -> Edit:
     return edit_from_dict(json.loads(text))
 
 
-EVERY_EDIT = (*map(filled, EXAMPLES), Ask(card=CARD))
+EVERY_EDIT = (*map(filled, EXAMPLES), SortDefault(by="price"), Ask(card=CARD))
 
 
 @pytest.mark.parametrize("edit", EXAMPLES, ids=lambda edit: next(iter(edit)))
