@@ -382,11 +382,15 @@ class _Rewriting:
             raise OtherPage(product, *owner, self.url, reason)
 
     def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
-        """The edits of a product that show on this type of page."""
-        for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere):
-            if not treatment.pages or page_type in treatment.pages:
-                edits = (edit for edit in treatment.edits if not edit.pages or page_type in edit.pages)
-                yield from ((treatment, edit) for edit in edits)
+        """The edits of a product that show on this type of page; a copy of its card is made at last."""
+        found = [
+            (treatment, edit)
+            for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere)
+            if not treatment.pages or page_type in treatment.pages
+            for edit in treatment.edits
+            if not edit.pages or page_type in edit.pages
+        ]
+        yield from sorted(found, key=lambda each: each[1].doubles)
 
     def planned(self, key: str, showing: ProductPlace, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits to be made where a product shows."""

@@ -47,6 +47,8 @@ class Edit:
     only: ClassVar[bool] = False
     """Whether no other product may then stand in the list."""
 
+    doubles: ClassVar[bool] = False
+    """Whether a list then shows the product twice; it is made after the product's other edits."""
     pages: ClassVar[tuple[PageType, ...]] = ()
     """The types of pages on which the edit is made; empty: all."""
 

@@ -1,7 +1,5 @@
 """sort_default: the order in which lists stand when nobody has asked for another."""
 
-import html
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import ClassVar, Final, Literal
 
@@ -12,7 +10,7 @@ from interventions.edits.base import Edit, Leftover
 from interventions.edits.reorder import siblings
 from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
-from interventions.html.marking import MARK
+from interventions.html.marking import unmark
 from interventions.yaml.sitemap import PageType
 
 By = Literal["price", "rating", "reviews", "name"]
@@ -55,7 +53,7 @@ class SortDefault(Edit, BaseModel, frozen=True, extra="forbid"):
             for place in showing.site.role(USUAL)
             for node in page.find(place.css)
         ]
-        if any(_selected(each) not in usual for each in controls if usual):
+        if any(_chosen(each) not in usual for each in controls if usual):
             return None
         found = {each.mem_id: self._shown(showing, each) for each in cards}
         known = [each for each in page.order(cards) if found[each.mem_id] is not None]
@@ -79,30 +77,18 @@ class SortDefault(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def _control(self, control: LexborNode) -> str:
         """The control with this order chosen; where it does not offer it, with one more option."""
-        options = [(_value(each), each.text().strip()) for each in control.css("option")]
-        mine = [value for value, text in options if self.by in (value.lower(), *text.lower().split())]
-        if not mine:
-            mine = [self.by]
-            options.append((self.by, self.by.capitalize()))
-        facts = [(name, value or "") for name, value in control.attributes.items() if name != MARK]
-        written = [
-            _tag("option", [("value", value), *[("selected", "")][: value == mine[0]]]) + html.escape(text)
-            for value, text in options
-        ]
-        return f"{_tag('select', facts)}{'</option>'.join(written)}</option></select>"
+        markup, name = _plain(control), self.by.capitalize()
+        for option in control.css("option"):
+            if self.by in (option.attributes.get("value"), *option.text().lower().split()):
+                return markup.replace(old := _plain(option), old.replace("<option", "<option selected", 1), 1)
+        return markup.replace("</select>", f'<option value="{self.by}" selected>{name}</option></select>')
 
 
-def _tag(name: str, facts: Sequence[tuple[str, str]]) -> str:
-    told = "".join(f' {fact}="{html.escape(value)}"' for fact, value in facts)
-    return f"<{name}{told}>"
+def _plain(node: LexborNode) -> str:
+    """The markup of a control, or an option of it, in which nothing is chosen."""
+    return unmark(node.html or "").replace(' selected=""', "")
 
 
-def _value(option: LexborNode) -> str:
-    value = option.attributes.get("value")
-    return option.text().strip() if value is None else value
-
-
-def _selected(control: LexborNode) -> str:
-    options = control.css("option")
-    chosen = [each for each in options if "selected" in each.attributes] or options[:1]
-    return _value(chosen[-1]) if chosen else ""
+def _chosen(control: LexborNode) -> str | None:
+    option = control.css_first("option[selected]") or control.css_first("option")
+    return option.attributes.get("value") if option else None

@@ -31,7 +31,7 @@ from interventions.html.numbers import Figure, one_line
 from interventions.html.placement import STRUCTURAL, is_settled, lineage, stands_clear, starts_body
 from interventions.html.raised import missing_signs
 from interventions.html.source_page import ParsedPage
-from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
+from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, cut, ordered
 from interventions.html.tree import parse, select
 
 Where = Literal["before", "after", "prepend", "append"]
@@ -123,9 +123,12 @@ class Page(ParsedPage):
         self._splice(position, position, close + markup, markup, None if sure else same)
 
     def copied(self, node: LexborNode) -> "Page":
-        """Return an element as the shop has it, as a page of its own, which can be edited and inserted."""
+        """Return an element with its edits so far, as a page of its own, which can be edited and inserted."""
         tag = self._locate(node)
-        source = self.source[tag.start : self._end(node, tag).outer]
+        try:
+            source = cut(self.source, ordered(self.splices), tag.start, self._end(node, tag).outer)
+        except Conflict as error:
+            raise CannotEdit(str(error), error.owner) from None
         made = Page(source, f"text/html; charset={self._codec}", ALL_TAGS, self.url)
         made.usage, made.owner = self.usage, self.owner
         for each in made.find("[id]"):  # no id stands on a page twice

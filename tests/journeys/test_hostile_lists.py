@@ -145,7 +145,7 @@ async def test_an_order_that_the_screen_does_not_show_does_not_count(page: Page,
     for _ in range(CASES):
         name = rng.choice(list(ATTACKS))
         code = ATTACKS[name].replace("HIDING", rng.choice(HIDING))
-        moved = f"[...document.querySelectorAll('li')].find((each) => each.textContent.includes('{made.product or made.order[-1]}'))"
+        moved = f"[...document.querySelectorAll('li')].find((each) => each.textContent.includes('{made.product or made.order[1]}'))"
         script = f"const t = {moved}, list = t.parentElement; {code}"
         reason, _, names = await look(page, made, page_of(script=script), View(screenshot=rng.random() < 0.5))
         if not reason and names[: made.first] != made.order[: made.first]:

@@ -109,6 +109,7 @@ ELSEWHERE = {
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",
     "results": "test_hostile_lists.py",
+    "insert_item": "test_listings.py",
     "sort_default": "test_hostile_lists.py",
     "review": "test_reviews.py: in a part of the page that is fetched",
     **dict.fromkeys(

@@ -10,12 +10,15 @@ from environments.observation.observe import ObservationQuery, observe
 from environments.observation.views import View
 from environments.shop.catalogue import generate
 from environments.shop.shop import Shop
+from experiments.designs.shop.listing import ShowOnly
 from experiments.executors.browser import Testbed, open_testbed
+from experiments.treatment.card_check import card_spots
 from experiments.treatment.list_order import order_spots
 from experiments.treatment.sights import ProductObservation
 from experiments.treatment.treatment_check import untreated
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
+from interventions.edits.insert_item import InsertItem
 from interventions.edits.results import Results
 from interventions.edits.sort_default import SortDefault
 from interventions.yaml.sitemap import load_site_map
@@ -25,7 +28,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SITE: Final = load_site_map("embedded")
 LIST: Final = next(each for each in generate().categories if not each.children).url
-READ: Final = """() => ({control: document.querySelector("#sorter").selectedOptions[0].text,
+READ: Final = """() => ({control: document.querySelector("#sorter")?.selectedOptions[0].text,
   cards: [...document.querySelectorAll("ol.products > li")].map((card) => ({
     name: card.querySelector("a.product-item-link").innerText.trim(),
     link: new URL(card.querySelector("a.product-item-link").href).pathname,
@@ -51,7 +54,8 @@ class Visit:
         return read
 
     async def reason(self, keys: list[str]) -> str:
-        seen = await observe(self.page, View(screenshot=True), (), ObservationQuery(order_spots(SITE)))
+        wanted = ObservationQuery(order_spots(SITE), cards=card_spots((), SITE, all_kinds=True))
+        seen = await observe(self.page, View(screenshot=True), (), wanted)
         return untreated(
             [ProductObservation("", seen.html, seen.standing, self.page.url)], self.session, keys
         )
@@ -63,8 +67,14 @@ async def visit(testbed: Testbed) -> AsyncIterator[Any]:
     async with testbed.browsers.context(slot.url) as context:
         page = await context.new_page()
 
-        async def open_list(*edits: Edit, known: dict[str, str] | None = None, path: str = LIST) -> Visit:
-            plan = Plan((Treatment("made", None, edits),) * bool(edits))
+        async def open_list(
+            *edits: Edit,
+            known: dict[str, str] | None = None,
+            path: str = LIST,
+            of: str | None = None,
+            also: tuple[Treatment, ...] = (),
+        ) -> Visit:
+            plan = Plan((*(Treatment("made", of, edits),) * bool(edits), *also))
             slot.session = Session(plan, SITE, known=known or {})
             await page.goto(testbed.base_url + path)
             return Visit(page, slot.session)
@@ -109,3 +119,34 @@ async def test_a_list_is_cut_and_keeps_the_choice_set(visit: Any, path: str) -> 
     assert "made: results is gone" in await shown.reason([*chosen])
     again = await visit(Results(1), known=chosen, path=path)
     assert "2 products of this list are to choose from" in again.session.failures[0]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["the shop's list", "the choice set only"])
+@pytest.mark.parametrize("label", [None, "Sponsored"])
+async def test_an_advertisement_stands_in_the_list_and_leads_to_the_product(
+    visit: Any, label: str | None, whole: bool
+) -> None:
+    plain = (await (await visit()).read())["cards"]
+    keys = [SITE.key(card["link"]) for card in plain][:4]
+    only = Treatment("show-only", None, (ShowOnly(keys=tuple(keys)),), ("listing",))
+    ad, also = InsertItem(rank=1, label=label), () if whole else (only,)
+    listed = plain if whole else plain[:4]
+    for at in (0, 1, 3):
+        shown = await visit(ad, known={key: key for key in keys}, of=keys[at], also=also)
+        cards = (await shown.read())["cards"]
+        copy = cards.pop(0)
+        assert cards == listed
+        assert copy["link"] == plain[at]["link"] and copy["name"] == plain[at]["name"]
+        assert copy["text"].replace("\n", "").replace("Sponsored", "") == plain[at]["text"].replace("\n", "")
+        assert ("Sponsored" in copy["text"]) == bool(label)
+        assert not set(copy["ids"]) & set(plain[at]["ids"])
+        assert await shown.reason(keys) == ""
+        for number in (0, at + 1):
+            await shown.page.reload()
+            await shown.page.locator("ol.products > li").nth(number).evaluate("card => card.remove()")
+            assert " is gone: the list shows" in await shown.reason(keys)
+        await shown.page.reload()
+        async with shown.page.expect_response("**/checkout/cart/add/**"):
+            await shown.page.locator("ol.products > li").first.locator("button.tocart").click()
+        assert {added.product or added.named for added in shown.session.added} & {keys[at]}
+        assert not shown.session.failures

@@ -175,6 +175,7 @@ EXAMPLES = [
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
     {"results": "${figure}"},
+    {"insert_item": {"rank": "${figure}", "label": "${text}"}},
     {"hide_option": "${word}"},
 ]
 VALUES = {"text": "New", "figure": 7, "address": "third", "word": "Quiet"}

@@ -9,7 +9,9 @@ from bs4 import BeautifulSoup
 
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
+from interventions.edits.badge import Badge
 from interventions.edits.base import Edit
+from interventions.edits.insert_item import InsertItem
 from interventions.edits.reorder import Reorder
 from interventions.edits.results import Results
 from interventions.edits.set_price import SetPrice
@@ -28,6 +30,7 @@ SITE = SiteMap.model_validate(
             "item": [{"css": "li"}],
             "item.link": [{"css": "a", "attribute": "href"}],
             "item.name": [{"css": "a"}],
+            "item.title": [{"css": "a"}],
             "item.price": [{"css": "b"}],
             "item.rating": [{"css": "i", "attribute": "title"}],
             "item.stars": [{"css": "i"}],
@@ -148,3 +151,35 @@ def test_other_pages_and_lists_that_somebody_has_sorted_stay(edit: Edit) -> None
     page, found = shown(products, edit, sorted_by="p")
     if isinstance(edit, SortDefault):
         assert names(page) == list(products) and not found.receipts
+
+
+@pytest.mark.parametrize("label", [None, "Sponsored"])
+def test_an_advertisement_is_a_copy_of_the_card_with_its_edits(label: str | None) -> None:
+    chance = random.Random(f"{label}")
+    for _ in range(size(30, 500)):
+        products = made(chance, chance.randint(1, 9))
+        key, rank = chance.choice(list(products)), chance.randint(1, 11)
+        ad = InsertItem(rank=rank, label=label)
+        mine = [ad, SetPrice(Decimal("12.50")), Badge(text="Best seller")]
+        chance.shuffle(mine)
+        up = [Reorder(rank=chance.randint(1, len(products)))][: chance.randint(0, 1)]
+        display = Treatment("display", None, (ShowRatingText(),))
+        plain, _ = shown(products, Treatment("mine", key.lower(), tuple(up)), display)
+        page, found = shown(products, Treatment("mine", key.lower(), (*up, *mine)), display)
+        at = min(rank, len(products) + 1)
+        assert names(page) == [*names(plain)[: at - 1], key, *names(plain)[at - 1 :]]
+        copy = page.select("li")[at - 1]
+        own = next(each for each in page.select("li") if each.a.get_text() == key and each is not copy)
+        told = copy.select(".product-badge-details")
+        assert [each.get_text() for each in told] == ["Best seller", *[label] * bool(label)]
+        if label:
+            told[-1].decompose()
+        assert str(copy) == str(own) and "$12.50" in str(own)
+        (receipt,) = [each for each in found.receipts if each.edit == "insert_item"]
+        assert receipt.after == f"rank {at} of {len(products) + 1}" and receipt.product == key.lower()
+
+
+def test_an_advertisement_stands_on_lists_only() -> None:
+    products = made(random.Random(2), 4)
+    plan = Treatment("ad", next(iter(products)).lower(), (InsertItem(rank=1),))
+    assert names(shown(products, plan, kind="home")[0]) == list(products)
