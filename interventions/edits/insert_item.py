@@ -1,6 +1,6 @@
 """insert_item: an advertisement that looks like a result, in a list that shows the product."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -8,7 +8,6 @@ from interventions.edits.badge import Badge
 from interventions.edits.base import Edit, Leftover, Text, filled
 from interventions.edits.reorder import Rank, siblings
 from interventions.edits.showing import Change, ProductPlace
-from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import PageType
 
 
@@ -34,16 +33,11 @@ class InsertItem(Edit, BaseModel, frozen=True, extra="forbid"):
         return ("item", "item.title", "item.link")
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        page, card = showing.page, showing.root
-        if card is None:
-            raise CannotEdit("a product's own page is no list")
-        cards, rank = siblings(showing, card), int(filled(self.rank))
+        (card, cards), rank = siblings(showing), int(filled(self.rank))
         if card not in cards:
             return None  # it was taken out
-        made = page.copied(card)
+        made = showing.page.copied(card)
         if self.label:
             Badge(text=self.label).apply(ProductPlace(made, showing.site, showing.group))
-            page.styles |= made.styles
-        where: Literal["before", "after"] = "before" if rank <= len(cards) else "after"
-        page.insert(cards[min(rank, len(cards)) - 1], where, made.finish())
+        showing.page.insert_at_rank(cards, rank, made)
         return Change(1, "", f"rank {min(rank, len(cards) + 1)} of {len(cards) + 1}")

@@ -33,10 +33,7 @@ class Results(Edit, RootModel[Count], frozen=True):
         return "item"
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        card, count = showing.root, int(filled(self.root))
-        if card is None:
-            raise CannotEdit("a product's own page is no list")
-        cards = siblings(showing, card)
+        (card, cards), count = siblings(showing), int(filled(self.root))
         order = [each for each in showing.page.order(cards) if each in cards]
         options = [each for each in order if product_of(showing, each) in showing.options]
         if len(options) > count:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -66,17 +66,15 @@ class Review(Edit, BaseModel, frozen=True, extra="forbid"):
             if not showing.has("product.reviews"):
                 raise CannotEdit("the product has no reviews, among which another one can stand")
             return None
-        page, reviews = showing.page, [target.node for target in showing.main("reviews.item")]
+        reviews = [target.node for target in showing.main("reviews.item")]
         if any(showing.value(target) != _FIRST for target in showing.all("reviews.page")):
             return None
-        made = page.copied(reviews[0])
+        made = showing.page.copied(reviews[0])
         own = ProductPlace(made, showing.site, showing.group)
         for target in own.all("reviews.heading"):
             made.remove(target.node)
         own.write("reviews.score", filled(self.stars) * 100 / _MOST)
         own.write_text("reviews.text", self.text)
         own.write_text("reviews.author", self.author)
-        rank = int(filled(self.rank))
-        where: Literal["before", "after"] = "before" if rank <= len(reviews) else "after"
-        page.insert(reviews[min(rank, len(reviews)) - 1], where, made.finish())
+        showing.page.insert_at_rank(reviews, int(filled(self.rank)), made)
         return Change(1, "", self.text)

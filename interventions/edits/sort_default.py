@@ -1,7 +1,6 @@
 """sort_default: the order in which lists stand when nobody has asked for another."""
 
-from decimal import Decimal
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel
 from selectolax.lexbor import LexborNode
@@ -9,8 +8,8 @@ from selectolax.lexbor import LexborNode
 from interventions.edits.base import Edit, Leftover
 from interventions.edits.reorder import siblings
 from interventions.edits.showing import Change, ProductPlace
-from interventions.errors import CannotEdit
 from interventions.html.marking import unmark
+from interventions.html.tree import select
 from interventions.yaml.sitemap import PageType
 
 By = Literal["price", "rating", "reviews", "name"]
@@ -41,34 +40,26 @@ class SortDefault(Edit, BaseModel, frozen=True, extra="forbid"):
         return ("item", f"item.{self.by}", CONTROL)
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        page, card = showing.page, showing.root
-        if card is None:
-            raise CannotEdit("a product's own page is no list")
-        cards = siblings(showing, card)
+        page, (card, cards) = showing.page, siblings(showing)
         if not cards or card != cards[-1]:
             return None  # by then the others show what they are sorted by
-        controls = [node for place in showing.site.role(CONTROL) for node in page.find(place.css)]
-        usual = [
-            page.value(node, place.attribute)
-            for place in showing.site.role(USUAL)
-            for node in page.find(place.css)
-        ]
-        if any(_chosen(each) not in usual for each in controls if usual):
+        tools = ProductPlace(page, showing.site, "listing")
+        controls, usual = list(tools.all(CONTROL)), [tools.value(each) for each in tools.all(USUAL)]
+        if usual and any(_chosen(each.node) not in usual for each in controls):
             return None
-        found = {each.mem_id: self._shown(showing, each) for each in cards}
-        known = [each for each in page.order(cards) if found[each.mem_id] is not None]
-        rest = [each for each in page.order(cards) if found[each.mem_id] is None]
-        known.sort(key=lambda each: found[each.mem_id], reverse=self.descending)  # type: ignore[arg-type,return-value]
+        shown = {each.mem_id: self._shown(showing, each) for each in cards}
+        known = [each for each in page.order(cards) if shown[each.mem_id] is not None]
+        rest = [each for each in page.order(cards) if shown[each.mem_id] is None]
+        known.sort(key=lambda each: shown[each.mem_id], reverse=self.descending)
         page.arrange(cards, [*known, *rest])
-        arrows = [node for place in showing.site.role(ARROW) for node in page.find(place.css)]
-        for each in arrows if self.descending else ():
-            page.remove(each)
+        for each in tools.all(ARROW) if self.descending else ():
+            page.remove(each.node)
         for each in controls:
-            page.insert(each, "after", self._control(each).encode(page.output, "xmlcharrefreplace"))
-            page.remove(each)
+            page.insert(each.node, "after", self._control(each.node).encode(page.output, "xmlcharrefreplace"))
+            page.remove(each.node)
         return Change(len(cards), "", f"by {self.by}{', descending' if self.descending else ''}")
 
-    def _shown(self, showing: ProductPlace, card: LexborNode) -> Decimal | str | None:
+    def _shown(self, showing: ProductPlace, card: LexborNode) -> Any:
         place, role = ProductPlace(showing.page, showing.site, showing.group, card), f"item.{self.by}"
         target = next(place.all(role), None)
         if target is None:
@@ -78,7 +69,7 @@ class SortDefault(Edit, BaseModel, frozen=True, extra="forbid"):
     def _control(self, control: LexborNode) -> str:
         """The control with this order chosen; where it does not offer it, with one more option."""
         markup, name = _plain(control), self.by.capitalize()
-        for option in control.css("option"):
+        for option in select(control, "option"):
             if self.by in (option.attributes.get("value"), *option.text().lower().split()):
                 return markup.replace(old := _plain(option), old.replace("<option", "<option selected", 1), 1)
         return markup.replace("</select>", f'<option value="{self.by}" selected>{name}</option></select>')
@@ -90,5 +81,5 @@ def _plain(node: LexborNode) -> str:
 
 
 def _chosen(control: LexborNode) -> str | None:
-    option = control.css_first("option[selected]") or control.css_first("option")
-    return option.attributes.get("value") if option else None
+    options = select(control, "option[selected]") or select(control, "option")
+    return options[0].attributes.get("value") if options else None

@@ -7,7 +7,6 @@ from pydantic import RootModel
 from interventions.edits.base import Edit, Leftover, Text
 from interventions.edits.reorder import product_of, siblings
 from interventions.edits.showing import Change, ProductPlace
-from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import SiteMap
 
 
@@ -25,10 +24,7 @@ class Swap(Edit, RootModel[Text], frozen=True):
         return frozenset({site.key(self.root)})
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        card = showing.root
-        if card is None:
-            raise CannotEdit("a product's own page is no list")
-        cards = siblings(showing, card)
+        card, cards = siblings(showing)
         wanted = showing.site.key(self.root)
         others = [node for node in cards if product_of(showing, node) == wanted]
         if not others:

@@ -135,6 +135,12 @@ class Page(ParsedPage):
             made.set_attribute(each, "id", f"{each.attributes['id']}-{len(self.splices)}")
         return made
 
+    def insert_at_rank(self, nodes: Sequence[LexborNode], rank: int, made: "Page") -> None:
+        """Put an element that is a page of its own among others, in document order, at a rank (1: first)."""
+        where: Where = "before" if rank <= len(nodes) else "after"
+        self.insert(nodes[min(rank, len(nodes)) - 1], where, made.finish())
+        self.styles |= made.styles
+
     def remove(self, node: LexborNode) -> None:
         """Remove an element from the page."""
         tag = self._locate(node)

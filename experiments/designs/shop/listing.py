@@ -46,12 +46,10 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
         return ("item", AROUND)
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        page, card = showing.page, showing.root
-        if card is None:
-            return None
+        page = showing.page
         # All is done at the first card, and is found done at the others.
         ranks = {product: rank for rank, product in enumerate(self.keys)}
-        cards = siblings(showing, card)
+        card, cards = siblings(showing)
         rank_of = {each.mem_id: ranks.get(product_of(showing, each)) for each in cards}
         kept = [each for each in cards if rank_of[each.mem_id] is not None]
         order = sorted(kept, key=lambda each: rank_of[each.mem_id] or 0)
