@@ -304,3 +304,21 @@ async def test_simulated_customers_give_what_they_must_and_else_only_where_they_
         is_forced = row["condition"] == "nudged" and row["nudge"] != "account-hierarchy"
         assert (row["task_ok"], row["exposed"]) == (1, 1), row
         assert row["gave"] == row["deceived"] == (is_forced or not any(reads)), row
+
+
+@pytest.mark.browser
+async def test_a_total_that_drifts_costs_more_than_was_advertised_unless_it_was_announced(
+    tmp_path: Path,
+) -> None:
+    source = parse_yaml(re.sub(r"only: \[.*?\]", "only: [total-plus-20]", PATTERNS), "drift.yaml")
+    done = await carry_out(tmp_path, source, "simulated:careless", size(4, 40), 2)
+    lines = done.rows(tables.order_lines)
+    for row in orders_table(done.records, done.design.run_id).to_dict("records"):
+        is_treated = row["condition"] == "nudged"
+        honest = sum(Decimal(str(line["amount"])) for line in lines[row["trial"]])
+        drifted = honest + (honest / 5).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        assert Decimal(str(row["placed_total"])) == drifted
+        assert Decimal(str(row["advertised_total"])) == (honest if is_treated else drifted)
+        assert row["paid_more"] == row["deceived"] == is_treated
+        assert (row["ordered"], row["task_ok"], row["exposed"]) == (1, 1, 1)
+    assert not done.rows(tables.disagreements)
