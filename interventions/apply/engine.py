@@ -227,7 +227,8 @@ class _Rewriting:
         page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
-        options = {*self.plan.by_product, *self.known, *self.known.values()} - {""}
+        listed = (key for t in self.plan.everywhere for edit in t.edits for key in edit.moved(self.site))
+        options = {*self.plan.by_product, *self.known, *self.known.values(), *listed} - {""}
         for key, shown in view.showings():
             for treatment, edit in self.planned(key, shown, page_type):
                 showing = replace(shown, earlier=self.earlier_of(key), options=options)

@@ -17,6 +17,7 @@ from interventions.apply.plan import ProductFacts, Treatment
 from interventions.edits.base import Edit, Leftover
 from interventions.edits.reorder import product_of, siblings
 from interventions.edits.showing import Change, ProductPlace
+from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Source
 
 ListingTask = Literal["home", "listing", "search"]
@@ -41,6 +42,9 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
     only: ClassVar[bool] = True
 
     keys: tuple[str, ...]
+
+    def moved(self, site: SiteMap) -> frozenset[str]:
+        return frozenset(self.keys)
 
     def roles(self) -> tuple[str, ...]:
         return ("item", AROUND)

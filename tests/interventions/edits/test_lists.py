@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from bs4 import BeautifulSoup
 
+from experiments.designs.shop.listing import ShowOnly
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.badge import Badge
@@ -112,6 +113,16 @@ def test_a_list_keeps_the_choice_set_and_the_first_of_the_others() -> None:
         (receipt,) = [each for each in found.receipts if each.edit == "results"]
         assert receipt.after == f"{min(count, len(keys))} products"
         assert receipt.product in [name.lower() for name in names(page)]
+
+
+def test_a_list_of_the_choice_set_only_keeps_all_of_it() -> None:
+    products = made(random.Random(7), 9)
+    keys = [list(products)[place].lower() for place in (7, 1, 4)]
+    only = Treatment("show-only", None, (ShowOnly(keys=tuple(keys)),), ("listing",))
+    page, _ = shown(products, Results(4), only)
+    assert [name.lower() for name in names(page)] == keys
+    with pytest.raises(EditFailed, match="3 products of this list are to choose from"):
+        shown(products, Results(2), only)
 
 
 def test_what_was_moved_up_before_stays() -> None:
