@@ -258,7 +258,8 @@ def treat(
         return
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
-    page = ShownPage(request.url, content_type(response), result.body, result.product, sent=body, cart=cart)
+    shown = request.url, content_type(response), result.body, result.product
+    page = ShownPage(*shown, sent=body, cart=cart, drift=result.drift)
     shows = result.receipts or is_page(response) or session.site.loads(request.url)
     (session.note_page if shows else session.keep)(page)
     session.note_replaced(result)

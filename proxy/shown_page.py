@@ -33,6 +33,8 @@ class ShownPage:
     """The body as the shop has sent it; None: not known."""
     cart: int | None = 0
     """How often the cart may have changed before; None: it may have changed while the page came."""
+    drift: Decimal = Decimal(0)
+    """What edits have added to the sum of an order without a line."""
 
     @property
     def text(self) -> str:
@@ -79,7 +81,7 @@ class ShownPage:
             sent = None
             if before:
                 sent = self.parsed if before.body == self.body else before.parsed
-            return figures_on(self.parsed, sent, site, self.cart)
+            return figures_on(self.parsed, sent, site, self.cart, self.drift)
         if not is_json(self.content_type) or not site.loads(self.url):
             return []
         return figures_in(self.text, before.text if before else None, self.url, site, self.cart)

@@ -12,7 +12,7 @@ from environments.shop import prose
 from environments.shop.catalogue import Product
 from environments.shop.departments import Category
 from environments.shop.store import Listing, Order, Paging, ProductQuery, showcases
-from environments.shop.storefront import NO_STORE, ShopVisit, Storefront
+from environments.shop.storefront import NO_STORE, ShopVisit, Storefront, product_url
 
 PAGE_LIMITS: Final = (12, 24, 36)
 REVIEW_LIMITS: Final = (10, 20, 50)
@@ -94,6 +94,7 @@ async def review_list(shop: Storefront, visit: ShopVisit) -> Response:
         paging=paging,
         limit=limit,
         limits=REVIEW_LIMITS,
+        product_url=product_url(product, visit.base),
         link=lambda page: f"{address}?limit={limit}&p={page}",
     )
     return HTMLResponse(html, headers=NO_STORE)

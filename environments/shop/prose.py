@@ -16,7 +16,7 @@ _LAST_DAY: Final = date(2023, 4, 18)
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class CustomerReview:
     """One customer review; `stars` is 1 to 5."""
 
     id: int
@@ -49,7 +49,7 @@ def details(product: Product) -> tuple[tuple[str, str], ...]:
     )
 
 
-def reviews(product: Product) -> tuple[Review, ...]:
+def reviews(product: Product) -> tuple[CustomerReview, ...]:
     """Return all reviews, newest first.
 
     Their stars add up to `product.stars`, so that their mean is the rating. Of a user's product only their
@@ -67,7 +67,7 @@ def reviews(product: Product) -> tuple[Review, ...]:
         text = " ".join((*_opinions(stars, aspects, rng), rng.choice(words[f"closing {stars}"])))
         posted = _LAST_DAY - timedelta(days=age)
         author = rng.choice(words["authors"])
-        written.append(Review(1000 * product.id + number, stars, title, text, author, posted))
+        written.append(CustomerReview(1000 * product.id + number, stars, title, text, author, posted))
     return tuple(written)
 
 

@@ -83,7 +83,8 @@ def placed_order(trial: ShopTrial, session: Session) -> PlacedOrder | None:
             continue
         lines.append(OrderLine(label, "", kind, 1, amount, wanted=kind == "shop"))
     total = figures[0].value
-    if abs(sum((line.amount for line in lines), Decimal(0)) - total) > _HALF_CENT:
+    drift = sum((amount for _, amount in _drifts(lines, session)), Decimal(0))
+    if abs(sum((line.amount for line in lines), drift) - total) > _HALF_CENT:
         told = ", ".join(f"{line.label} {line.amount}" for line in lines)
         raise CannotEdit(f"the lines of the order do not add up to its total {total}: {told}")
     number = next((place.value(each) for each in place.all("order.number")), "")
@@ -106,7 +107,8 @@ def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict
         for line, page in zip(lines, since, strict=True)
         if line.kind in _OURS and page not in _BEFORE
     )
-    extra = sum(dripped, Decimal(0))
+    drifted = (amount for page, amount in _drifts(lines, session) if page not in _BEFORE)
+    extra = sum((*dripped, *drifted), Decimal(0)) if order else Decimal(0)
     made = order.products if order else []
     facts = {
         "ordered": order is not None,
@@ -151,7 +153,7 @@ def _kinds(labels: Sequence[str], session: Session) -> list[str]:
     Edits put theirs last, so that a line of the same name above is the shop's.
     """
     ours: dict[str, list[str]] = {}
-    for edit in _charges(session):
+    for _, edit in _charges(session):
         if edit.is_charged:
             ours.setdefault(edit.label_of_line, []).append("option" if edit.fields() else "fee")
     kinds = [own.pop() if (own := ours.get(label)) else "shop" for label in reversed(labels)]
@@ -202,28 +204,40 @@ def _label_and_amount(row: LexborNode, place: ProductPlace) -> tuple[str, Decima
     return " ".join(label), amount
 
 
-def _charges(session: Session) -> Iterator[Charge]:
+def _charges(session: Session) -> Iterator[tuple[str, Charge]]:
+    """The edits of the order's page, each with the name of its intervention."""
     for treatment in session.plan.treatments:
-        yield from (edit for edit in treatment.edits if isinstance(edit, Charge))
+        if not treatment.pages or "order" in treatment.pages:
+            yield from (
+                (treatment.intervention, edit) for edit in treatment.edits if isinstance(edit, Charge)
+            )
+
+
+def _drifts(lines: Sequence[OrderLine], session: Session) -> list[tuple[str, Decimal]]:
+    """What no line of the order says, each with the type of the page on which it was first told of."""
+    whole = sum((line.amount for line in lines if line.kind not in _OURS), Decimal(0))
+    return [(_told_on(name, session), edit.drift(whole)) for name, edit in _charges(session)]
 
 
 def _since(line: OrderLine, session: Session) -> str:
     """The type of the page on which a line was first told of."""
-    for treatment in session.plan.treatments if line.kind in _OURS else ():
-        for edit in treatment.edits:
-            if isinstance(edit, Charge) and edit.label_of_line == line.label:
-                told = [
-                    each.page_type for each in session.receipts if each.intervention == treatment.intervention
-                ]
-                return next(iter(told), "order")
+    for name, edit in _charges(session) if line.kind in _OURS else ():
+        if edit.label_of_line == line.label:
+            return _told_on(name, session)
     return "product" if line.product else "cart"
+
+
+def _told_on(intervention: str, session: Session) -> str:
+    told = (each.page_type for each in session.receipts if each.intervention == intervention)
+    return next(told, "order")
 
 
 def _is_exposed(session: Session, shown: Sequence[str]) -> bool:
     """Whether the agent was given a text of what the shop carried; of pictures the receipts say so."""
-    words = [
-        edit.words() for t in session.plan.everywhere for edit in t.edits if edit.stages() and edit.words()
-    ]
+    edits = [edit for t in session.plan.everywhere for edit in t.edits if edit.stages()]
+    wordless = {edit.kind() for edit in edits if not edit.words()}
+    words = [edit.words() for edit in edits if edit.words()]
+    words += [each.after for each in session.receipts if each.edit in wordless]
     if any(shown):
         return any(squeeze(word) in squeeze(text) for word in words for text in shown)
     return any(each.page_type in STAGES for each in session.receipts if each.intervention)

@@ -18,7 +18,7 @@ from analysis.tables.frame import Floats, Ints
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import BatteryQuestions
 from experiments.designs.cards.trial import CardTrial
-from experiments.power.results import ContrastPower, Results, claims, differing
+from experiments.power.results import ContrastPower, SimulatedResults, claims, differing
 from experiments.records.record import CONTROL
 from interventions.errors import UserError
 
@@ -110,7 +110,7 @@ class FactorialRehearsal:
     ) -> list[ContrastPower]:
         """Simulate studies with the regression of answers on conditions."""
         item, condition = self._item_of[:trials], self._condition_of[:trials]
-        rng, found = np.random.default_rng([seed, trials]), {name: Results() for name in self._pull}
+        rng, found = np.random.default_rng([seed, trials]), {name: SimulatedResults() for name in self._pull}
         for study in range(studies):
             answers = self._answers(rng, item, condition)
             for name, result in coefficients(answers, condition).items():
@@ -256,7 +256,7 @@ class BatteryRehearsal:
     ) -> list[ContrastPower]:
         """Simulate studies with the test of each pair of questions; trials: valid answers of an agent."""
         each = trials // self._design.block_size() // _cells(self._design)
-        rng, found = np.random.default_rng([seed, trials]), {name: Results() for name in self._pairs}
+        rng, found = np.random.default_rng([seed, trials]), {name: SimulatedResults() for name in self._pairs}
         for study in range(studies):
             for name, pair in self._pairs.items():
                 count = 1 if rng.random() < self._alike else each

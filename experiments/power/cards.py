@@ -21,7 +21,7 @@ from analysis.tables.frame import Floats
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import BASE
 from experiments.designs.cards.trial import CardTrial
-from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claims, differing
+from experiments.power.results import ELASTICITY, POINTS, ContrastPower, SimulatedResults, claims, differing
 from interventions.errors import UserError
 
 AGENT: Final = "simulated"
@@ -103,12 +103,12 @@ class ConjointRehearsal:
         """Simulate studies with the log-price model that represents an agent, errors as in the analysis."""
         made = _Made(self._design, self.taste, trials)
         rng = np.random.default_rng([seed, trials])
-        found: dict[str, Results] = {}
+        found: dict[str, SimulatedResults] = {}
         halves: dict[str, list[float]] = {}
         with threadpool_limits(limits=1, user_api="blas"):
             for study in range(studies):
                 for name, (b, half, p_value) in made.estimates(made.drawn(rng, self._differ)).items():
-                    own = found.setdefault(name, Results())
+                    own = found.setdefault(name, SimulatedResults())
                     own.add(*(np.array([value]) for value in (b, p_value, half)))
                     halves.setdefault(name, []).append(self._in_unit(name, b, half)[1])
                 tell(study + 1)

@@ -68,7 +68,7 @@ class ContrastPower:
 
 
 @dataclass
-class Results:
+class SimulatedResults:
     """What the studies gave: estimates, p values, half widths of the 95 % intervals.
 
     estimates is empty where another test has the same. own: the effects in each study's own sets and texts;
@@ -113,7 +113,7 @@ class Results:
         *,
         covered: float = 0.0,
         unit: str = POINTS,
-        estimated: "Results | None" = None,
+        estimated: "SimulatedResults | None" = None,
         claim: "Claim | None" = None,
     ) -> TestedEffect:
         """Return how a test did.
@@ -141,7 +141,7 @@ class Claim(NamedTuple):
     level: float
 
 
-def claims(family: Mapping[K, Results], alpha: float, copies: int = 1) -> dict[K, Claim]:
+def claims(family: Mapping[K, SimulatedResults], alpha: float, copies: int = 1) -> dict[K, Claim]:
     """Return how often a report's sentence claims each effect of a family.
 
     It does where p, adjusted over the family, is below alpha. The level is the mean over studies of the p

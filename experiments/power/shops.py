@@ -18,7 +18,7 @@ from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from experiments.power.results import ELASTICITY, POINTS, ContrastPower, Results, claims, differing
+from experiments.power.results import ELASTICITY, POINTS, ContrastPower, SimulatedResults, claims, differing
 from interventions.errors import UserError
 
 Feature = Literal["nudge", "order", "price", "rating"]
@@ -149,7 +149,7 @@ def power_of(
     if elasticity:
         linear.pop("price", None)
     rng = np.random.default_rng([seed, len(made.trials)])
-    found: dict[tuple[str, str], Results] = {}
+    found: dict[tuple[str, str], SimulatedResults] = {}
     effects: dict[Feature, list[float]] = {feature: [] for feature in linear}
     with threadpool_limits(limits=1, user_api="blas"):
         for done, count in _portions(studies, len(made.table)):
@@ -160,16 +160,16 @@ def power_of(
                 effects[feature] += (100 * own @ shares).tolist()
             if estimands.model is not None and estimands.weights:
                 for term, each in fit_many(estimands.model, estimands.weights, chosen, clusters).items():
-                    new = found.setdefault((term, NEW), Results())
+                    new = found.setdefault((term, NEW), SimulatedResults())
                     new.add(100 * each.estimate, each.p_value, 100 * each.half_width)
             for term, results in exact.of_many(chosen, _INTERVALS - done).items():
-                these = found.setdefault((term, THESE), Results())
+                these = found.setdefault((term, THESE), SimulatedResults())
                 these.add(None, results.p_value, (results.high - results.low) / 2)
             if elasticity:
-                own_price = found.setdefault(("price", NEW), Results())
+                own_price = found.setdefault(("price", NEW), SimulatedResults())
                 own_price.add(*np.array([elasticity.of(column) for column in chosen.T]).T)
             tell(done + count)
-    families: dict[tuple[bool, str], dict[tuple[str, str], Results]] = {}
+    families: dict[tuple[bool, str], dict[tuple[str, str], SimulatedResults]] = {}
     for key, own_results in found.items():  # an elasticity has a table of its own
         families.setdefault((key[0] == "price", key[1]), {})[key] = own_results
     claimed = {key: claim for family in families.values() for key, claim in claims(family, alpha).items()}

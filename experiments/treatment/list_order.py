@@ -21,6 +21,7 @@ class Order(NamedTuple):
     """A list of a page as it was sent, in order, and how it came to be so.
 
     `moved`: the products whose place was chosen; None: all of them. `only`: no other product may stand there.
+    `twice`: the product that stands there twice; empty: none has to.
     """
 
     intervention: str
@@ -28,6 +29,7 @@ class Order(NamedTuple):
     keys: tuple[str, ...]
     moved: frozenset[str] | None
     only: bool = False
+    twice: str = ""
 
 
 def order_spots(site: SiteMap) -> tuple[ElementQuery, ...]:
@@ -55,7 +57,7 @@ def misplaced(seen: Sequence[tuple[str, PageElements | None]], session: Session)
                 continue
             edit = f"{order.intervention}: {order.edit}"
             given[edit] = given.get(edit, False) or shown.given
-            if shown.keys and not _is_kept(order, shown.keys):
+            if shown.keys and not (_is_kept(order, shown.keys) and shown.has_twice(order.twice)):
                 return f"{edit} is gone: the list shows {', '.join(shown.keys[:5])}"
     return next((f"{edit}: the agent was not shown the list" for edit in given if not given[edit]), "")
 
@@ -89,7 +91,8 @@ def orders(url: str, session: Session) -> Iterator[Order]:
     lists: dict[int, list[str]] = {}
     for key, showing in view.showings():
         if showing.group == "item" and showing.root is not None and showing.root.parent is not None:
-            lists.setdefault(showing.root.parent.mem_id, []).append(key)
+            keys_of = lists.setdefault(showing.root.parent.mem_id, [])
+            keys_of += [key][key in keys_of :]
     made = {(each.intervention, each.edit, each.product) for each in session.receipts}
     for keys in map(tuple, lists.values()):
         for treatment in session.plan.treatments:
@@ -98,10 +101,12 @@ def orders(url: str, session: Session) -> Iterator[Order]:
                     continue
                 done = {key for key in keys if (treatment.intervention, edit.kind(), key) in made}
                 if treatment.product is None and done:
-                    yield Order(treatment.intervention, edit.kind(), keys, None, edit.only)
+                    only = edit.only or edit.takes_out() == "item"
+                    yield Order(treatment.intervention, edit.kind(), keys, None, only)
                 elif treatment.product in done:
                     moved = ({treatment.product or ""} | edit.moved(session.site)) & set(keys)
-                    yield Order(treatment.intervention, edit.kind(), keys, frozenset(moved))
+                    twice = treatment.product if edit.doubles and treatment.product else ""
+                    yield Order(treatment.intervention, edit.kind(), keys, frozenset(moved), twice=twice)
 
 
 def products_met(seen: Sequence[tuple[str, PageElements]], session: Session) -> dict[str, bool]:
@@ -132,6 +137,11 @@ class _ListedProduct(NamedTuple):
 
     keys: tuple[str, ...]
     given: bool
+    every: tuple[str, ...]
+    """Their cards: a product may have several."""
+
+    def has_twice(self, key: str) -> bool:
+        return not key or self.every.count(key) > 1
 
 
 def _shown(order: Order, url: str, standing: PageElements, session: Session) -> _ListedProduct | None:
@@ -150,7 +160,8 @@ def _shown(order: Order, url: str, standing: PageElements, session: Session) -> 
         mine = [card for cards in lists.values() for card in cards if card[0] in order.keys]
     met = _as_met(mine, standing)
     given = any(card.given and not card.on_screen.why for _, card in met)
-    return _ListedProduct(tuple(dict.fromkeys(key for key, _ in met)), given)
+    every = tuple(key for key, _ in met)
+    return _ListedProduct(tuple(dict.fromkeys(every)), given, every)
 
 
 def _as_met(cards: Sequence[tuple[str, _Card]], standing: PageElements) -> list[tuple[str, _Card]]:

@@ -340,6 +340,8 @@ def _untreated_cards(session: Session, keys: list[str]) -> str:
                 if treatment.pages and page_type not in treatment.pages:
                     continue
                 for edit in treatment.edits:
+                    if edit.pages and page_type not in edit.pages:
+                        continue
                     role = roles(edit.roles()[0])
                     proof = (treatment.intervention, edit.kind(), role, page_type, key)
                     if role and proof not in receipts:

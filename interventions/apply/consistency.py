@@ -25,6 +25,7 @@ from interventions.yaml.limited import one_page
 from interventions.yaml.sitemap import Data, SiteMap
 
 PARTS = ("price", "rating", "reviews")
+_NONE: Final = Decimal(0)
 CART: Final = "the cart"
 """What totals are of, in the place of a product."""
 
@@ -109,11 +110,13 @@ def sightings_on(page: Page, site: SiteMap) -> list[PageFigure]:
 
 
 @one_page()
-def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None = None) -> list[PageFigure]:
+def figures_on(
+    page: Page, sent: Page | None, site: SiteMap, state: int | None = None, drift: Decimal = _NONE
+) -> list[PageFigure]:
     """Return the figures that a page shows for products, and the sums of a cart.
 
     There are none where it cannot be read. `sent` is the page as the shop has sent it (None: not known);
-    `state`: see `Cart`.
+    `state`: see `Cart`. `drift`: what edits have added to what is to be paid without a line that says so.
     """
     view, found = MappedPage(page, site), list[PageFigure]()
     try:
@@ -123,7 +126,7 @@ def figures_on(page: Page, sent: Page | None, site: SiteMap, state: int | None =
             return _together(found, sums, found if sent else [], sums if sent else None, page.url, state)
         view_before = MappedPage(sent, site)
         before = list(figures_of(sent, site))
-        found = _together(found, sums, before, sums_on_page(view_before), page.url, state)
+        found = _together(found, sums, before, sums_on_page(view_before), page.url, state, drift)
         if any(each.part == "price" and each.sent not in (None, each.value) for each in found):
             found += _following(view, view_before)
         return found
@@ -171,6 +174,7 @@ def _together(
     sums_before: CartSums | None,
     url: str,
     state: int | None,
+    drift: Decimal = _NONE,
 ) -> list[PageFigure]:
     """The figures and the sums, each with what the shop has sent in its place."""
     found = list(_paired(found, before))
@@ -184,7 +188,7 @@ def _together(
         found.append(
             PageFigure(line.product, "price", each, role, url, line.rounding, is_sum=True, sent=sent)
         )
-    return found + list(_totals(sums, sums_before, url, state))
+    return found + list(_totals(sums, sums_before, url, state, drift))
 
 
 def _paired(found: Iterable[PageFigure], before: Iterable[PageFigure]) -> Iterator[PageFigure]:
@@ -203,7 +207,9 @@ def _by_place(seen: Iterable[PageFigure]) -> dict[tuple[str, str, str], list[Pag
     return found
 
 
-def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None) -> Iterator[PageFigure]:
+def _totals(
+    sums: CartSums, before: CartSums | None, url: str, state: int | None, drift: Decimal
+) -> Iterator[PageFigure]:
     shown: dict[str, object] = dict(sums.content)
     if sums.currency:
         shown["currency"] = sums.currency
@@ -217,7 +223,9 @@ def _totals(sums: CartSums, before: CartSums | None, url: str, state: int | None
     def seen(new: list[Total], old: list[Total]) -> Iterator[PageFigure]:
         for number, each in enumerate(new):
             sent = old[number].value if old else None
-            more = each.beside - old[number].beside if old else Decimal(0)  # lines that edits have added
+            more = Decimal(0)
+            if old and each.beside is not None:  # then what edits have added to it is no disagreement
+                more = drift + each.beside - (old[number].beside or 0)
             yield PageFigure(
                 CART,
                 "total",

@@ -76,7 +76,7 @@ class Rewrite:
     `page_type` is empty when the page was not looked at, and `data` for an answer in JSON. `product` is the
     key, on a product's own page; `inline` is what a content security policy may forbid. `lacks` is the first
     edit that could not be made, where the others were wanted all the same. `earlier`: by product, what edits
-    have replaced, here and before.
+    have replaced, here and before. `drift`: what edits have added to the sum of an order without a line.
     """
 
     body: bytes
@@ -86,6 +86,7 @@ class Rewrite:
     inline: Inline = field(default_factory=Inline)
     lacks: "EditFailed | None" = None
     earlier: Mapping[str, Earlier] = field(default_factory=dict)
+    drift: Decimal = Decimal(0)
 
 
 class EditFailed(Exception):
@@ -226,9 +227,11 @@ class _Rewriting:
         page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
+        listed = (key for t in self.plan.everywhere for edit in t.edits for key in edit.moved(self.site))
+        options = {*self.plan.by_product, *self.known, *self.known.values(), *listed} - {""}
         for key, shown in view.showings():
             for treatment, edit in self.planned(key, shown, page_type):
-                showing = replace(shown, earlier=self.earlier_of(key))
+                showing = replace(shown, earlier=self.earlier_of(key), options=options)
                 role = edit.role_at(showing)
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)
                 try:
@@ -248,7 +251,8 @@ class _Rewriting:
             return Rewrite(self.body, page_type, product, (), lacks=self.lacks)
         body = page.finish()
         receipts = self.receipts(page_type, body)
-        return Rewrite(body, page_type, product, receipts, page.inline, self.lacks, self.earlier)
+        more = self.lacks, self.earlier, page.drift
+        return Rewrite(body, page_type, product, receipts, page.inline, *more)
 
     def run_shell(self, page: Page) -> Rewrite:
         """Make the edits of data in a page that scripts draw, and let its policy pass what they need.
@@ -379,10 +383,15 @@ class _Rewriting:
             raise OtherPage(product, *owner, self.url, reason)
 
     def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
-        """The edits of a product that show on this type of page."""
-        for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere):
-            if not treatment.pages or page_type in treatment.pages:
-                yield from ((treatment, edit) for edit in treatment.edits)
+        """The edits of a product that show on this type of page; a copy of its card is made at last."""
+        found = [
+            (treatment, edit)
+            for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere)
+            if not treatment.pages or page_type in treatment.pages
+            for edit in treatment.edits
+            if not edit.pages or page_type in edit.pages
+        ]
+        yield from sorted(found, key=lambda each: each[1].doubles)
 
     def planned(self, key: str, showing: ProductPlace, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits to be made where a product shows."""

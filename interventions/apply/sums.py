@@ -60,8 +60,8 @@ class Total(NamedTuple):
     place: str
     value: Decimal
     rounding: Decimal
-    beside: Decimal = Decimal(0)
-    """What other lines than the cart's add to it, such as shipping and fees."""
+    beside: Decimal | None = None
+    """What other lines than the cart's add to what is to be paid, such as fees; None: this is another sum."""
 
 
 @dataclass
@@ -175,7 +175,7 @@ def _totals_on(view: MappedPage, role: str, found: CartSums) -> Iterator[Total]:
                 own = next(
                     (due_lines[each.mem_id] for each in lineage(node) if each.mem_id in due_lines), None
                 )
-                beside = _beside(own, place, showing) if own else Decimal(0)
+                beside = _beside(own, place, showing) if own else None
                 yield Total(role, f"{place.css} {number}", value, _half(found.currency), beside)
 
 

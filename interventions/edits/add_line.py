@@ -63,7 +63,7 @@ class AddLine(Charge, BaseModel, frozen=True, extra="forbid"):
             showing.page.styles.add(_FORM)
         if self.is_charged:
             control = self._button(_REMOVE, "Remove") if is_cart else ""
-            return self.add(showing, self.label, amount, control=control)
+            return self.put_line(showing, self.label, amount, control=control)
         if not is_cart or self.pressed:
             return None
         line, told = showing.main("cart.due_line")[0].node, html.escape(self.label, quote=False)

@@ -11,7 +11,7 @@ from interventions.edits.in_browser import ElementQuery, PagePlaces, Verdict
 from interventions.edits.showing import Change, ProductPlace
 from interventions.errors import CannotEdit
 from interventions.yaml.notations import check_css
-from interventions.yaml.sitemap import Place, SiteMap
+from interventions.yaml.sitemap import PageType, Place, SiteMap
 from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -51,6 +51,11 @@ class Edit:
     """Whether the edit makes the order of a list."""
     only: ClassVar[bool] = False
     """Whether no other product may then stand in the list."""
+
+    doubles: ClassVar[bool] = False
+    """Whether a list then shows the product twice; it is made after the product's other edits."""
+    pages: ClassVar[tuple[PageType, ...]] = ()
+    """The types of pages on which the edit is made; empty: all."""
 
     @classmethod
     def kind(cls) -> str:

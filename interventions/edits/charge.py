@@ -45,13 +45,17 @@ class Charge(Edit):
         """Whether the line is in an order that is placed now."""
         return True
 
+    def drift(self, whole: Decimal) -> Decimal:
+        """Return what it adds to the sum without a line, where all else but edits comes to `whole`."""
+        return Decimal(0)
+
     def role_at(self, showing: ProductPlace) -> str:
         return f"{showing.group}.due"
 
     def stands(self, there: PagePlaces, done: Sequence[Change]) -> Verdict | None:
         return None  # a product's own page shows nothing of it
 
-    def add(
+    def put_line(
         self,
         showing: ProductPlace,
         label: str,
@@ -66,9 +70,8 @@ class Charge(Edit):
         name: of the field that decides about the line, whose script finds it by the name. kept: whether the
         line counts; else it is hidden, and the sum stays.
         """
-        role, line = f"{showing.group}.due", showing.main(f"{showing.group}.due_line")[0].node
-        dues = due_places(showing)
-        text = in_format(showing, dues[0], amount)
+        line = showing.main(f"{showing.group}.due_line")[0].node
+        text = in_format(showing, due_places(showing)[0], amount)
         facts = (f' data-charge="{html.escape(name)}"' if name else "") + ("" if kept else " hidden")
         told, shown = (html.escape(each, quote=False) for each in (label, text))
         if look := _look_of_amount(line):
@@ -79,10 +82,8 @@ class Charge(Edit):
         else:
             markup = f'<div{facts}><span style="{_RIGHT}">{shown}</span><span>{told}{control}</span></div>'
             showing.insert(line, "before", markup, style=_RIGHT)
-        showing.page.charged += amount if kept else 0
-        for target in dues if kept else ():
-            find = partial(figures_at, target.place, usage=showing.usage(role, target))
-            showing.page.shift(target.node, amount, find)
+        if kept:
+            raise_due(showing, amount)
         return Change(1, "", f"{label} {text}" if kept else "")
 
 
@@ -107,6 +108,14 @@ def field_name(words: str, otherwise: str) -> str:
 def due_places(showing: ProductPlace) -> list[Target]:
     """Return where a page shows what is to be paid. Raises CannotEdit."""
     return showing.main(f"{showing.group}.due")
+
+
+def raise_due(showing: ProductPlace, amount: Decimal) -> None:
+    """Add an amount to what is to be paid. Raises CannotEdit."""
+    showing.page.charged += amount
+    for target in due_places(showing):
+        usage = showing.usage(f"{showing.group}.due", target)
+        showing.page.shift(target.node, amount, partial(figures_at, target.place, usage=usage))
 
 
 def due(showing: ProductPlace) -> Decimal:

@@ -77,7 +77,11 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
     def apply(self, showing: ProductPlace) -> Change | None:
         amount = None if self.price is None else filled(self.price)
         if showing.group == "order":
-            return self.add(showing, self.label_of_line, amount) if amount is not None and self.gets else None
+            return (
+                self.put_line(showing, self.label_of_line, amount)
+                if amount is not None and self.gets
+                else None
+            )
         facts, told = "", html.escape(self.label, quote=False)
         if amount is not None:
             target = due_places(showing)[0]
@@ -96,5 +100,5 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
         target = showing.main("checkout.place")[0]
         showing.insert(target.node, "before", markup, style=_STYLE, script=_SCRIPT)
         if amount is not None:
-            self.add(showing, self.label_of_line, amount, name=self.name, kept=self.gets)
+            self.put_line(showing, self.label_of_line, amount, name=self.name, kept=self.gets)
         return Change(1, "", self.label)

@@ -98,7 +98,7 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
     def apply(self, showing: ProductPlace) -> Change | None:
         added = None
         if self.price is not None and self.is_charged:
-            added = self.add(showing, self.label_of_line, filled(self.price))
+            added = self.put_line(showing, self.label_of_line, filled(self.price))
         if not self.is_open or showing.group != self.before:
             return added
         buttons = {

@@ -48,5 +48,5 @@ class Fee(Charge, BaseModel, frozen=True, extra="forbid"):
 
     def apply(self, showing: ProductPlace) -> Change:
         if self.amount is not None:
-            return self.add(showing, self.label, filled(self.amount))
-        return self.add(showing, self.label, share(self.percent or "", due(showing)))
+            return self.put_line(showing, self.label, filled(self.amount))
+        return self.put_line(showing, self.label, share(self.percent or "", due(showing)))

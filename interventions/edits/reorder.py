@@ -40,10 +40,7 @@ class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
         return ("item",)
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        card = showing.root
-        if card is None:
-            raise CannotEdit("a product's own page is no list")
-        cards = siblings(showing, card)
+        card, cards = siblings(showing)
         order = showing.page.order(cards)
         before = order.index(card) + 1
         if self.rank is not None:
@@ -61,10 +58,18 @@ class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
         )
 
 
-def siblings(showing: ProductPlace, card: LexborNode) -> list[LexborNode]:
-    """Return the cards of the list that holds `card`."""
+def siblings(showing: ProductPlace) -> tuple[LexborNode, list[LexborNode]]:
+    """Return a card, and the cards of the list that holds it. Raises CannotEdit."""
+    card = showing.root
+    if card is None:
+        raise CannotEdit("a product's own page is no list")
     found = (node for place in showing.site.role("item") for node in showing.page.find(place.css))
-    return [node for node in found if node.parent == card.parent]
+    return card, [node for node in found if node.parent == card.parent]
+
+
+def product_of(showing: ProductPlace, card: LexborNode) -> str:
+    """Return the key of the product to whose page a card links."""
+    return showing.site.key(key(showing, card), showing.page.url)
 
 
 def key(showing: ProductPlace, card: LexborNode) -> str:

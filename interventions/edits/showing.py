@@ -1,7 +1,7 @@
 """Where a product shows on a page, and how edits read and write what stands there."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import lru_cache, partial
@@ -98,6 +98,8 @@ class ProductPlace:
     group: str
     root: LexborNode | None = None
     earlier: Earlier = Earlier()
+    options: Set[str] = frozenset()
+    """The keys of the products to choose from, as far as they are known."""
 
     def role(self, name: str) -> str:
         """Return the role's name here: `product.title` is `item.title` in a card.

@@ -5,9 +5,8 @@ from typing import ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import Edit, Leftover, Text
-from interventions.edits.reorder import key, siblings
+from interventions.edits.reorder import product_of, siblings
 from interventions.edits.showing import Change, ProductPlace
-from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import SiteMap
 
 
@@ -25,12 +24,9 @@ class Swap(Edit, RootModel[Text], frozen=True):
         return frozenset({site.key(self.root)})
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        card = showing.root
-        if card is None:
-            raise CannotEdit("a product's own page is no list")
-        cards = siblings(showing, card)
+        card, cards = siblings(showing)
         wanted = showing.site.key(self.root)
-        others = [node for node in cards if showing.site.key(key(showing, node), showing.page.url) == wanted]
+        others = [node for node in cards if product_of(showing, node) == wanted]
         if not others:
             return None
         order = showing.page.order(cards)

@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborNode
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
-from interventions.html.marking import Marks, unmark
+from interventions.html.marking import ALL_TAGS, Marks, unmark
 from interventions.html.markup import (
     RAW,
     VOID,
@@ -31,7 +31,7 @@ from interventions.html.numbers import Figure, one_line
 from interventions.html.placement import STRUCTURAL, is_settled, lineage, stands_clear, starts_body
 from interventions.html.raised import missing_signs
 from interventions.html.source_page import ParsedPage
-from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
+from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, cut, ordered
 from interventions.html.tree import parse, select
 
 Where = Literal["before", "after", "prepend", "append"]
@@ -65,6 +65,8 @@ class Page(ParsedPage):
         self._shifts: dict[int, tuple[LexborNode, Decimal, Callable[[str], Sequence[Figure]]]] = {}
         self.charged = Decimal(0)
         """What edits have added to the sum of an order so far."""
+        self.drift = Decimal(0)
+        """What of that no line says."""
         self._insertions: dict[tuple[int, Where], Callable[[str], None]] = {}
         self._orders: dict[tuple[int, ...], list[LexborNode]] = {}
         self._order_owners: dict[tuple[int, ...], Owner] = {}
@@ -135,6 +137,25 @@ class Page(ParsedPage):
             raise CannotEdit("the markup in the element is too irregular to be enclosed")
         self._splice(start, start, opening)
         self._splice(end, end, closing)
+
+    def copied(self, node: LexborNode) -> "Page":
+        """Return an element with its edits so far, as a page of its own, which can be edited and inserted."""
+        tag = self._locate(node)
+        try:
+            source = cut(self.source, ordered(self.splices), tag.start, self._end(node, tag).outer)
+        except Conflict as error:
+            raise CannotEdit(str(error), error.owner) from None
+        made = Page(source, f"text/html; charset={self._codec}", ALL_TAGS, self.url)
+        made.usage, made.owner = self.usage, self.owner
+        for each in made.find("[id]"):  # no id stands on a page twice
+            made.set_attribute(each, "id", f"{each.attributes['id']}-{len(self.splices)}")
+        return made
+
+    def insert_at_rank(self, nodes: Sequence[LexborNode], rank: int, made: "Page") -> None:
+        """Put an element that is a page of its own among others, in document order, at a rank (1: first)."""
+        where: Where = "before" if rank <= len(nodes) else "after"
+        self.insert(nodes[min(rank, len(nodes)) - 1], where, made.finish())
+        self.styles |= made.styles
 
     def remove(self, node: LexborNode) -> None:
         """Remove an element from the page."""

@@ -67,11 +67,8 @@ def arranged(source: bytes, splices: list[Splice], arrangements: Sequence[Arrang
         pieces: dict[tuple[int, int], bytes] = {}
         rest = splices
         for start, end in arrangement.places:
-            # What is put at the edge of a piece stands beside it and stays.
-            within = [s for s in rest if start <= s.start < end and start < s.end <= end]
-            rest = [s for s in rest if s not in within]
-            shifted = [Splice(s.start - start, s.end - start, s.data, s.owner) for s in within]
-            pieces[start, end] = apply(source[start:end], shifted)
+            pieces[start, end] = cut(source, rest, start, end)
+            rest = [s for s in rest if not _is_within(s, start, end)]
         moved = [
             Splice(*place, pieces[shown], arrangement.owner)
             for place, shown in zip(arrangement.places, arrangement.order, strict=True)
@@ -79,6 +76,18 @@ def arranged(source: bytes, splices: list[Splice], arrangements: Sequence[Arrang
         ]
         splices = ordered([*rest, *moved])
     return splices
+
+
+def cut(source: bytes, splices: Sequence[Splice], start: int, end: int) -> bytes:
+    """Return a piece of the source with the ordered splices in it made."""
+    within = [each for each in splices if _is_within(each, start, end)]
+    shifted = [Splice(each.start - start, each.end - start, each.data, each.owner) for each in within]
+    return apply(source[start:end], shifted)
+
+
+def _is_within(splice: Splice, start: int, end: int) -> bool:
+    """Whether a splice is made in a piece; what is put at its edge stands beside it and stays."""
+    return start <= splice.start < end and start < splice.end <= end
 
 
 def apply(source: bytes, splices: Iterable[Splice]) -> bytes:

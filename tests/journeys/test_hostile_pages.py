@@ -117,8 +117,12 @@ ELSEWHERE = {
     "style": "test_looks.py: its words are the page's own",
     "reorder": "test_hostile_lists.py",
     "swap": "test_hostile_lists.py",
+    "results": "test_hostile_lists.py",
+    "insert_item": "test_listings.py",
+    "sort_default": "test_hostile_lists.py",
+    "review": "test_reviews.py: in a part of the page that is fetched",
     **dict.fromkeys(
-        ("fee", "add_line", "checkout_option", "dialog", "require_step"),
+        ("fee", "order_total", "add_line", "checkout_option", "dialog", "require_step"),
         "test_orders.py: on no product's page",
     ),
     "ask": "nobody answers a question that is not there, and without an answer there is no trial",

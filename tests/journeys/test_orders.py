@@ -7,7 +7,7 @@ stands there. What the proxy and the record say of the order has to be the same.
 import random
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.dialog import Dialog
 from interventions.edits.fee import Fee
+from interventions.edits.order_total import OrderTotal
 from interventions.edits.require_step import RequireStep
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.yaml_source import load_yaml, parse_yaml
@@ -40,7 +41,7 @@ TOTALS = """(css) => [...document.querySelectorAll(css + " tr")]
   .filter((row) => row.checkVisibility() && row.cells.length === 2)
   .map((row) => [...row.cells].map((cell) => [...cell.childNodes].filter((node) => node.tagName !== "FORM")
     .map((node) => node.textContent).join("").trim()))"""
-KINDS = ("option", "option", "consent", "fee", "share", "dialog", "line", "line", "step")
+KINDS = ("option", "option", "consent", "fee", "share", "dialog", "line", "line", "step", "drift")
 WORDS = ("Gift wrap", "Priority packing", "Purchase protection", "Paper receipt")
 
 
@@ -154,6 +155,11 @@ def generated(chance: random.Random) -> tuple[Edit, ...]:
                 ticked = chance.random() < 0.5
                 own = {"price": price, "line": f"{label} fee"} if kind == "option" else {}
                 found.append(CheckoutOption(label=label, means=means, ticked=ticked, **own))
+            case "drift":
+                start = chance.choice(("cart", "checkout", "order"))
+                factor = 1 + Decimal(chance.randint(1, 900)) / 100
+                by = {"add": price} if chance.random() < 0.5 else {"factor": factor}
+                found.append(OrderTotal(start=start, **by))
             case "fee":
                 start = chance.choice(("cart", "checkout", "order"))
                 found.append(Fee(label=label, amount=price, start=start))
@@ -217,6 +223,16 @@ async def test_orders_are_recorded_as_an_independent_walker_reads_them(tmp_path:
         slot.session = None
 
 
+def drift(edits: tuple[Edit, ...], walked: Walk, page: str) -> Decimal:
+    """By how much a page's total is more than its lines."""
+    order, pages = walked.sums["order"], ("cart", "checkout", "order")
+    honest, sofar = order["Subtotal"] + order["Shipping"], pages[: pages.index(page) + 1]
+    made = [each for each in edits if isinstance(each, OrderTotal) and each.start in sofar]
+    shares = [honest * (each.factor - 1) for each in made if each.factor]
+    more = [share.quantize(Decimal("0.01"), ROUND_HALF_UP) for share in shares]
+    return sum((*more, *(each.add for each in made if each.add is not None)), Decimal(0))
+
+
 def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: dict) -> None:
     (order,), lines = rows["orders"], rows["order_lines"]
     facts = {row["name"]: row["value"] for row in rows["outcomes"]}
@@ -224,8 +240,12 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     read = walked.sums["order"]
     own = {label for label in read if label not in ("Subtotal", "Shipping", "Order Total")}
     assert own == expected_lines(edits, walked)
-    assert sum(amount for label, amount in read.items() if label != "Order Total") == walked.total("order")
+    drifts = {page: drift(edits, walked, page) for page in walked.sums}
+    for page, drifted in drifts.items():
+        of_lines = sum(amount for label, amount in walked.sums[page].items() if label != "Order Total")
+        assert of_lines + drifted == walked.total(page)
     late = sum(read[edit.label] for edit in edits if isinstance(edit, Fee) and edit.start == "order")
+    late += drifts["order"] - drifts["checkout"]
     assert walked.total("checkout") == walked.total("order") - late
     own_lines = {edit.label for edit in edits if isinstance(edit, AddLine)}
     kept = {edit.label for edit in edits if isinstance(edit, AddLine) and is_in_cart(edit, walked)}
@@ -233,7 +253,7 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     recorded = {row["label"]: Decimal(str(row["amount"])) for row in lines if row["kind"] != "product"}
     assert recorded == {label: read[label] for label in read if label not in ("Subtotal", "Order Total")}
     assert Decimal(str(order["placed_total"])) == walked.total("order")
-    extra = sum((read[label] for label in own), Decimal(0))
+    extra = sum((read[label] for label in own), drifts["order"])
     assert Decimal(str(round(order["placed_total"] - order["advertised_total"], 2))) == extra
     assert [row["amount"] for row in lines if row["kind"] == "product"] == [float(read["Subtotal"])]
     consents = [edit for edit in edits if isinstance(edit, CheckoutOption) and edit.price is None]
@@ -285,3 +305,21 @@ async def test_simulated_customers_give_what_they_must_and_else_only_where_they_
         is_forced = row["condition"] == "nudged" and row["nudge"] != "account-hierarchy"
         assert (row["task_ok"], row["exposed"]) == (1, 1), row
         assert row["gave"] == row["deceived"] == (is_forced or not any(reads)), row
+
+
+@pytest.mark.browser
+async def test_a_total_that_drifts_costs_more_than_was_advertised_unless_it_was_announced(
+    tmp_path: Path,
+) -> None:
+    source = parse_yaml(re.sub(r"only: \[.*?\]", "only: [total-plus-20]", PATTERNS), "drift.yaml")
+    done = await carry_out(tmp_path, source, "simulated:careless", size(4, 40), 2)
+    lines = done.rows(tables.order_lines)
+    for row in orders_table(done.records, done.design.run_id).to_dict("records"):
+        is_treated = row["condition"] == "nudged"
+        honest = sum(Decimal(str(line["amount"])) for line in lines[row["trial"]])
+        drifted = honest + (honest / 5).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        assert Decimal(str(row["placed_total"])) == drifted
+        assert Decimal(str(row["advertised_total"])) == (honest if is_treated else drifted)
+        assert row["paid_more"] == row["deceived"] == is_treated
+        assert (row["ordered"], row["task_ok"], row["exposed"]) == (1, 1, 1)
+    assert not done.rows(tables.disagreements)

@@ -12,6 +12,8 @@ from experiments.episodes.orders import order_rows, placed_order
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.fee import Fee
+from interventions.edits.order_total import OrderTotal
+from interventions.errors import CannotEdit
 from proxy.allow_list import AllowList
 from proxy.server import Slot
 from proxy.session import Session
@@ -49,3 +51,28 @@ async def test_a_line_of_the_shop_with_an_edits_name_stays_the_shops(
     (told,) = rows["orders"]
     assert told["placed_total"] - told["advertised_total"] == pytest.approx(2 + 4.5 * wrapped)
     assert {row["name"]: row["value"] for row in rows["outcomes"]}["added"] == wrapped
+
+
+DRIFT = OrderTotal(factor="1.5", start="order")
+
+
+@pytest.mark.parametrize(("told", "edits"), [("$30.00", (DRIFT,)), ("$30.01", ()), ("$20.00", ())])
+async def test_an_order_is_charged_the_drift_that_was_planned_and_no_other(
+    slot: Slot, client: httpx.AsyncClient, told: str, edits: tuple[OrderTotal, ...]
+) -> None:
+    page = PAGE if edits else PAGE.replace("$20.00", told)
+    app = Starlette(routes=[Route("/done", lambda _: HTMLResponse(page))])
+    async with serve(app) as url:
+        session = slot.session = Session(Plan((Treatment("made", None, edits),)), SITE, AllowList.of(url))
+        shown = await client.get(f"{url}done", headers=BROWSES)
+    trial = next(shop().trials(["a"]))
+    if told == "$30.01":
+        with pytest.raises(CannotEdit, match="do not add up"):
+            placed_order(trial, session)
+        return
+    rows = order_rows(trial, session, [shown.text])
+    (order,) = rows["orders"]
+    facts = {row["name"]: row["value"] for row in rows["outcomes"]}
+    assert (order["placed_total"], order["advertised_total"]) == (30 if edits else 20, 20)
+    assert sum(line["amount"] for line in rows["order_lines"]) == 20
+    assert facts["paid_more"] == facts["deceived"] == facts["exposed"] == bool(edits)

@@ -15,8 +15,9 @@ from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts, Treatment
 from interventions.edits.base import Edit, Leftover
-from interventions.edits.reorder import key, siblings
+from interventions.edits.reorder import product_of, siblings
 from interventions.edits.showing import Change, ProductPlace
+from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Source
 
 ListingTask = Literal["home", "listing", "search"]
@@ -42,17 +43,18 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
 
     keys: tuple[str, ...]
 
+    def moved(self, site: SiteMap) -> frozenset[str]:
+        return frozenset(self.keys)
+
     def roles(self) -> tuple[str, ...]:
         return ("item", AROUND)
 
     def apply(self, showing: ProductPlace) -> Change | None:
-        page, card = showing.page, showing.root
-        if card is None:
-            return None
+        page = showing.page
         # All is done at the first card, and is found done at the others.
         ranks = {product: rank for rank, product in enumerate(self.keys)}
-        cards = siblings(showing, card)
-        rank_of = {each.mem_id: ranks.get(showing.site.key(key(showing, each), page.url)) for each in cards}
+        card, cards = siblings(showing)
+        rank_of = {each.mem_id: ranks.get(product_of(showing, each)) for each in cards}
         kept = [each for each in cards if rank_of[each.mem_id] is not None]
         order = sorted(kept, key=lambda each: rank_of[each.mem_id] or 0)
         others = [each for each in cards if each not in kept]

@@ -6,7 +6,7 @@ from scipy import stats
 
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import Floats
-from experiments.power.results import Results, claims
+from experiments.power.results import SimulatedResults, claims
 
 STUDIES = 20_000
 
@@ -24,7 +24,8 @@ def test_the_least_effect_is_one_that_the_sentence_claims_in_four_of_five_studie
 ) -> None:
     family = dict(enumerate(p_values([1.0, *others])))
     results = {
-        name: Results(p_values=own.tolist(), half_widths=[1.96] * STUDIES) for name, own in family.items()
+        name: SimulatedResults(p_values=own.tolist(), half_widths=[1.96] * STUDIES)
+        for name, own in family.items()
     }
     claim = claims(results, 0.05)
     adjusted = np.apply_along_axis(benjamini_hochberg, 0, np.array(list(family.values())))

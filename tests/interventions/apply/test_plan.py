@@ -13,6 +13,7 @@ from interventions.cards.card import Card, NumberAnswer
 from interventions.edits.ask import Ask
 from interventions.edits.base import Edit
 from interventions.edits.registry import EDITS, edit_from_dict, edit_to_dict
+from interventions.edits.sort_default import SortDefault
 from interventions.errors import UserError
 from interventions.files.schema import load_interventions
 
@@ -148,6 +149,7 @@ EXAMPLES = [
     {"set_image": "/${address}.png"},
     {"set_attribute": {"role": "product.title", "name": "title", "value": "${text}"}},
     {"replace_text": {"in": "product.name", "from": "${word}", "to": "${text}"}},
+    {"review": {"text": "${text}", "stars": 5, "author": "${word}", "rank": "${figure}"}},
     {"hidden_text": {"channel": "alt", "text": "${text}"}},
     {"badge": {"text": "${text}"}},
     {"banner": {"text": "${text}"}},
@@ -155,6 +157,8 @@ EXAMPLES = [
     {"countdown": {"minutes": "${figure}", "text": "${text} {time}"}},
     {"fee": {"label": "${text}", "amount": "${figure}"}},
     {"fee": {"label": "${text}", "percent": "${figure}"}},
+    {"order_total": {"factor": "${figure}"}},
+    {"order_total": {"add": "${figure}"}},
     {"add_line": {"label": "${text}", "price": "${figure}"}},
     {"checkout_option": {"label": "${text}", "line": "${word}", "price": "${figure}"}},
     {
@@ -170,6 +174,8 @@ EXAMPLES = [
     {"reorder": {"rank": "${figure}"}},
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
+    {"results": "${figure}"},
+    {"insert_item": {"rank": "${figure}", "label": "${text}"}},
     {"hide_option": "${word}"},
     {"rewrite_text": {"in": "product.description", "text": "${text}"}},
     {"collapse": {"role": "product.description", "label": "${text}"}},
@@ -188,7 +194,7 @@ def filled(edit: dict[str, object]) -> Edit:
     return edit_from_dict(json.loads(text))
 
 
-EVERY_EDIT = (*map(filled, EXAMPLES), Ask(card=CARD))
+EVERY_EDIT = (*map(filled, EXAMPLES), SortDefault(by="price"), Ask(card=CARD))
 
 
 @pytest.mark.parametrize("edit", EXAMPLES, ids=lambda edit: next(iter(edit)))

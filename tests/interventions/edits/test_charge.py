@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 from bs4 import BeautifulSoup
+from pydantic import ValidationError
 
 from interventions.apply.consistency import disagreements, figures_on
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
@@ -12,6 +13,7 @@ from interventions.apply.plan import Plan, Treatment, compile_treatment
 from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.fee import Fee
+from interventions.edits.order_total import OrderTotal
 from interventions.files.schema import Intervention, load_interventions
 from interventions.html.marking import Marks
 from interventions.html.page import Page
@@ -112,15 +114,58 @@ def test_a_page_without_a_sum_is_not_shown(kind: str) -> None:
         shown(kind, fee, LIST, "free")
 
 
-def test_sums_with_an_added_line_agree_and_one_that_forgot_it_does_not() -> None:
-    def figures(kind: str, edit: Edit | None) -> list:
-        plain = shown("elsewhere", OPTION, TABLE).body.replace(b"elsewhere", kind.encode())
-        body = shown(kind, edit).body if edit else plain
-        page, sent = (
-            Page(each, "text/html", Marks(frozenset()), f"http://s.test/{kind}") for each in (body, plain)
-        )
-        return figures_on(page, sent, SITE, 0)
+def figures(kind: str, edit: Edit | None) -> list:
+    plain = shown("elsewhere", OPTION, TABLE).body.replace(b"elsewhere", kind.encode())
+    made = shown(kind, edit) if edit else None
+    page, sent = (
+        Page(each, "text/html", Marks(frozenset()), f"http://s.test/{kind}")
+        for each in (made.body if made else plain, plain)
+    )
+    return figures_on(page, sent, SITE, 0, made.drift if made else Decimal(0))
 
+
+DRIFTS = {"factor": "$23.99", "add": "$21.49"}
+
+
+@pytest.mark.parametrize("start", ["cart", "checkout", "order"])
+@pytest.mark.parametrize("by", [{"factor": "1.2"}, {"add": "1.5"}], ids=lambda by: next(iter(by)))
+def test_a_total_drifts_from_its_page_on_and_no_line_says_so(start: str, by: dict[str, str]) -> None:
+    edit, (name, _) = OrderTotal(start=start, **by), *by.items()
+    for number, kind in enumerate(("cart", "pay", "done")):
+        made = shown(kind, edit)
+        page = BeautifulSoup(made.body, "html.parser")
+        is_made = number >= ("cart", "checkout", "order").index(start)
+        assert [cell.get_text() for cell in page.select("td")] == [
+            "$19.99",
+            DRIFTS[name] if is_made else "$19.99",
+        ]
+        receipts = [(each.before, each.after) for each in made.receipts]
+        assert receipts == ([("$19.99", DRIFTS[name])] if is_made else [])
+
+
+@pytest.mark.parametrize("by", [{}, {"factor": 1.2, "add": 1}, {"factor": 1}, {"factor": 11}, {"add": -1}])
+def test_a_drift_has_one_figure_in_its_bounds(by: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        OrderTotal(**by)
+
+
+def test_a_share_is_of_what_the_order_comes_to_without_the_drift() -> None:
+    drift, fee = OrderTotal(factor="1.5"), Fee(label="Service fee", percent=Decimal(10))
+    for edits in ((drift, fee), (fee, drift)):
+        body = shown("done", Treatment("made", None, edits)).body
+        assert b"$2.00" in body and b"$31.99" in body  # 19.99 + 2.00 + 10.00
+
+
+def test_a_total_that_drifts_as_planned_agrees_and_one_that_drifts_otherwise_does_not() -> None:
+    drift = OrderTotal(factor="1.2")
+    assert not disagreements([*figures("cart", None), *figures("pay", drift)])
+    made, plain = shown("pay", drift), shown("elsewhere", OPTION).body.replace(b"elsewhere", b"pay")
+    wrong = made.body.replace(b"$23.99", b"$24.99")
+    pages = [Page(each, "text/html", Marks(frozenset()), "http://s.test/pay") for each in (wrong, plain)]
+    assert disagreements([*figures("cart", None), *figures_on(*pages, SITE, 0, made.drift)])
+
+
+def test_sums_with_an_added_line_agree_and_one_that_forgot_it_does_not() -> None:
     fee = Fee(label="Service fee", amount=Decimal(3))
     assert not disagreements([*figures("cart", fee), *figures("pay", fee)])
     wrong = shown("pay", fee).body.replace(b"$22.99", b"$25.99")

@@ -56,8 +56,9 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "style": [{"style": {"role": "product.title", "background": "yellow"}}],
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
-ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "set_default", "swap"} | {
-    *("fee", "add_line", "checkout_option", "dialog", "require_step"),
+ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "review", "set_default", "swap"} | {
+    *("results", "sort_default", "insert_item"),
+    *("fee", "order_total", "add_line", "checkout_option", "dialog", "require_step"),
 }
 """They need a card, a product with options, a list, words of one product, or a checkout."""
 EMBEDDED: Final = "embedded"

@@ -129,7 +129,8 @@ def test_the_patterns_of_other_studies_are_here_or_it_says_why_not() -> None:
     text = Path("docs/orders.md").read_text(encoding="utf-8")
     table = text.partition("## Patterns of other")[2]
     rows = re.findall(r"^\| (\w+) \| ([^|`]+) \| ([^|]+) \|$", table, re.M)
-    files = (load_interventions(name, load_site_map("embedded")) for name in ("checkout", "nudges", "badges"))
+    names = ("checkout", "nudges", "badges", "ads")
+    files = (load_interventions(name, load_site_map("embedded")) for name in names)
     known = {item.id for file in files for item in file.interventions} | EDITS.keys()
     counts = Counter(study for study, _, _ in rows[1:])
     assert counts == {"SusBench": 9, "TrickyArena": 14, "DECEPTICON": 6, "WebDecept": 7}
