@@ -42,9 +42,8 @@ def stages(table: pd.DataFrame) -> pd.DataFrame:
     viewed = _viewed(table)
     if viewed.isna().all():
         return stacked([], "stage")
-    return stacked(
-        [frame for agent, *rows in agents(table) for frame in _of_agent(agent, *rows, viewed)], "stage"
-    )
+    frames = [each for agent, rows, used in agents(table) for each in _of_agent(agent, rows, used, viewed)]
+    return stacked(frames, "stage")
 
 
 def _viewed(table: pd.DataFrame) -> "pd.Series[float]":
