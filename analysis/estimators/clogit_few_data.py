@@ -11,7 +11,7 @@ from scipy import optimize, stats
 from analysis.estimators.clogit import CLogit
 from analysis.estimators.identification import dependent_columns
 from analysis.estimators.moved import FEW_SETS, LEAST
-from analysis.tables.frame import Floats, Ints
+from analysis.tables.frame import Floats, Ints, join_notes
 
 PENALISED: Final = "penalised (Firth 1993), each choice set counts once"
 Loss = Callable[[Floats], tuple[float, Floats]]
@@ -43,12 +43,12 @@ def fit_firth(x: Floats, chosen: Floats, starts: Ints) -> Floats:
 def penalised(
     fit: CLogit, x: pd.DataFrame, chosen: Floats, groups: Ints, clusters: Ints
 ) -> dict[str, dict[str, Any]]:
-    """Return penalised estimates of the terms that a separated fit has no error for, as parts of a row.
+    """Return penalised estimates of the terms that a separated fit does not tell, as parts of a row.
 
     x, chosen, groups: of `fit_clogit`. clusters: N labels; each counts as one choice, because answers of
     one may all be the same. Intervals are those of the profile of the penalised likelihood (Heinze and
     Schemper 2002, Statistics in Medicine 21), and p values of its ratio; with fewer than twelve clusters
-    there are none. Empty where no choices are separated.
+    there are none, and terms with an estimate keep it. Empty where no choices are separated.
     """
     if not fit.notes:
         return {}
@@ -64,13 +64,14 @@ def penalised(
     weight = 1 / np.bincount(label)[label]
     loss = _penalised_loss(scaled, flags, starts, weight)
     best, least = _minimum(loss, np.zeros(len(told)))
-    found = {}
+    few, found = label.max() + 1 < LEAST, {}
     for at, k in enumerate(told):
-        if not np.isnan(fit.std_error[k]):
+        if not np.isnan(fit.estimate[k] if few else fit.std_error[k]):
             continue
-        row: dict[str, Any] = {"estimate": best[at] / scale[at], "note": f"{PENALISED}: {fit.notes[0]}"}
-        if label.max() + 1 < LEAST:
-            row["note"] = f"{row['note']}; {FEW_SETS}"
+        why = fit.term_notes[k].partition("no finite estimate: ")[2] or "the choices are separated"
+        row: dict[str, Any] = {"estimate": best[at] / scale[at], "note": f"{PENALISED}: {why}"}
+        if few:
+            row["note"] = join_notes(row["note"], FEW_SETS)
         else:
             low, high = (_limit(loss, best, least, at, side) / scale[at] for side in (-1, 1))
             excess = _profile(loss, best, at, 0.0) - least
