@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import optimize, stats
 
+from analysis.estimators.choice_sets import read_sets
 from analysis.estimators.clogit import CLogit
 from analysis.estimators.identification import dependent_columns
 from analysis.estimators.moved import FEW_SETS, LEAST
@@ -52,19 +52,17 @@ def penalised(
     """
     if not fit.notes:
         return {}
-    kept = _usable(x.to_numpy(float), chosen, groups)
-    order = np.argsort(groups[kept], kind="stable")
-    values, flags = x.to_numpy(float)[kept][order], chosen[kept][order]
-    starts = np.flatnonzero(np.diff(groups[kept][order], prepend=-1))
-    size = np.diff([*starts, len(values)])
-    apart = values - _means(values, np.repeat(1 / size, size), starts, size)
-    told = [k for k in range(values.shape[1]) if k not in dependent_columns(apart)]
-    scaled, scale = _scaled(values[:, told], starts)
-    label = pd.factorize(clusters[kept][order][starts])[0]
+    sets, _ = read_sets(x, chosen, groups, None, clusters, "clustered")
+    told = [k for k in range(len(fit.terms)) if k not in dependent_columns(sets.differences)]
+    first = np.flatnonzero(np.diff(sets.set, prepend=-1))
+    starts, label = first + np.arange(len(first)), sets.cluster
+    # Each option less the chosen one, which comes first.
+    scaled, scale = _scaled(np.insert(-sets.differences[:, told], first, 0.0, axis=0), starts)
+    flags = np.insert(np.zeros(len(sets.set)), first, 1.0)
     weight = 1 / np.bincount(label)[label]
     loss = _penalised_loss(scaled, flags, starts, weight)
     best, least = _minimum(loss, np.zeros(len(told)))
-    few, found = label.max() + 1 < LEAST, {}
+    few, found = len(np.unique(label)) < LEAST, {}
     for at, k in enumerate(told):
         if not np.isnan(fit.estimate[k] if few else fit.std_error[k]):
             continue
@@ -78,13 +76,6 @@ def penalised(
             row |= {"conf_low": low, "conf_high": high, "p_value": float(stats.chi2.sf(2 * excess, 1))}
         found[fit.terms[k]] = row
     return found
-
-
-def _usable(x: Floats, chosen: Floats, groups: Ints) -> npt.NDArray[np.bool_]:
-    """Which rows are of sets without a missing value, with a choice."""
-    broken = np.bincount(groups, ~np.isfinite(x).all(axis=1) | np.isnan(chosen)) > 0
-    usable: npt.NDArray[np.bool_] = (~broken & (np.bincount(groups, np.nan_to_num(chosen)) > 0))[groups]
-    return usable
 
 
 def _scaled(x: Floats, starts: Ints) -> tuple[Floats, Floats]:

@@ -205,7 +205,8 @@ def dose_trends(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     dosed = table[table["dose"].gt(0)] if "dose" in table else table[:0]
     for (agent, family), own in dosed.groupby(["agent", "family"], sort=True):
-        pairs = pd.concat([pairs.assign(dose=_dose(own, key[1])) for key, pairs in _pairs(own)] or [own[:0]])
+        of = own.groupby("nudge")["dose"].first()
+        pairs = pd.concat([own[:0], *(pairs.assign(dose=of[key[1]]) for key, pairs in _pairs(own))])
         if (doses := pairs["dose"].nunique()) < 2:
             continue
         for term in (DECEIVED, TASK):
@@ -221,10 +222,6 @@ def dose_trends(table: pd.DataFrame) -> pd.DataFrame:
             rows.append({**named, **row})
     frame = result_frame(rows, "family", "doses")
     return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
-
-
-def _dose(table: pd.DataFrame, nudge: str) -> float:
-    return float(table.loc[table["nudge"] == nudge, "dose"].iloc[0])
 
 
 def _over_sets(values: "pd.Series[float]") -> dict[str, Any]:

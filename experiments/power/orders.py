@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Final
 
 import numpy as np
@@ -121,52 +121,43 @@ class OrdersRehearsal:
         tell: Callable[[int], None] = lambda _: None,
     ) -> list[ContrastPower]:
         """Simulate studies with the tests of each pattern."""
-        made = {name: _Pairs(*self._codes(name, trials), self._differ) for name in self._rates}
-        rng = np.random.default_rng([seed, trials])
+        made, tests = {name: self._pairs(name, trials) for name in self._rates}, (EXACT, MID_P)
+        rng, found = np.random.default_rng([seed, trials]), {each: Results() for each in product(made, tests)}
         drawn: dict[str, list[Floats]] = {name: [] for name in made}
-        found, mid = {name: Results() for name in made}, {name: Results() for name in made}
-        for study in range(studies):
-            for name, pairs in made.items():
-                drawn[name].append(chances := pairs.chances(rng))
-                apart, half = pairs.apart(chances, *self._rates[name]), np.nan
-                if study < _INTERVALS and len(apart):
-                    low, high = score_interval(apart, -1, 1)
-                    half = 50 * (high - low)
-                mean = 100 * apart.mean() if len(apart) else np.nan
-                p_values = _p_values(apart) if self._twins[name] else (np.nan, np.nan)
-                for results, p_value in zip((found[name], mid[name]), p_values, strict=True):
-                    results.add(*(np.array([value]) for value in (mean, p_value, half)))
+        for study, (name, pairs) in product(range(studies), made.items()):
+            drawn[name].append(chances := pairs.chances(rng))
+            apart, half = pairs.apart(chances, *self._rates[name]), np.nan
+            if study < _INTERVALS and len(apart):
+                low, high = score_interval(apart, -1, 1)
+                half = 50 * (high - low)
+            mean = 100 * apart.mean() if len(apart) else np.nan
+            p_values = _p_values(apart) if self._twins[name] else (np.nan, np.nan)
+            for about, p_value in zip(tests, p_values, strict=True):
+                found[name, about].add(*(np.array([value]) for value in (mean, p_value, half)))
             tell(study + 1)
-        claimed, contrasts = claims(found, alpha), []
+        claimed, contrasts = claims({name: found[name, EXACT] for name in made}, alpha), []
         for name, (control, treated) in self._rates.items():
-            truth, claim = 100 * (treated - control), claimed[name]
-            spread = self._differ / np.sqrt(max(made[name].sets, 1))
+            truth, spread = 100 * (treated - control), self._differ / np.sqrt(max(made[name].sets, 1))
             targets = []
-            for at, about, results in ((0, EXACT, found[name]), (1, MID_P, mid[name])):
-                target = results.target(about, alpha, truth, spread, claim=None if at else claim)
+            for at, about in enumerate(tests):
+                claim = None if at else claimed[name]
+                target = found[name, about].target(about, alpha, truth, spread, claim=claim)
                 if target.power is not None:
-                    level = alpha if at else claim.level
+                    level = claim.level if claim else alpha
                     least = _smallest(made[name], drawn[name], control, level, at)
                     target = replace(target, detectable=least)
                 targets.append(target)
-            error = found[name].off_by(truth, spread)
+            error = found[name, EXACT].off_by(truth, spread)
             contrasts.append(ContrastPower(name, min(trials, self.size), truth, tuple(targets), error=error))
         return contrasts
 
-    def _codes(self, name: str, trials: int) -> tuple[Ints, Ints]:
-        """The choice set and the question of each pair of a pattern, as codes from 0."""
-        sides: dict[tuple[Any, ...], set[str]] = {}
-        for trial in self._trials[:trials]:
-            if trial.nudge and trial.nudge.id == name:
-                cell = (trial.set, trial.profile, trial.modality, trial.ordering, trial.repeat)
-                sides.setdefault(cell, set()).add(trial.condition)
-        cells = [cell for cell, own in sides.items() if len(own) == 2]
-        sets = {each: code for code, each in enumerate(dict.fromkeys(cell[0] for cell in cells))}
-        questions = {each: code for code, each in enumerate(dict.fromkeys(cell[:-1] for cell in cells))}
-        return (
-            np.array([sets[cell[0]] for cell in cells], int),
-            np.array([questions[cell[:-1]] for cell in cells], int),
-        )
+    def _pairs(self, name: str, trials: int) -> "_Pairs":
+        """The pairs of a pattern among the first trials."""
+        own = [trial for trial in self._trials[:trials] if trial.nudge and trial.nudge.id == name]
+        cells = [(each.set, each.profile, each.modality, each.ordering, each.repeat) for each in own]
+        both = [cell for cell, sides in Counter(cells).items() if sides == 2]
+        sets, questions = ([cell[:size] for cell in both] for size in (1, -1))
+        return _Pairs(_codes(sets), _codes(questions), self._differ)
 
 
 @dataclass(frozen=True)
@@ -191,6 +182,12 @@ class _Pairs:
         rate = control + (treated - control) * (1 + self.differ * chances[0])
         values = (chances[1] < rate).astype(float) - (chances[2] < control)
         return np.asarray(np.bincount(self.question, values) / np.bincount(self.question))
+
+
+def _codes(names: list[Any]) -> Ints:
+    """A number from 0 for each name."""
+    known = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return np.array([known[name] for name in names], int)
 
 
 def _p_values(apart: Floats) -> tuple[float, float]:
