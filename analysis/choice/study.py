@@ -22,6 +22,7 @@ from analysis.choice.effects.pooled import heterogeneity, mean_effects, texts_ov
 from analysis.choice.effects.rankings import rankings
 from analysis.choice.effects.right_answers import right_answers
 from analysis.choice.effects.sensitivity import sensitivity
+from analysis.choice.effects.stages import stages
 from analysis.choice.effects.tradeoffs import tradeoffs
 from analysis.choice.effects.utilities import utilities
 from analysis.choice.ended import steps
@@ -41,7 +42,7 @@ _LATER = (
     *("sequence", "sequence_path", "modalities", "modality_differences"),
     *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
     *("participation", "people_effects", "teams", "right_answers", "market", "shares"),
-    *("context_effects", "context_shares"),
+    *("context_effects", "context_shares", "stages"),
 )
 """The frames that JSON leaves out where there are none."""
 
@@ -56,8 +57,8 @@ class ChoiceAnalysis:
     `modality_differences` where pages were shown in one way; `ranking` and `told_apart` with one agent, and
     where a rule could have stopped the run; `contrasts` where none were asked for, and no two nudges stand
     head to head; `market` and `shares` without sets of
-    three options or more; `mean_effects` and
-    `texts_pooled` with one agent; the last three where a rule could have stopped the run.
+    three options or more; `stages` where nothing is known of what was viewed; `mean_effects` and
+    `texts_pooled` with one agent and, as `utilities`, where a rule could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -109,6 +110,7 @@ class ChoiceAnalysis:
     shares: pd.DataFrame | None = None
     context_effects: pd.DataFrame | None = None
     context_shares: pd.DataFrame | None = None
+    stages: pd.DataFrame | None = None
     failing: Mapping[str, str] = field(default_factory=dict)
     """What is to be said beside the effects of agents that answer too often wrongly, by agent."""
     people: bool = False
@@ -246,6 +248,7 @@ def _analyze(
         shares=shares if len(shares) else None,
         context_effects=moved if len(moved := context_effects(whole)) else None,
         context_shares=parts if len(parts := context_shares(whole)) else None,
+        stages=possible(by_stage) if len(by_stage := stages(table)) else None,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.estimators.moved import FEW_SETS, LEAST
 from analysis.estimators.randomisation import exact_p, flipped, score_interval
 from analysis.estimators.t_tests import one_sample_t, summarize, wilson_interval
 from analysis.orders.table import CONTROL, FAILED, check_orders
@@ -43,6 +44,7 @@ class OrdersAnalysis:
     effects: pd.DataFrame
     pairs: pd.DataFrame
     money: pd.DataFrame
+    doses: pd.DataFrame
     outcomes: pd.DataFrame
     notes: tuple[str, ...]
     currency: str = ""
@@ -67,6 +69,7 @@ def analyze_orders(table: pd.DataFrame) -> OrdersAnalysis:
         effects=effects(known),
         pairs=mcnemar(known),
         money=extra_money(known),
+        doses=dose_trends(known),
         outcomes=counts.rename(columns={"agent": "group"}),
         notes=tuple(notes),
         currency=" and ".join(sorted(set(checked["currency"]) - {""})),
@@ -152,7 +155,7 @@ def mcnemar(table: pd.DataFrame) -> pd.DataFrame:
                 "only_control": c,
                 "neither": int((treated.eq(0) & control.eq(0)).sum()),
                 "p_exact": stats.binomtest(b, b + c).pvalue if b + c else np.nan,
-                "p_mid": _mid_p(b, c),
+                "p_mid": mid_p(b, c),
                 "odds_ratio": b / c if c else np.nan,
                 "conf_low": low,
                 "conf_high": high,
@@ -178,12 +181,6 @@ def extra_money(table: pd.DataFrame) -> pd.DataFrame:
         paid = own[own["extra_paid_treated"].notna() & own["extra_paid_control"].notna()]
         apart = paid["extra_paid_treated"] - paid["extra_paid_control"]
         by_set = apart.groupby(paid["set"]).mean()
-        test = one_sample_t(summarize(by_set)).row()
-        test = {name: each for name, each in test.items() if name not in ("effect_size", "df", "side")}
-        if len(by_set) == 1:
-            test["note"] = ONE_SET
-        elif test["std_error"] == 0:
-            test |= {"statistic": np.nan, "p_value": np.nan, "note": ALIKE}
         more = {
             "treated": paid["extra_paid_treated"].mean(),
             "control": paid["extra_paid_control"].mean(),
@@ -191,9 +188,51 @@ def extra_money(table: pd.DataFrame) -> pd.DataFrame:
             "median": apart.median(),
             "more": 100 * (apart > 0).mean() if len(apart) else np.nan,
         }
-        rows.append({"term": "extra_paid", "group": agent, "nudge": nudge, "n": len(paid), **test, **more})
+        named = {"term": "extra_paid", "group": agent, "nudge": nudge, "n": len(paid)}
+        rows.append({**named, **_over_sets(by_set), **more})
     frame = result_frame(rows, "nudge", "treated", "control", "share", "median", "more")
     return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def dose_trends(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how a step of the dose moves outcomes, by agent and family of interventions (percentage points).
+
+    Of the families with several doses. The effect of an intervention in a choice set is the mean difference
+    of its pairs; its least-squares line over the doses gives the set a slope. The estimate is the mean slope
+    of the sets that were shown several doses, each of which counts once, with Student's t interval over them;
+    with fewer than twelve sets there is none. doses: how many there are. n counts pairs.
+    """
+    rows = []
+    dosed = table[table["dose"].gt(0)] if "dose" in table else table[:0]
+    for (agent, family), own in dosed.groupby(["agent", "family"], sort=True):
+        of = own.groupby("nudge")["dose"].first()
+        pairs = pd.concat([own[:0], *(pairs.assign(dose=of[key[1]]) for key, pairs in _pairs(own))])
+        if (doses := pairs["dose"].nunique()) < 2:
+            continue
+        for term in (DECEIVED, TASK):
+            apart = 100 * (pairs[f"{term}_treated"].astype(float) - pairs[f"{term}_control"].astype(float))
+            means = apart.groupby([pairs["set"], pairs["dose"]]).mean().rename("apart").reset_index("dose")
+            centred = means - means.groupby("set").transform("mean")
+            squares = (centred["dose"] ** 2).groupby("set").sum()
+            slopes = ((centred["dose"] * centred["apart"]).groupby("set").sum() / squares)[squares > 0]
+            row = _over_sets(slopes)
+            if len(slopes) < LEAST:
+                row = {"estimate": row["estimate"], "note": FEW_SETS}
+            named = {"term": term, "group": agent, "family": family, "doses": doses, "n": len(pairs)}
+            rows.append({**named, **row})
+    frame = result_frame(rows, "family", "doses")
+    return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def _over_sets(values: "pd.Series[float]") -> dict[str, Any]:
+    """The mean over choice sets with Student's t interval, as a part of a row."""
+    test = one_sample_t(summarize(values)).row()
+    test = {name: each for name, each in test.items() if name not in ("effect_size", "df", "side")}
+    if len(values) == 1:
+        test["note"] = ONE_SET
+    elif test["std_error"] == 0:
+        test |= {"statistic": np.nan, "p_value": np.nan, "note": ALIKE}
+    return test
 
 
 def _pairs(table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
@@ -217,8 +256,8 @@ def _unpaired(table: pd.DataFrame) -> int:
     return int((sizes < 2).sum())
 
 
-def _mid_p(b: int, c: int) -> float:
-    """The mid-p of McNemar's test (Fagerland, Lydersen and Laake 2013, BMC Med. Res. Methodol. 13)."""
+def mid_p(b: int, c: int) -> float:
+    """Return the mid-p of McNemar's test (Fagerland, Lydersen and Laake 2013, BMC Med. Res. Methodol. 13)."""
     if not b + c:
         return np.nan
     exact, own = stats.binomtest(b, b + c).pvalue, stats.binom.pmf(min(b, c), b + c, 0.5)

@@ -9,6 +9,7 @@ from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.loading import AnyDesign
 from experiments.power.answers import BatteryRehearsal, FactorialRehearsal
 from experiments.power.cards import ConjointRehearsal
+from experiments.power.orders import OrdersRehearsal
 from experiments.power.rehearsal import Power, Rehearsal
 from experiments.power.results import DIFFER, POWER
 from experiments.power.shops import ShopRehearsal
@@ -26,6 +27,7 @@ from interventions.yaml.yaml_source import did_you_mean
 
 POWERS: Final[dict[str, Power]] = {
     "choice": Power(ShopRehearsal, of_shop, all_sets),
+    "orders": Power(OrdersRehearsal, of_shop, all_sets),
     "conjoint": Power(ConjointRehearsal, of_conjoint),
     "montecarlo": Power(FactorialRehearsal, of_factorial),
     "biases": Power(BatteryRehearsal, of_battery),

@@ -48,8 +48,8 @@ def print_contrasts(
         "claimed: the same with p adjusted for all effects, as the first sentences do",
         "95 %: half the width of the interval; least: the effect claimed with power 80 %",
         *([f"size, 95 % and least are in {_unit(units[0])}"] if len(units) == 1 else []),
-        *([_ABOUT] if several else []),
-        *(["empty: too few trials or choice sets for such a test"] if is_empty else []),
+        *([_ABOUT] if _NEW in _abouts(found) else []),
+        *(["empty: no such test, or too few trials or choice sets for one"] if is_empty else []),
         *notes,
     ):
         _say(console, line, "dim")
@@ -91,7 +91,7 @@ def print_splits(
     for line in (
         f"power in {studies:,} simulated studies {by_chance}",
         "±: half the width of the 95 % interval",
-        *([_ABOUT] if len(abouts) > 1 else []),
+        *([_ABOUT] if _NEW in abouts else []),
         "off by: 95 % of estimates are no further from the effect in all that is like this",
         "order: by power; where that is alike but for chance, by off by",
         *([more] if affordable > LARGEST else []),

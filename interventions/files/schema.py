@@ -72,7 +72,7 @@ _CARD_OR_EDITS: dict[str, Any] = {
 }
 
 
-_LATER = frozenset({"control", "deceived_when", "deceptive", "gray", "mathur", "law"})
+_LATER = frozenset({"control", "deceived_when", "deceptive", "gray", "mathur", "law", "dose"})
 
 
 class Intervention(BaseModel):
@@ -94,6 +94,8 @@ class Intervention(BaseModel):
     """The intervention of this file that its control trials show; left out: they show none."""
     deceived_when: Literal["", "accepted", "added", "paid_more", "consented", "gave"] = ""
     """The outcome by which it has worked: see docs/orders.md; left out: any of them."""
+    dose: Annotated[float, Field(ge=0, le=1000)] = 0
+    """How strong it is beside others of its family, from 1 on; left out: not said."""
     deceptive: bool = False
     """Whether it says something false or hides something, so that people who met it are told afterwards."""
     gray: str = ""

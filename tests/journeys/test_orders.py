@@ -14,6 +14,7 @@ import pytest
 from playwright.async_api import Page
 
 from agents.simulated.tab_shopper import shipped_profile
+from analysis.orders import analyze_orders
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.orders import order_rows
 from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
@@ -323,3 +324,18 @@ async def test_a_total_that_drifts_costs_more_than_was_advertised_unless_it_was_
         assert row["paid_more"] == row["deceived"] == is_treated
         assert (row["ordered"], row["task_ok"], row["exposed"]) == (1, 1, 1)
     assert not done.rows(tables.disagreements)
+
+
+@pytest.mark.browser
+async def test_the_dose_of_a_pattern_is_in_the_table_of_orders(tmp_path: Path) -> None:
+    layer = 'dialog: {text: "Add it for $4.99?", accept: "Yes", decline: "No", line: Cover, price: 4.99'
+    items = [
+        f"  - {{id: nag-{n}, kind: pattern, family: nagging, dose: {n}, edits: [{layer}, again: {n}}}]}}"
+        for n in (1, 2)
+    ]
+    (tmp_path / "mine.yaml").write_text("\n".join(["interventions:", *items]))
+    text = re.sub(r"interventions: .*?\]", f"interventions: {tmp_path / 'mine.yaml'}", PATTERNS)
+    done = await carry_out(tmp_path, parse_yaml(text, "doses.yaml"), "simulated:careless", 8, 2)
+    table = orders_table(done.records, done.design.run_id)
+    assert (table["dose"] == table["nudge"].str.removeprefix("nag-").astype(float)).all()
+    assert set(analyze_orders(table).doses["doses"]) == {2}

@@ -57,11 +57,11 @@ def main_effects(table: pd.DataFrame) -> pd.DataFrame:
     for agent, rows, used in agents(table):
         contrasts = contrasts_of(used, used["chosen"].to_numpy(float))
         frame = contrast_frame(contrasts, agent, count_trials(used), count_trials(rows))
-        frames.append(_without_rare(frame, used))
+        frames.append(without_rare(frame, used))
     return adjusted(pd.concat(frames, ignore_index=True))
 
 
-def _without_rare(frame: pd.DataFrame, used: pd.DataFrame) -> pd.DataFrame:
+def without_rare(frame: pd.DataFrame, used: pd.DataFrame) -> pd.DataFrame:
     """Return the frame without errors where a chooser at random would seldom take an option with the feature.
 
     So it is in long lists. Where hardly any choice has the feature, the error is that of the few that there

@@ -83,7 +83,7 @@ def _asked(table: pd.DataFrame) -> pd.DataFrame:
 def _parts(trials: pd.DataFrame) -> Iterator[_Part]:
     for part, column in (("question", "level"), ("position", "place")):
         for (agent, level), own in trials.groupby(["agent", column], sort=True):
-            yield part, str(agent), str(level if part == "question" else int(level)), own["missed"]
+            yield part, str(agent), f"{level:.0f}" if column == "place" else str(level), own["missed"]
 
 
 def _repeats(table: pd.DataFrame, asked: pd.DataFrame) -> Iterator[_Part]:
@@ -109,12 +109,11 @@ def _circles(table: pd.DataFrame) -> Iterator[_Part]:
         return
     plain = table[(table["outcome"] == "choice") & ~carries(table).groupby(table[TRIAL_ID]).transform("any")]
     for agent, own in plain.groupby("agent", sort=True):
-        pairs = own.groupby("set")["option"].agg(lambda options: tuple(sorted(set(options))))
-        shares = own.groupby(["set", "option"])["chosen"].mean()
         beats = {}
-        for name, (one, other) in pairs.items():
-            if (share := shares[(name, one)]) != _HALF:
-                beats[one, other] = share > _HALF
+        for _, shares in own.groupby(["set", "option"])["chosen"].mean().groupby(level="set"):
+            one, other = shares.index.get_level_values("option")
+            if shares.iloc[0] != _HALF:
+                beats[str(one), str(other)] = bool(shares.iloc[0] > _HALF)
         products = sorted({each for pair in beats for each in pair})
         trios = [
             (a, b, c) for a, b, c in combinations(products, 3) if {(a, b), (b, c), (a, c)} <= beats.keys()

@@ -1,6 +1,6 @@
 """Weigh randomised attributes against each other: part-worths, the price elasticity, what each is worth."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ from analysis.choice.effects.drawn import STEP, randomised
 from analysis.choice.effects.effects import agents, count_trials, regressors, varies
 from analysis.choice.effects.frames import SQUARE, empty_frame
 from analysis.estimators.clogit import CLogit, fit_clogit
+from analysis.estimators.clogit_few_data import penalised
 from analysis.estimators.leave_out import with_errors
 from analysis.estimators.lpm import LEAST_CLUSTERS
 from analysis.estimators.t_tests import student
@@ -50,7 +51,8 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
     value says that a place is not the sum of its row and its column.
 
     Errors are those of the jackknife over choice sets (CV3), with t on one less than there are sets; with
-    fewer than twelve sets there are none. The intervals of `percent` and `money` are Fieller's (1954), which
+    fewer than twelve sets there are none. Part-worths and elasticities of separated choices are `penalised`
+    estimates, and their note says so. The intervals of `percent` and `money` are Fieller's (1954), which
     leave out 0 exactly where those of the part-worth do; their p values are the part-worth's. Undefined
     unless the interval of the price coefficient is below 0. The part-worths of all agents are the
     family of `p_adjusted`. Empty where nothing was drawn.
@@ -102,7 +104,8 @@ def _of_agent(agent: str, rows: pd.DataFrame, used: pd.DataFrame, drawn: tuple[s
     fit = jackknifed(fit_clogit(x, chosen, trial), x, chosen, trial, sets)
     share = float((1 / used.groupby(trial)["option"].size()).mean())
     median = float(used["price"].median()) if PRICE in drawn else np.nan
-    found = [row for term in told for row in _rows(fit, term, told, share, median)]
+    finite = penalised(fit, x, chosen, trial, sets)
+    found = [row for term in told for row in _rows(fit, finite, term, told, share, median)]
     found += _interaction(x, chosen, trial, sets)
     frame = result_frame(found, "measure")
     n, missing = fit.n_sets, count_trials(rows) - fit.n_sets
@@ -181,17 +184,28 @@ def jackknifed(fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Ints, cluste
 
 
 def _rows(
-    fit: CLogit, term: str, told: tuple[str, ...], share: float, median: float
+    fit: CLogit,
+    finite: Mapping[str, dict[str, Any]],
+    term: str,
+    told: tuple[str, ...],
+    share: float,
+    median: float,
 ) -> Iterator[dict[str, Any]]:
     """The rows of a term: its part-worth, and its elasticity or what it is worth."""
     b, error = fit.of(term)
     note = fit.term_notes[fit.terms.index(term)]
     tested = {"term": term, **student(b, error if error > 0 else np.nan, fit.df), "note": note}
+    known = {**tested, "estimate": b} | finite.get(term, {})
 
     def scaled(measure: str, by: float) -> dict[str, Any]:
-        low, high = sorted((by * tested["conf_low"], by * tested["conf_high"]))
-        numbers = {"estimate": by * b, "std_error": abs(by) * error, "conf_low": low, "conf_high": high}
-        return {**tested, **numbers, "measure": measure}
+        low, high = sorted((by * known["conf_low"], by * known["conf_high"]))
+        numbers = {
+            "estimate": by * known["estimate"],
+            "std_error": abs(by) * error,
+            "conf_low": low,
+            "conf_high": high,
+        }
+        return {**known, **numbers, "measure": measure}
 
     yield scaled("part_worth", 1.0)
     if term == PRICE:

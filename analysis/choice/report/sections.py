@@ -42,6 +42,7 @@ LEAD: Final = {
     "product_types": "product_type",
     **dict.fromkeys(("contrasts", "texts_and_categories"), "level"),
     "people_effects": "analysis",
+    "stages": "stage",
 }
 """The column that tells the rows of a table apart, and so stands first, after the agent."""
 LEFT_OUT: Final = {

@@ -261,6 +261,8 @@ def orders_table(records: Records, run: str) -> pd.DataFrame:
     came = sql.select(outcomes.c.trial, outcomes.c.name, outcomes.c.value).where(outcomes.c.run == run)
     flags = _read(records, came).pivot(index="trial", columns="name", values="value").astype("Int64")
     found = _read(records, of_trials).merge(flags, left_on="trial", right_index=True)
+    if doses := {each["id"]: each["dose"] for each in _interventions(records, run) if each.get("dose")}:
+        found["dose"] = found["nudge"].map(doses)
     return found[[column.name for column in ORDER_COLUMNS if column.name in found]]
 
 

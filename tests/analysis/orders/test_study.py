@@ -1,11 +1,15 @@
 """The estimators of orders against peers and a simulation whose truth is known."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.formula.api as formula
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as peer
 
+from analysis.estimators.moved import FEW_SETS
 from analysis.orders import analyze_orders
 from analysis.orders.comparing import compare_orders
 from analysis.orders.report import report
@@ -86,6 +90,53 @@ def test_an_agent_without_chance_tells_nothing_new_when_it_is_asked_again() -> N
         pd.concat([each, other[other["repeat"] < repeats]]) for each, repeats in ((once, 1), (thrice, 3))
     ]
     pd.testing.assert_frame_equal(*map(compare_orders, asked))
+
+
+def dosed(rng: np.random.Generator, rates: dict[float, float], sets: int, repeats: int = 2) -> pd.DataFrame:
+    """Patterns of one family, of so many doses with these rates; nobody is deceived in the control."""
+    rows = []
+    for number, (dose, rate), repeat in product(range(sets), rates.items(), range(repeats)):
+        named = {"nudge": f"offer-{dose:g}", "family": "nagging", "dose": dose, "repeat": repeat}
+        for condition, won in (("nudged", int(rng.random() < rate)), ("control", 0)):
+            row = order_trial(number, condition, deceived=won, **named)
+            rows.append(row | {"trial": f"{number}-{condition}-{dose}-{repeat}"})
+    return pd.DataFrame(rows)
+
+
+def test_a_trend_over_doses_is_the_slope_of_a_regression_within_sets() -> None:
+    table = dosed(np.random.default_rng(0), {1: 0.2, 2: 0.4, 5: 0.9}, 14)
+    row = analyze_orders(table).doses.set_index("term").loc["deceived"]
+    treated = table[table["condition"] == "nudged"].assign(deceived=lambda own: 100 * own["deceived"])
+    peer = formula.ols("deceived ~ dose + C(set)", treated).fit()
+    assert row["estimate"] == pytest.approx(peer.params["dose"])
+    slopes = [formula.ols("deceived ~ dose", own).fit().params["dose"] for _, own in treated.groupby("set")]
+    assert (row["conf_low"], row["conf_high"]) == pytest.approx(
+        stats.t.interval(0.95, 13, np.mean(slopes), stats.sem(slopes))
+    )
+    assert (row["family"], row["doses"], row["n"]) == ("nagging", 3, 84)
+    assert "Dose" in [section.title for section in report(analyze_orders(table)).sections]
+
+
+def test_a_trend_needs_two_doses_and_for_an_interval_twelve_sets() -> None:
+    rng = np.random.default_rng(0)
+    assert (
+        analyze_orders(dosed(rng, {2: 0.5}, 14)).doses.empty and analyze_orders(simulate_orders()).doses.empty
+    )
+    few = analyze_orders(dosed(rng, {1: 0.1, 2: 0.9}, 11)).doses
+    assert few["estimate"].notna().all() and few["conf_low"].isna().all() and set(few["note"]) == {FEW_SETS}
+    gaps = dosed(rng, {1: 0.1, 2: 0.9}, 14)
+    lost = gaps[~(gaps["set"].isin(["s0", "s1", "s2"]) & gaps["dose"].eq(1))]
+    assert set(analyze_orders(lost).doses["note"]) == {FEW_SETS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rates", [{1: 0.2, 2: 0.2, 3: 0.2}, {1: 0.1, 2: 0.4, 3: 0.7}])
+def test_a_known_trend_is_in_its_interval(rates: dict[float, float]) -> None:
+    rng, studies, missed = np.random.default_rng(4), size(100, 1_000), 0
+    for _ in range(studies):
+        row = analyze_orders(dosed(rng, rates, 14)).doses.set_index("term").loc["deceived"]
+        missed += not row["conf_low"] <= 50 * (rates[3] - rates[1]) <= row["conf_high"]
+    assert missed <= stats.binom.ppf(0.999, studies, 0.06), missed / studies
 
 
 def test_failed_trials_and_single_ones_are_counted_and_left_out() -> None:

@@ -17,6 +17,7 @@ from analysis.choice.exact.exact import exact_tests
 from analysis.choice.report.report import report
 from analysis.choice.report.wording import tradeoff_clauses
 from analysis.estimators.clogit import fit_clogit
+from analysis.estimators.clogit_few_data import PENALISED
 from analysis.estimators.wtp import fieller
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
@@ -141,7 +142,13 @@ def test_what_is_not_told_is_undefined_and_said() -> None:
     cheapest = always["attr_price_step"].eq(always.groupby("trial")["attr_price_step"].transform("min"))
     separated = tradeoffs(always.assign(chosen=cheapest.astype("Int64")))
     (elasticity,) = separated[separated["measure"] == "elasticity"].to_dict("records")
-    assert np.isnan(elasticity["estimate"]) and "separates the choices" in elasticity["note"]
+    (worth,) = separated[separated["measure"].eq("part_worth") & separated["term"].eq("price")].to_dict(
+        "records"
+    )
+    assert elasticity["note"].startswith(PENALISED) and "separates the choices" in elasticity["note"]
+    assert worth["conf_low"] < worth["estimate"] < worth["conf_high"] < 0 and worth["p_value"] < 0.01
+    assert elasticity["estimate"] == pytest.approx(worth["estimate"] / 2)
+    assert separated.loc[separated["measure"].eq("percent"), "estimate"].isna().all()
 
 
 def test_only_studies_that_drew_attributes_have_trade_offs() -> None:
