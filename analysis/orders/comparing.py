@@ -30,7 +30,7 @@ def _cells(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     found = {}
     questions = treated.groupby(QUESTION, dropna=False)
     for term in (DECEIVED, TASK):
-        cells = (100 * questions[term].mean()).groupby("nudge").agg(["mean", "var", "count"])
+        cells = (100 * questions[term].mean().astype(float)).groupby("nudge").agg(["mean", "var", "count"])
         found[term] = pd.DataFrame(
             {
                 "value": cells["mean"],

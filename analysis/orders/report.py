@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.orders.study import DECEIVED, TASK, OrdersAnalysis
+from analysis.orders.study import DECEIVED, TASK, UNSEEN, OrdersAnalysis
 from analysis.reporting.answer import LEVEL, by_agent, claimed, number_text, p_text
 from analysis.reporting.plots import forest
 from analysis.reporting.sections import Report, Section, with_rows, written_sections
@@ -37,7 +37,9 @@ def _answer(found: OrdersAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[s
         yield f"{row['nudge']} deceives it {size} points {more} often (95 %: {low} to {high}; p {p_value})"
     if names := list(own.loc[tested & ~claimed(own), "nudge"]):
         yield f"{', '.join(names)}: not told apart from the control (adjusted p ≥ {LEVEL:g})"
-    for row in own[~tested].to_dict("records"):
+    if names := list(own.loc[own["estimate"].isna(), "nudge"]):
+        yield f"{', '.join(names)}: {UNSEEN}"
+    for row in own[~tested & own["estimate"].notna()].to_dict("records"):
         share, low, high = (number_text(row[name], 1) for name in ("estimate", "conf_low", "conf_high"))
         yield f"{row['nudge']}: deceived in {share} % ({low} to {high}); its control cannot deceive"
     money = found.money[found.money["group"] == agent]

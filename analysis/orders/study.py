@@ -29,6 +29,7 @@ QUESTION: Final = ["run", "agent", "nudge", "set", "profile", "modality", "order
 PAIR: Final = [*QUESTION, "repeat"]
 """What a trial and its control have in common."""
 REPEATED: Final = "repeats of a question count once, by their mean"
+UNSEEN: Final = "nobody was shown it"
 CANNOT: Final = "the control cannot show it: this is the share of treated trials, with Wilson's interval"
 ONE_WAY: Final = "no pair differs the other way: the odds ratio is at least the lower limit"
 NO_PAIR: Final = "no pair differs"
@@ -60,7 +61,8 @@ def analyze_orders(table: pd.DataFrame) -> OrdersAnalysis:
     checked = check_orders(table)
     known = checked[~checked["outcome"].isin(FAILED)]
     lost, unpaired = len(checked) - len(known), _unpaired(known)
-    notes = [f"{lost:,} of {counted(len(checked), 'trial')} failed, and are left out."]
+    every = counted(len(checked), "trial")
+    notes = [f"{lost:,} of {every} failed, and are left out." if lost else f"None of {every} failed."]
     if unpaired:
         notes.append(f"{counted(unpaired, 'trial')} without the other of its pair: left out of differences.")
     counts = checked.groupby(["agent", "nudge", "condition", "outcome"]).size().rename("count").reset_index()
@@ -105,7 +107,8 @@ def effects(table: pd.DataFrame) -> pd.DataFrame:
     its control with the same choice set, order, profile and repeat. An agent may answer a question that is
     asked again alike, so that a question counts once, by the mean of its pairs. p_value: the randomisation
     test of pairs, which is McNemar's exact test where nothing is asked again; the interval is Tango's (1998)
-    for paired proportions, corrected for steps. Where a control shows nothing that could deceive, and nobody
+    for paired proportions, corrected for steps. Where nobody was shown the intervention nothing is estimated.
+    Where a control shows nothing that could deceive, and nobody
     is deceived in one, there is no difference to test: the estimate of `deceived` is the share, with Wilson's
     interval over questions. n counts pairs. p_adjusted: over all rows that have a p value.
     """
@@ -117,7 +120,10 @@ def effects(table: pd.DataFrame) -> pd.DataFrame:
             values = own[f"{term}_treated"].to_numpy(float) - own[f"{term}_control"].to_numpy(float)
             named = {"term": term, "group": agent, "nudge": nudge}
             row: dict[str, Any] = {**named, "n": len(pairs), "note": note}
-            if term == DECEIVED and not own["exposed_control"].any() and not own[f"{term}_control"].any():
+            low, high = np.nan, np.nan
+            if term == DECEIVED and not own["exposed_treated"].any() and not own[f"{term}_treated"].any():
+                row["note"] = join_notes(UNSEEN, note)
+            elif term == DECEIVED and not own["exposed_control"].any() and not own[f"{term}_control"].any():
                 share = float(own[f"{term}_treated"].mean())
                 low, high = wilson_interval(share * len(own), len(own))
                 row |= {"estimate": 100 * share, "note": join_notes(CANNOT, note)}

@@ -54,7 +54,12 @@ def new(
     pages: Annotated[
         list[str] | None, typer.Option("--page", metavar="TYPE", help="Only on these page types; repeatable.")
     ] = None,
-    site: Site = "onestopmarket",
+    site: Annotated[
+        str | None,
+        typer.Option(
+            "--site", metavar="MAP", help="Site map; by default onestopmarket, of a pattern embedded."
+        ),
+    ] = None,
 ) -> None:
     """Write a commented intervention that works, or add one to a file; asks for what is missing.
 
@@ -67,8 +72,8 @@ def new(
     from interventions.authoring.starter import ANALYSED, EXAMPLES, Starter, add, check_kind, slug
     from interventions.yaml.sitemap import load_site_map
 
-    site_map = load_site_map(site)
     kind = check_kind(kind or _ask("kind", "nudge"))
+    site_map = load_site_map(site or ("embedded" if kind == "pattern" else "onestopmarket"))
     edit, example = EXAMPLES[kind]
     figure = edit != "insert_text"
     text = text or (_ask(edit if figure else "text", example) if example else "")
@@ -81,7 +86,8 @@ def new(
     starter = Starter(kind, id, text, role, where, style, family or kind, direction or 1, pages or ())
     path = file or Path(f"{id}.yaml")
     done = add(path, starter, site_map)
-    typer.echo(f"{path}: {done} {id}; look at it: souk interventions preview {path} {id} shop:/")
+    page = "shop:checkout" if kind == "pattern" else "shop:/"
+    typer.echo(f"{path}: {done} {id}; look at it: souk interventions preview {path} {id} {page}")
 
 
 def _ask(name: str, default: Answer) -> Answer:

@@ -4,6 +4,8 @@
   const signature = (element) => {
     const text = [...element.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data.trim()).join(" ");
     const attributes = ["title", "style", "src", "alt", "value"].map((name) => element.getAttribute(name));
+    // What has nothing of its own to show could be any of its kind.
+    if (!text && attributes.every((value) => !value)) return "";
     return JSON.stringify([element.tagName, text, ...attributes]);
   };
   const elements = [...document.body.querySelectorAll("*")];
@@ -14,7 +16,7 @@
     const one = signature(element);
     const count = left.get(one) || 0;
     left.set(one, count - 1);
-    return count <= 0 && element.getClientRects().length > 0;
+    return one && count <= 0 && element.getClientRects().length > 0;
   });
   for (const element of changed) {
     element.style.outline = "3px solid #d93025";

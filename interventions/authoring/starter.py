@@ -37,11 +37,18 @@ ANALYSED: Final = ("nudge", "placebo")
 """The kinds that have a family and a direction."""
 
 _HEAD: Final = """\
-# What is changed on the pages that show a product; docs/authoring.md says how such files are written.
-#   souk interventions validate {file}
-#   souk interventions preview {file} {id} shop:/
+# What is changed on the pages {where}; {guide} says how such files are written.
+#   souk interventions validate {file}{site}
+#   souk interventions preview {file} {id} {page}
 interventions:
 """
+_OF_PRODUCTS: Final = {
+    "where": "that show a product", "guide": "docs/authoring.md", "site": "", "page": "shop:/",
+}  # fmt: skip
+_OF_SHOPS: Final = {
+    "where": "on the way to an order", "guide": "docs/orders.md",
+    "site": " --site embedded", "page": "shop:checkout",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,14 @@ class Starter:
             ]
         if self.kind == "card":
             return "".join(f"{indent}{line}{newline}" for line in (*_commented(rows), *self._card()))
+        if self.kind == "pattern":
+            rows += [
+                (f"  family: {scalar(self.family or self.id)}", "the group that it is analysed with"),
+                ("  deceived_when: added", "the outcome by which it has worked: docs/orders.md"),
+                ("  # control: ID", "the honest twin in this file; left out: the shop as it is"),
+            ]
+            edits = ("  edits:", f"    - {self._edit()}")
+            return "".join(f"{indent}{line}{newline}" for line in (*_commented(rows), *edits))
         pages = f"  pages: [{', '.join(self.pages)}]" if self.pages else "  # pages: [product, listing]"
         rows.append((pages, "where it shows; left out: on every page that shows the product"))
         lines = (*_commented(rows), "  edits:", f"    - {self._edit()}")
@@ -104,7 +119,8 @@ class Starter:
                 f"style: {self.style}}}"
             )
         if edit == "checkout_option":
-            return f"checkout_option: {{label: {quoted(self.value)}, price: 3.50, ticked: false}}"
+            line = "line: Gift wrap, price: 3.50, ticked: true"
+            return f"checkout_option: {{label: {quoted(self.value)}, {line}}}"
         if edit == "reorder":
             return f"reorder: {{rank: {self.value}}}"
         if edit == "show_rating_text":
@@ -153,7 +169,8 @@ def add(path: Path, starter: Starter, site: SiteMap) -> str:
 def _first(path: Path, starter: Starter) -> str:
     schemas = sorted(path.parent.glob("*interventions*.schema.json"))
     editor = f"# yaml-language-server: $schema={schemas[0].name}\n" if schemas else ""
-    return editor + _HEAD.format(file=path, id=starter.id) + starter.item("  ")
+    words = _OF_SHOPS if starter.kind == "pattern" else _OF_PRODUCTS
+    return editor + _HEAD.format(file=path, id=starter.id, **words) + starter.item("  ")
 
 
 def _appended(text: str, path: Path, starter: Starter) -> str:

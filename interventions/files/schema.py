@@ -198,10 +198,23 @@ class Intervention(BaseModel):
     def _mistake_in_card(self, path: KeyPath, message: str) -> YamlError:
         return self.error(("card", *path), message)
 
+    def may_cause(self) -> set[str]:
+        """Return the outcomes of an order by which the edits can have worked (see `deceived_when`)."""
+        found = {name for edit in self.edits for name in edit.outcomes(ordered=True)} - {"declined"}
+        for edit in self.edits:
+            if any(role.endswith(".due") for role in edit.roles()):
+                found |= {"paid_more", "added"} if edit.fields() else {"paid_more"}
+        return found
+
     def mistakes(self) -> list[Problem]:
-        """Return the mistakes in the texts of the intervention's card."""
+        """Return the mistakes that show once the file is read: in a card's texts, in `deceived_when`."""
         if not self.card:
-            return []
+            known = self.may_cause()
+            if not self.deceived_when or self.deceived_when in known:
+                return []
+            hint = f"write {' or '.join(sorted(known))}" if known else "no edit here has such an outcome"
+            message = f'no edit here can end in "{self.deceived_when}"; {hint}, or leave the key out'
+            return [self._source.problem((*self._path, "deceived_when"), message)]
         found = [
             self._source.problem((*self._path, *(path if path[0] == "cases" else ("card", *path))), message)
             for path, message in self.card.mistakes()

@@ -38,6 +38,7 @@ def report(found: ChoiceAnalysis) -> Report:
         answer=(
             *(() if asked is None else contrast_sentences(told_contrasts(asked), contrast_clause)),
             *(() if found.context_effects is None else _context(found.context_effects)),
+            *(() if found.right_answers is None else _right_answers(found.right_answers)),
             *(stopped or by_agent(_families(found), partial(_answer, found.tradeoffs))),
             *_equivalent(found.exact),
         ),
@@ -49,6 +50,17 @@ def report(found: ChoiceAnalysis) -> Report:
 def _context(effects: pd.DataFrame) -> tuple[str, ...]:
     """What a decoy and a middle place do to the choice of each agent."""
     return by_agent(effects, lambda _, rows: context_clauses(rows))
+
+
+def _right_answers(found: pd.DataFrame) -> Iterator[str]:
+    """How often each agent answers wrongly where there is a right answer, and to which question most."""
+    for agent, rows in found[found["part"] == "question"].groupby("group", sort=True):
+        wrong, trials = rows["wrong"].sum(), rows["trials"].sum()
+        worst = rows.sort_values("share", kind="stable").to_dict("records")[-1]
+        said = [f"{100 * wrong / trials:.0f} % of {trials:,} answers to questions with a right one are wrong"]
+        if len(rows) > 1 and wrong:
+            said.append(f"most to {worst['level']}: {worst['wrong']} of {worst['trials']}")
+        yield sentence(str(agent), said)
 
 
 def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:

@@ -388,6 +388,9 @@ class Experiment(StrictModel):
         }:
             message = "the shop carries an intervention, or a product does; write an experiment for each"
             raise problem_at("factors", "nudge", "on", message=message)
+        if self.treats_shop and self.factors.nudge and "none" not in self.factors.nudge.on:
+            message = "without control trials nothing is compared; write none and shop"
+            raise problem_at("factors", "nudge", "on", message=message)
         if self.draws_carriers and self.factors.nudge and "each" in self.factors.nudge.on:
             message = "random is one of each; remove one of the two"
             raise problem_at("factors", "nudge", "on", message=message)

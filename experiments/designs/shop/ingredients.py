@@ -90,6 +90,9 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
             if role.partition(".")[0] in STAGES:
                 where = f"the site map {site.name} has no role {role}, which {edit} needs"
                 raise source.error(place, f"{item.id}: {where}; map it, or leave the intervention out")
+        if experiment.ends == "cart" and any(edit.stages() for edit in item.edits):
+            message = f"{item.id} shows on the way to an order; write ends: order, or leave it out"
+            raise source.error(place, message)
         if experiment.treats_shop != (item.kind == "pattern"):
             own = (
                 "the shop's: write none and shop"

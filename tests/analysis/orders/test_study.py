@@ -62,6 +62,15 @@ def test_a_control_that_cannot_deceive_gives_a_share_and_no_test() -> None:
     )
 
 
+def test_what_nobody_was_shown_is_not_estimated() -> None:
+    table = simulate_orders({(0, 0): 4}).assign(exposed=0)
+    found = analyze_orders(table)
+    effect = found.effects.set_index("term").loc["deceived"]
+    assert effect[["estimate", "conf_low", "conf_high", "p_value"]].isna().all()
+    (sentence,) = report(found).answer
+    assert "nobody was shown it" in sentence and "%" not in sentence
+
+
 def test_known_rates_and_amounts_are_in_their_intervals_as_often_as_said() -> None:
     chance, studies, missed, lost = np.random.default_rng(3), size(150, 1_000), 0, 0
     for _ in range(studies):
@@ -154,6 +163,13 @@ def test_the_answer_names_what_deceives_and_what_it_costs() -> None:
     told = report(analyze_orders(simulate_orders({(1, 0): 20, (0, 0): 5}, currency="USD"))).answer[0]
     assert told.startswith("a: box deceives it 80.0 points more often (95 %: ")
     assert "box costs it 4.00 USD an order" in told
+
+
+def test_agents_with_one_question_each_are_compared_without_an_interval() -> None:
+    both = [simulate_orders({(1, 0): 1}).assign(agent=name) for name in ("a", "b")]
+    table = pd.concat(both).convert_dtypes()  # whole numbers that may be missing, as records give them
+    row = compare_orders(table).set_index("term").loc["deceived"]
+    assert row["estimate"] == 0 and np.isnan(row["conf_low"]) and row["note"]
 
 
 def test_two_agents_are_compared_on_what_both_were_shown() -> None:

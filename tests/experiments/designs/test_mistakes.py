@@ -83,6 +83,16 @@ KEYS = [
         "factors: {nudge: {interventions: nudges, on: [each, random]}}",
         "factors.nudge.on: random is one of each; remove one of the two",
     ),
+    (
+        SHOP,
+        "factors: {nudge: {interventions: checkout, only: [protection-opt-out], on: [none, shop]}}\nsite: embedded",
+        "protection-opt-out shows on the way to an order; write ends: order, or leave it out",
+    ),
+    (
+        SHOP,
+        "factors: {nudge: {interventions: checkout, on: [shop]}}\nsite: embedded\nends: order",
+        "factors.nudge.on: without control trials nothing is compared; write none and shop",
+    ),
     (SHOP, "live: {allow: [shop.example]}", "live.stop_before: missing; add this key"),
     (SHOP, "live: {allow: [], stop_before: []}", "live.stop_before"),
     (SHOP, "live: {allow: ['https://x'], stop_before: [Pay]}", 'live.allow[0]: "https://x" is no host'),

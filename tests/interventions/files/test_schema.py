@@ -77,6 +77,7 @@ EDIT = "id: a\n    kind: nudge\n    edits:\n      - "
         (EDIT + "set_price: -1", '5:9: interventions[0].edits[0].set_price: "-1" is not a price; write an amount such as 19.99'),
         (EDIT + "set_reviews: 2.5", '5:9: interventions[0].edits[0].set_reviews: "2.5" is not a number of reviews; write a whole number from 1'),
         (EDIT + "set_price: 1\n        set_rating: 2", "5:9: interventions[0].edits[0]: an item of the list is one edit; start each edit with its own dash"),
+        ("id: a\n    kind: pattern\n    deceived_when: accepted\n    edits:\n      - fee: {label: Fee, amount: 1}", '4:5: interventions[0].deceived_when: no edit here can end in "accepted"; write paid_more, or leave the key out'),
     ],
 )  # fmt: skip
 def test_mistakes_that_are_not_in_the_file_of_mistakes(tmp_path: Path, item: str, message: str) -> None:
