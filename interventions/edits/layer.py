@@ -38,5 +38,7 @@ def lay_over(
         f'<form method="post" style="{_BOX}"><p>{told}</p>{field}'
         f'<div style="{_BUTTONS}">{row}</div></form></div>'
     )
-    showing.insert(showing.page.find(showing.site.role("page.body")[0].css)[0], "append", markup)
+    body = showing.page.find(showing.site.role("page.body")[0].css)[0]
+    last = next((node for node in reversed([*body.iter()]) if node.is_element_node), None)
+    showing.insert(*((last, "before") if last else (body, "append")), markup)
     return Change(1, "", text)

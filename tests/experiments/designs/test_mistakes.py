@@ -85,8 +85,9 @@ KEYS = [
     ),
     (
         SHOP,
-        "factors: {nudge: {interventions: checkout, only: [protection-opt-out], on: [none, shop]}}\nsite: embedded",
-        "protection-opt-out shows on the way to an order; write ends: order, or leave it out",
+        "factors: {nudge: {interventions: checkout, on: [none, shop], only: [donation-opt-in]}}\n"
+        "site: embedded",
+        "donation-opt-in shows on the way to an order; write ends: order, or leave it out",
     ),
     (
         SHOP,
