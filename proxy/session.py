@@ -324,6 +324,8 @@ class Session:
         """Keep what edits have replaced of products."""
         for product, found in result.earlier.items():
             known = self.earlier.get(product, Earlier())
+            if found.ids:
+                known = self.earlier[product] = replace(known, ids=found.ids)
             if known.price is None:
                 self.earlier[product] = replace(known, price=found.price, currency=found.currency)
         for each in result.receipts:

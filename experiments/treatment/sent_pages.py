@@ -112,7 +112,12 @@ def _given(page: "SentPage", coding: str) -> str:
         told["came"] = page.came
     if page.earlier:
         told["earlier"] = {
-            key: [sorted(each.names), None if each.price is None else str(each.price), each.currency]
+            key: [
+                sorted(each.names),
+                None if each.price is None else str(each.price),
+                each.currency,
+                *([list(each.ids)] if each.ids else []),
+            ]
             for key, each in page.earlier.items()
         }
     return json.dumps(told, sort_keys=True, separators=(",", ":"))
@@ -120,8 +125,8 @@ def _given(page: "SentPage", coding: str) -> str:
 
 def _earlier(told: dict[str, Any]) -> dict[str, Earlier]:
     return {
-        key: Earlier(frozenset(names), None if price is None else Decimal(price), currency)
-        for key, (names, price, currency) in told.get("earlier", {}).items()
+        key: Earlier(frozenset(names), None if price is None else Decimal(price), currency, tuple(*ids))
+        for key, (names, price, currency, *ids) in told.get("earlier", {}).items()
     }
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -272,7 +272,8 @@ class _Rewriting:
         """Make the edits in data, and in the parts of pages in it. Raises CannotEdit, EditFailed."""
         codec, _ = charset.detect(self.body, content_type)
         self.current = ("", "data", self.url)
-        is_known = self.plan.writes_values and self.site.loads(self.url)
+        rules = self.site.data_at(self.url)
+        is_known = bool(rules) and (self.plan.writes_values or any(data.told for data in rules))
         try:
             text = plain = self.body.decode(codec)
         except UnicodeError:
@@ -281,8 +282,8 @@ class _Rewriting:
             raise CannotEdit(f"the data is not valid {codec}") from None
         if is_known:
             document = Document(text)
-            for data in self.site.data_at(self.url):
-                self.write_data(document, data, "data", None)
+            for data in rules:
+                self.write_in(document, data)
             text = document.text() if document.changed else text
         if not self.site.drawn:
             is_text = is_plain(content_type) and not is_data(self.body)
@@ -343,10 +344,21 @@ class _Rewriting:
             elif document.changed:
                 view.page.set_data(node, document.text())
 
+    def write_in(self, document: Document, data: Data) -> None:
+        """Write the edits' values into a document, and into copies that stand in texts of it."""
+        self.write_data(document, data, "data", None)
+        for match, text in document.texts(data.copies) if data.copies else ():
+            self.write_data(inner := Document(text), data, "data", None)
+            if inner.changed:
+                document.put(match, inner.text())
+
     def write_data(self, document: Document, data: Data, page_type: str, product: str | None) -> None:
         """Write the edits' values into the objects of planned products."""
         for address, entry in document.entries(data, self.url, product, self.site.query):
-            key = self.known.get(address, address)
+            key = self.known.get(address, address) or self.called(entry.texts("id"))
+            if key in self.plan.by_product and (ids := tuple(entry.texts("id"))):
+                known = self.earlier.get(key, Earlier())
+                self.earlier[key] = replace(known, ids=tuple(dict.fromkeys((*known.ids, *ids))))
             for treatment, edit in self.concerning(key, page_type):
                 for part, value in edit.values().items():
                     if entry.has(part):
@@ -356,6 +368,15 @@ class _Rewriting:
                         if part == "price" and old and known.price is None:
                             self.earlier[key] = replace(known, price=old[0])
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
+                if edit.told() and data.told:
+                    self.begin(treatment, edit, "data.told")
+                    places = entry.tell(edit.told())
+                    self.done.append((self.current, key, Change(places, "", edit.told())))
+
+    def called(self, ids: Iterable[str]) -> str:
+        """Return the product that data before have called so; empty where none was."""
+        named = {each: key for key, known in self.earlier.items() for each in known.ids}
+        return next((named[each] for each in ids if each in named), "")
 
     def move_totals(self, page: Page) -> bool:
         """Write the totals of a page that has none of the cart's lines; return whether there are any."""

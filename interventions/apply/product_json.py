@@ -88,6 +88,12 @@ class Document:
         before, after = self._around
         return before + text.replace("<", "\\u003c") + after
 
+    def texts(self, path: str) -> Iterator[tuple[JSONPathMatch, str]]:
+        """Yield each text at a path that may hold JSON itself, with its place."""
+        for match in list(_matches(path, self.root)):
+            if isinstance(match.obj, str) and _START.match(match.obj.lstrip()):
+                yield match, match.obj
+
     def put(self, match: JSONPathMatch, value: str | int | float) -> None:
         """Write a value at the place that a path matched."""
         holder: Any = match.parent.obj if match.parent else None  # see _matches
@@ -133,6 +139,19 @@ class ProductObject:
         for match, scale, factor in self._values(part):
             if (value := _figure(_text(match.obj), factor)) is not None:
                 yield value, scale
+
+    def texts(self, part: str) -> Iterator[str]:
+        """Yield the values of a part as texts."""
+        return (_text(match.obj) for match, *_ in self._values(part))
+
+    def tell(self, text: str) -> int:
+        """Put a text before each text at the place for texts; return how many. Raises CannotEdit."""
+        found = [match for match in _matches(self.data.told or "", self.object) if isinstance(match.obj, str)]
+        if not found:
+            raise CannotEdit(f'the data have no text at "{self.data.told}"')
+        for match in found:
+            self.document.put(match, f"{text}\n{match.obj}")
+        return len(found)
 
     def write(self, part: str, value: Decimal | str, base: Decimal | None = None) -> list[tuple[str, str]]:
         """Write a figure or a text into every place of a part; return the texts before and after.

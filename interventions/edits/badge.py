@@ -38,6 +38,9 @@ class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
     def words(self) -> str:
         return self.text
 
+    def told(self) -> str:
+        return self.text
+
     def roles(self) -> tuple[str, ...]:
         return (self.before,)
 

@@ -144,6 +144,10 @@ class Edit:
         """Return the edit's own text that it shows a reader; empty when it has none."""
         return ""
 
+    def told(self) -> str:
+        """Return the text that is added to a product's data, where these have a place for texts."""
+        return ""
+
     def values(self) -> Mapping[str, Decimal | str]:
         """Return the new value of each part of a product, such as `price`; data about the product follow."""
         return {}

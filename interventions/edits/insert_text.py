@@ -50,6 +50,9 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
     def words(self) -> str:
         return self.text
 
+    def told(self) -> str:
+        return self.text
+
     def roles(self) -> tuple[str, ...]:
         return (self._places()[0][1],)
 

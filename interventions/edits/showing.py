@@ -78,12 +78,14 @@ _IN_CELLS: Final[Mapping[Where, Where]] = {"before": "prepend", "after": "append
 class Earlier:
     """What edits have replaced of a product before: its names in data, and its first price in currency units.
 
-    `currency`: in which code the page showed that price (empty: unknown); None: it stood in data only.
+    `currency`: in which code the page showed that price (empty: unknown); None: it stood in data only. `ids`:
+    by which data have called the product.
     """
 
     names: frozenset[str] = frozenset()
     price: Decimal | None = None
     currency: str | None = None
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ class Data(BaseModel, frozen=True, extra="forbid"):
     """The elements that hold the JSON as their text ..."""
     attribute: str | None = None
     """... or in this attribute."""
+    copies: JsonPath | None = None
+    """Texts in the JSON that hold the same data once more, as JSON."""
     items: JsonPath = "$"
     """The objects that show a product each."""
     link: Annotated[tuple[Link, ...], BeforeValidator(partial(listed, key="path"))] = ()
@@ -92,6 +94,8 @@ class Data(BaseModel, frozen=True, extra="forbid"):
     """Part of a product (`price`, `name`, `quantity`, `subtotal` ...) -> its places in the object."""
     totals: Annotated[tuple[Value, ...], BeforeValidator(partial(listed, key="path"))] = ()
     """Sums of prices times quantities, in the whole document."""
+    told: JsonPath | None = None
+    """Where in an object a text can be added that an edit inserts on pages."""
     cart: bool = False
     """Whether the products are those in the cart, so that one that appears there is a choice."""
 
