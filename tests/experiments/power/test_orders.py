@@ -109,5 +109,5 @@ def test_a_pattern_without_a_control_has_no_test_and_that_is_said() -> None:
 def test_an_effect_that_cannot_be_is_one_line() -> None:
     with pytest.raises(UserError, match="in its control 0 % are deceived; give 0 to 100"):
         OrdersRehearsal(design("drip"), CARELESS, {"service-fee-order": -5.0}, 0.5)
-    with pytest.raises(UserError, match="without patterns and a control"):
+    with pytest.raises(UserError, match="without control trials nothing is compared"):
         OrdersRehearsal.features(design("drip", **{"factors.nudge.on": ["shop"]}))
