@@ -14,6 +14,8 @@ from analysis.estimators.moved import FEW_SETS, LEAST
 from analysis.tables.frame import Floats, Ints, join_notes
 
 PENALISED: Final = "penalised (Firth 1993), each choice set counts once"
+_FLAT: Final = 1e-8
+"""The slope at which a minimum is found: far out profiles are nearly flat, and fall a good deal further."""
 Loss = Callable[[Floats], tuple[float, Floats]]
 
 
@@ -107,7 +109,7 @@ def _penalised_loss(x: Floats, chosen: Floats, starts: Ints, weight: Floats) -> 
 
 
 def _minimum(loss: Loss, start: Floats) -> tuple[Floats, float]:
-    found = optimize.minimize(loss, start, jac=True, method="BFGS")
+    found = optimize.minimize(loss, start, jac=True, method="BFGS", options={"gtol": _FLAT})
     return np.asarray(found.x, dtype=np.float64), float(found.fun)
 
 

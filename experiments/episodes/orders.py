@@ -216,20 +216,23 @@ def _charges(session: Session) -> Iterator[tuple[str, Charge]]:
 def _drifts(lines: Sequence[OrderLine], session: Session) -> list[tuple[str, Decimal]]:
     """What no line of the order says, each with the type of the page on which it was first told of."""
     whole = sum((line.amount for line in lines if line.kind not in _OURS), Decimal(0))
-    return [(_told_on(name, session), edit.drift(whole)) for name, edit in _charges(session)]
+    return [(_told_on(name, edit, session), edit.drift(whole)) for name, edit in _charges(session)]
 
 
 def _since(line: OrderLine, session: Session) -> str:
     """The type of the page on which a line was first told of."""
     for name, edit in _charges(session) if line.kind in _OURS else ():
         if edit.label_of_line == line.label:
-            return _told_on(name, session)
+            return _told_on(name, edit, session)
     return "product" if line.product else "cart"
 
 
-def _told_on(intervention: str, session: Session) -> str:
-    told = (each.page_type for each in session.receipts if each.intervention == intervention)
-    return next(told, "order")
+def _told_on(intervention: str, charge: Charge, session: Session) -> str:
+    """The type of the page on which a charge was first told of: by itself, or by a text beside a product."""
+    edits = (edit for t in session.plan.treatments if t.intervention == intervention for edit in t.edits)
+    told = {charge.kind()} | {edit.kind() for edit in edits if edit.words() and not edit.stages()}
+    found = (r.page_type for r in session.receipts if r.intervention == intervention and r.edit in told)
+    return next(found, "order")
 
 
 def _is_exposed(session: Session, shown: Sequence[str]) -> bool:

@@ -29,6 +29,7 @@ from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.dialog import Dialog
 from interventions.edits.fee import Fee
 from interventions.edits.insert_text import InsertText
+from interventions.edits.order_total import OrderTotal
 from interventions.edits.require_step import RequireStep
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
@@ -229,8 +230,11 @@ def chance_of(item: Intervention | None, habits: CheckoutHabits) -> float:
     careless = (1 - habits.reads_boxes) * overlooks
     found, edits = 0.0, item.edits if item else ()
     for edit in edits:
-        if isinstance(edit, Fee) and not any(isinstance(each, InsertText) for each in edits):
+        is_announced = any(isinstance(each, InsertText) for each in edits)
+        if isinstance(edit, Fee) and not is_announced:
             found = max(found, overlooks)
+        elif isinstance(edit, OrderTotal) and not is_announced:
+            found = 1.0  # it does not add up lines
         elif isinstance(edit, RequireStep) and not edit.skip_label:
             found = 1.0
         elif (

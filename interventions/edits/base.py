@@ -51,6 +51,8 @@ class Edit:
     """Whether the edit makes the order of a list."""
     only: ClassVar[bool] = False
     """Whether no other product may then stand in the list."""
+    of_list: ClassVar[bool] = False
+    """Whether it is done to a list as a whole, so that no one product can carry it."""
 
     doubles: ClassVar[bool] = False
     """Whether a list then shows the product twice; it is made after the product's other edits."""

@@ -36,6 +36,10 @@ class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
     def one_product(self) -> bool:  # type: ignore[override]
         return self.rank is not None
 
+    @property
+    def of_list(self) -> bool:  # type: ignore[override]
+        return self.shuffle is not None
+
     def roles(self) -> tuple[str, ...]:
         return ("item",)
 

@@ -24,6 +24,7 @@ class Results(Edit, RootModel[Count], frozen=True):
 
     leftover: ClassVar[Leftover] = ""
     orders: ClassVar[bool] = True
+    of_list: ClassVar[bool] = True
     pages: ClassVar[tuple[PageType, ...]] = ("listing",)
 
     def roles(self) -> tuple[str, ...]:

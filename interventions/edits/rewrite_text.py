@@ -68,9 +68,9 @@ def _facts(text: str, usage: NumberUsage) -> dict[tuple[str, str], str]:
     for figure in figures(text, usage):
         unit = _UNIT.match(text, figure.end)
         name = unit[1].casefold().rstrip("s") if unit else figure.sign
-        found[f"{figure.value.normalize():f}", name] = one_line(
-            text[figure.start : unit.end() if unit else figure.end]
-        )
+        written = text[figure.start : unit.end() if unit else figure.end]
+        minus = "-" if figure.signed < 0 else ""
+        found[f"{figure.signed.normalize():f}", name] = one_line(f"{minus}{written}")
     return found
 
 

@@ -28,6 +28,7 @@ class SortDefault(Edit, BaseModel, frozen=True, extra="forbid"):
 
     leftover: ClassVar[Leftover] = ""
     orders: ClassVar[bool] = True
+    of_list: ClassVar[bool] = True
     pages: ClassVar[tuple[PageType, ...]] = ("listing",)
 
     by: By

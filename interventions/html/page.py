@@ -39,6 +39,8 @@ InTree = Callable[[str], object] | None
 
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
+# What is in them are ids of other elements.
+_NAME_IDS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 # What is in it is no part of the page.
 _HIDDEN = frozenset(["template"])
 
@@ -147,8 +149,16 @@ class Page(ParsedPage):
             raise CannotEdit(str(error), error.owner) from None
         made = Page(source, f"text/html; charset={self._codec}", ALL_TAGS, self.url)
         made.usage, made.owner = self.usage, self.owner
-        for each in made.find("[id]"):  # no id stands on a page twice
-            made.set_attribute(each, "id", f"{each.attributes['id']}-{len(self.splices)}")
+        # No id stands on a page twice, and what names one in the copy means the copy's.
+        names = {
+            old: f"{old}-{len(self.splices)}" for each in made.find("[id]") if (old := each.attributes["id"])
+        }
+        for name in ("id", *_NAME_IDS):
+            for each in made.find(f"[{name}]"):
+                old = each.attributes[name] or ""
+                new = " ".join(names.get(part, part) for part in old.split())
+                if new != old:
+                    made.set_attribute(each, name, new)
         return made
 
     def insert_at_rank(self, nodes: Sequence[LexborNode], rank: int, made: "Page") -> None:

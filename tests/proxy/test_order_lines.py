@@ -1,5 +1,6 @@
 """Whose the lines of an order are, also where the shop has a line of the same name."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import httpx
@@ -10,9 +11,12 @@ from starlette.routing import Route
 
 from experiments.episodes.orders import order_rows, placed_order
 from interventions.apply.plan import Plan, Treatment
+from interventions.edits.charge import Charge
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.fee import Fee
+from interventions.edits.insert_text import InsertText
 from interventions.edits.order_total import OrderTotal
+from interventions.edits.style import Style
 from interventions.errors import CannotEdit
 from proxy.allow_list import AllowList
 from proxy.server import Slot
@@ -76,3 +80,25 @@ async def test_an_order_is_charged_the_drift_that_was_planned_and_no_other(
     assert (order["placed_total"], order["advertised_total"]) == (30 if edits else 20, 20)
     assert sum(line["amount"] for line in rows["order_lines"]) == 20
     assert facts["paid_more"] == facts["deceived"] == facts["exposed"] == bool(edits)
+
+
+@pytest.mark.parametrize("look", [True, False])
+@pytest.mark.parametrize("charge", [DRIFT, Fee(label="Packing", amount="10", start="order")])
+async def test_a_look_of_a_product_announces_no_charge(
+    slot: Slot, client: httpx.AsyncClient, charge: Charge, look: bool
+) -> None:
+    """A text beside the product does, as the pattern total-announced has it."""
+    other = (
+        Style(role="product.price", colour="red") if look else InsertText(after="product.price", text="More")
+    )
+    app = Starlette(routes=[Route("/done", lambda _: HTMLResponse(PAGE))])
+    async with serve(app) as url:
+        plan = Plan((Treatment("made", None, (other, charge)),))
+        session = slot.session = Session(plan, SITE, AllowList.of(url))
+        shown = await client.get(f"{url}done", headers=BROWSES)
+    before = replace(session.receipts[0], edit=other.kind(), page_type="product")
+    session.receipts.insert(0, before)  # the product's page was met first
+    rows = order_rows(next(shop().trials(["a"])), session, [shown.text])
+    facts = {row["name"]: row["value"] for row in rows["outcomes"]}
+    assert (rows["orders"][0]["placed_total"], facts["paid_more"]) == (30, look)
+    assert rows["orders"][0]["advertised_total"] == (20 if look else 30)

@@ -108,19 +108,31 @@ def _circles(table: pd.DataFrame) -> Iterator[_Part]:
     if table.groupby(TRIAL_ID)["option"].size().gt(_PAIR).any():
         return
     plain = table[(table["outcome"] == "choice") & ~carries(table).groupby(table[TRIAL_ID]).transform("any")]
-    for agent, own in plain.groupby("agent", sort=True):
-        beats = {}
-        for _, shares in own.groupby(["set", "option"])["chosen"].mean().groupby(level="set"):
-            one, other = shares.index.get_level_values("option")
-            if shares.iloc[0] != _HALF:
-                beats[str(one), str(other)] = bool(shares.iloc[0] > _HALF)
-        products = sorted({each for pair in beats for each in pair})
-        trios = [
-            (a, b, c) for a, b, c in combinations(products, 3) if {(a, b), (b, c), (a, c)} <= beats.keys()
-        ]
-        if trios:
-            wrong = [beats[a, b] == beats[b, c] != beats[a, c] for a, b, c in trios]
+    # Two users may well prefer differently, and one pair may be that of two sets.
+    user = plain["profile"].fillna("") if "profile" in plain else ""
+    by_trial = plain.assign(user=user).sort_values([TRIAL_ID, "option"]).groupby(TRIAL_ID, sort=False)
+    trials = by_trial.agg(
+        agent=("agent", "first"), user=("user", "first"), one=("option", "first"), other=("option", "last"),
+        first=("chosen", "first"),
+    )  # fmt: skip
+    for agent, own in trials.groupby("agent", sort=True):
+        wrong = [each for _, of_user in own.groupby("user") for each in _of_one_user(of_user)]
+        if wrong:
             yield "circle", str(agent), "", pd.Series(wrong).astype(int)
+
+
+def _of_one_user(trials: pd.DataFrame) -> list[bool]:
+    """Whether each three products of which all pairs are told go round in a circle."""
+    beats = {
+        (str(one), str(other)): bool(share > _HALF)
+        for (one, other), share in (
+            (pair, own["first"].mean()) for pair, own in trials.groupby(["one", "other"])
+        )
+        if share != _HALF
+    }
+    products = sorted({each for pair in beats for each in pair})
+    trios = [(a, b, c) for a, b, c in combinations(products, 3) if {(a, b), (b, c), (a, c)} <= beats.keys()]
+    return [beats[a, b] == beats[b, c] != beats[a, c] for a, b, c in trios]
 
 
 def _shares(answers: "pd.Series[int]") -> Mapping[str, Any]:

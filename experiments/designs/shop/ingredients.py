@@ -93,6 +93,8 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
         if experiment.ends == "cart" and any(edit.stages() for edit in item.edits):
             message = f"{item.id} shows on the way to an order; write ends: order, or leave it out"
             raise source.error(place, message)
+        if unfit := _unfit_for_lists(item, experiment):
+            raise source.error(place, f"{item.id}: {unfit}")
         if experiment.treats_shop != (item.kind == "pattern"):
             own = (
                 "the shop's: write none and shop"
@@ -105,6 +107,18 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
         message = f"{', '.join(cards)}: cards change no page; name nudges, or ask cards with task: card"
         raise source.error(place, message)
     return found
+
+
+def _unfit_for_lists(item: Intervention, experiment: Experiment) -> str:
+    """Why lists cannot show the edits of an intervention in all its trials; empty where they can."""
+    cut = experiment.task != "compare-tabs" and not experiment.shows_whole_lists
+    for edit in item.edits:
+        if edit.of_list and item.kind != "pattern":
+            return f"{edit.kind()} is of a whole list; write kind: pattern, and on: [none, shop]"
+        if cut and edit.orders and not edit.doubles:
+            why = "each trial sets itself what its list shows, and in which order"
+            return f"{why}; write options.pairing: whole-list, or leave {edit.kind()} out"
+    return ""
 
 
 def _changes(edit: Edit) -> bool:

@@ -85,6 +85,33 @@ def test_it_is_the_maximum_of_its_likelihood_with_each_choice_set_once() -> None
     assert found["badge"]["p_value"] == pytest.approx(stats.chi2.sf(2 * (lost - top), 1), rel=1e-3)
 
 
+def test_limits_are_found_where_the_other_term_separates_too() -> None:
+    """The profile of one term is then nearly flat far out, and still falls; it is searched on a grid here."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(90, 2))
+    x[:, 1] = x[:, 1] > 0
+    label = np.repeat(np.arange(30), 3)
+    worth = (x @ [0.3, 3.0]).reshape(30, 3)
+    chosen = np.eye(3)[worth.argmax(axis=1)].ravel()
+    found = found_in(pd.DataFrame(x, columns=["price", "badge"]), chosen, label, label // 2)
+
+    def loss(price: float, badge: float) -> float:
+        utility = price * x[:, 0] + badge * x[:, 1]
+        odds = np.exp(utility.reshape(30, 3) - utility.reshape(30, 3).max(axis=1)[:, None])
+        p = odds / odds.sum(axis=1)[:, None]
+        apart = x.reshape(30, 3, 2) - np.einsum("nj,njk->nk", p, x.reshape(30, 3, 2))[:, None]
+        information = np.einsum("njk,nj,njl->kl", apart, p, apart) / 2
+        told = np.log(np.maximum(p.ravel()[chosen == 1], 1e-300)).sum() / 2
+        return -(float(told) + math.log(max(np.linalg.det(information), 1e-300)) / 2)
+
+    top = loss(found["price"]["estimate"], found["badge"]["estimate"])
+    for end in ("conf_low", "conf_high"):
+        at = found["price"][end]
+        grid = np.arange(-20, 200, 0.02)
+        lost = min(loss(at, each) for each in grid)
+        assert 2 * (lost - top) == pytest.approx(stats.chi2.ppf(0.95, 1), abs=2e-3)
+
+
 def test_choices_that_are_not_separated_are_left_alone() -> None:
     x, _, label, clusters = separated()
     chosen = np.eye(3)[np.random.default_rng(1).integers(3, size=len(x) // 3)].ravel()

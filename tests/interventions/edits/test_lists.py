@@ -194,3 +194,19 @@ def test_an_advertisement_stands_on_lists_only() -> None:
     products = made(random.Random(2), 4)
     plan = Treatment("ad", next(iter(products)).lower(), (InsertItem(rank=1),))
     assert names(shown(products, plan, kind="home")[0]) == list(products)
+
+
+def test_what_names_an_element_of_the_copy_means_the_copys() -> None:
+    card = (
+        '<li><a href="/p">p</a><label for="q">Size</label><input id="q" aria-describedby="out q">'
+        "<b>$1.00</b></li>"
+    )
+    body = f'<!doctype html><html lang="en"><body class="list"><i id="out"></i><ul>{card}</ul></body></html>'
+    plan = Plan((Treatment("ad", "p", (InsertItem(rank=1),)),))
+    html = "text/html; charset=utf-8"
+    found = rewrite(body.encode(), content_type=html, url="http://s.test/l", plan=plan, site=SITE)
+    copy, own = BeautifulSoup(found.body, "html.parser").select("li")
+    assert str(own) == str(BeautifulSoup(card, "html.parser").li)
+    name = copy.input["id"]
+    assert name != "q" and copy.label["for"] == name
+    assert copy.input["aria-describedby"] == f"out {name}"

@@ -49,6 +49,18 @@ def test_facts_are_kept(text: str, reason: str) -> None:
     assert read(written(text, facts="free"), "div") == [text]
 
 
+@pytest.mark.parametrize("minus", ["-", "\u2212"])
+def test_a_minus_is_a_part_of_a_fact(minus: str) -> None:
+    def told(text: str) -> list[str]:
+        body = f"<html><body><h1>Oats</h1><div>Keeps at {minus}20 °C, 3-pack, 10-12 cm</div></body></html>"
+        edit = {"rewrite_text": {"in": "product.description", "text": text}}
+        return read(rewritten(body, "oats", edit, site=SITE).body, "div")
+
+    assert told("3 of 10 to 12 cm, -20 °C") == ["3 of 10 to 12 cm, -20 °C"]
+    with pytest.raises(EditFailed, match='the new text lacks "-20 °C"; name it'):
+        told("3 of 10 to 12 cm, 20 °C")
+
+
 def test_an_element_is_named() -> None:
     with pytest.raises(EditFailed, match="it has 2 texts; name one with css:"):
         rewritten(PAGE, "oats", {"rewrite_text": {"in": "product.stock", "text": "None"}}, site=SITE)

@@ -106,3 +106,42 @@ def test_preferences_that_go_round_in_a_circle_are_counted() -> None:
     ]  # fmt: skip
     row = right_answers(check_table(pd.DataFrame(rows))).set_index("part").loc["circle"]
     assert (row["trials"], row["wrong"]) == (4, 1)
+
+
+def paired(*choices: tuple[str, str, str, str]) -> pd.DataFrame:
+    """A table of pairs without a nudge: of each the set, the profile, the two products, the chosen one."""
+    rows = [
+        {
+            "trial": f"t{number}", "agent": "a", "set": name, "profile": profile, "option": option,
+            "position": place, "outcome": "choice", "chosen": int(option == chosen), "price": 1.0,
+            "condition": "control",
+        }
+        for number, (name, profile, both, chosen) in enumerate(choices)
+        for place, option in enumerate(both)
+    ]  # fmt: skip
+    return check_table(pd.DataFrame(rows))
+
+
+def circles(table: pd.DataFrame) -> list[tuple[int, int]]:
+    found = right_answers(table)
+    return [(row.trials, row.wrong) for row in found[found["part"] == "circle"].itertuples()]
+
+
+def test_the_pair_of_two_sets_is_one_pair() -> None:
+    """In nine of ten trials a is preferred to b, in those of set s1; so nothing goes round."""
+    often = [("s1", "", "ab", "a")] * 9
+    assert circles(paired(*often, ("s2", "", "ba", "b"), ("s3", "", "bc", "b"), ("s4", "", "ac", "a"))) == [
+        (1, 0)
+    ]
+    assert circles(paired(*often, ("s2", "", "ba", "b"), ("s3", "", "bc", "b"), ("s4", "", "ac", "c"))) == [
+        (1, 1)
+    ]
+    one_set = [("s", "", "ab", "a"), ("s", "", "bc", "b"), ("s", "", "ac", "a")]
+    assert circles(paired(*one_set)) == [(1, 0)]
+
+
+def test_what_two_users_prefer_is_no_circle() -> None:
+    """One prefers a to b to c, the other c to b to a; the trials of pairs are not equally many."""
+    one = [("s1", "x", "ab", "a"), ("s2", "x", "bc", "b"), ("s3", "x", "ac", "a")]
+    other = [("s1", "y", "ab", "b"), ("s2", "y", "bc", "c"), ("s3", "y", "ac", "c")]
+    assert circles(paired(*one, *other, one[0], one[1], other[2])) == [(2, 0)]
