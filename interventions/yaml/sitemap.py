@@ -347,6 +347,7 @@ _EXPRESSIONS: Final = (
 """The keys whose texts are regular expressions or JSONPaths."""
 
 _LATER: Final[dict[str, Any]] = {
+    **dict.fromkeys(("copies", "told")),
     **dict.fromkeys(("part", "factor", "page", "operation", "id_pattern")),
     **{"cart": False, "query": []},
 }
