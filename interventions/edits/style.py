@@ -27,7 +27,7 @@ class Style(Edit, BaseModel, frozen=True, extra="forbid"):
     colour: Colour | None = None
     border: Colour | None = None
     scale: Annotated[float, Field(ge=0.8, le=1.4)] | None = None
-    opacity: Annotated[float, Field(ge=0.2, le=1)] | None = None
+    opacity: Annotated[float, Field(ge=0.2, lt=1)] | None = None
     blur: Annotated[float, Field(gt=0, le=8)] | None = None
     font: Literal["serif", "sans-serif", "monospace"] | None = None
     size: Annotated[float, Field(ge=8, le=40)] | None = None

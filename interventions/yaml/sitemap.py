@@ -341,8 +341,8 @@ _SLOW: Final = (
     "leave out repetitions within repetitions, such as (a+)+"
 )
 _EXPRESSIONS: Final = (
-    "pattern", "id_pattern", "path", "items", "field", "refused_to", "refused_by", "address", "place",
-    "placed",
+    "pattern", "id_pattern", "path", "items", "copies", "told", "field", "refused_to", "refused_by",
+    "address", "place", "placed",
 )  # fmt: skip
 """The keys whose texts are regular expressions or JSONPaths."""
 
