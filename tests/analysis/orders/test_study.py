@@ -13,7 +13,8 @@ from analysis.estimators.moved import FEW_SETS
 from analysis.orders import analyze_orders
 from analysis.orders.comparing import compare_orders
 from analysis.orders.report import report
-from analysis.orders.study import REPEATED
+from analysis.orders.study import REPEATED, dose_trends
+from analysis.orders.table import check_orders
 from analysis.tables.errors import AnalysisError
 from tests.analysis.conftest import order_trial, simulate_orders
 from tests.support import size
@@ -143,7 +144,7 @@ def test_a_trend_needs_two_doses_and_for_an_interval_twelve_sets() -> None:
 def test_a_known_trend_is_in_its_interval(rates: dict[float, float]) -> None:
     rng, studies, missed = np.random.default_rng(4), size(100, 1_000), 0
     for _ in range(studies):
-        row = analyze_orders(dosed(rng, rates, 14)).doses.set_index("term").loc["deceived"]
+        row = dose_trends(check_orders(dosed(rng, rates, 14))).set_index("term").loc["deceived"]
         missed += not row["conf_low"] <= 50 * (rates[3] - rates[1]) <= row["conf_high"]
     assert missed <= stats.binom.ppf(0.999, studies, 0.06), missed / studies
 

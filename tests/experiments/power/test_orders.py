@@ -7,8 +7,8 @@ from scipy import stats
 
 from agents.simulated.customer import CheckoutHabits
 from agents.simulated.own_profiles import profile_of
-from analysis.orders import analyze_orders
-from analysis.orders.study import mid_p
+from analysis.orders.study import effects, mid_p
+from analysis.orders.table import check_orders
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.power.orders import EXACT, MID_P, OrdersRehearsal, chance_of
@@ -52,7 +52,13 @@ def test_the_chances_are_those_of_what_the_simulated_customer_reads() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "effect"), [("protection-opt-out", 25.0), ("service-fee-checkout", 0.0)])
+@pytest.mark.parametrize(
+    ("name", "effect"),
+    [
+        ("protection-opt-out", 25.0),
+        pytest.param("service-fee-checkout", 0.0, marks=pytest.mark.thorough),
+    ],
+)
 def test_the_power_is_that_of_the_binomial_distribution(name: str, effect: float) -> None:
     pairs, studies = 20, size(300, 4_000)
     made = OrdersRehearsal(design("dark-patterns", repeats=1), CARELESS, {name: effect}, 0.0)
@@ -88,7 +94,8 @@ def test_the_power_is_that_of_the_analysis_of_such_tables() -> None:
             for repeat in range(2)
             for condition, rate in (("nudged", 0.3), ("control", 0.0))
         ]
-        hits += analyze_orders(pd.DataFrame(rows)).effects.set_index("term").loc["deceived", "p_value"] < 0.05
+        found = effects(check_orders(pd.DataFrame(rows))).set_index("term")
+        hits += found.loc["deceived", "p_value"] < 0.05
     power = own[name, EXACT].power
     assert power is not None
     error = np.sqrt(power * (1 - power) * (1 / studies + 1 / size(200, 2_000)) + 1e-4)
