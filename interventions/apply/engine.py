@@ -2,7 +2,7 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -282,8 +282,7 @@ class _Rewriting:
             raise CannotEdit(f"the data is not valid {codec}") from None
         if is_known:
             document = Document(text)
-            for data in rules:
-                self.write_in(document, data)
+            self.write_in(document, rules)
             text = document.text() if document.changed else text
         if not self.site.drawn:
             is_text = is_plain(content_type) and not is_data(self.body)
@@ -344,13 +343,18 @@ class _Rewriting:
             elif document.changed:
                 view.page.set_data(node, document.text())
 
-    def write_in(self, document: Document, data: Data) -> None:
+    def write_in(self, document: Document, rules: Sequence[Data]) -> None:
         """Write the edits' values into a document, and into copies that stand in texts of it."""
-        self.write_data(document, data, "data", None)
-        for match, text in document.texts(data.copies) if data.copies else ():
-            self.write_data(inner := Document(text), data, "data", None)
-            if inner.changed:
-                document.put(match, inner.text())
+        for data in rules:
+            self.write_data(document, data, "data", None)
+        for path in dict.fromkeys(data.copies for data in rules if data.copies):
+            own = [data for data in rules if data.copies == path]
+            for match, text in document.texts(path):
+                copy = Document(text)
+                for data in own:
+                    self.write_data(copy, data, "data", None)
+                if copy.changed:
+                    document.put(match, copy.text())
 
     def write_data(self, document: Document, data: Data, page_type: str, product: str | None) -> None:
         """Write the edits' values into the objects of planned products."""
@@ -368,10 +372,9 @@ class _Rewriting:
                         if part == "price" and old and known.price is None:
                             self.earlier[key] = replace(known, price=old[0])
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
-                if edit.told() and data.told:
+                if edit.told and data.told:
                     self.begin(treatment, edit, "data.told")
-                    places = entry.tell(edit.told())
-                    self.done.append((self.current, key, Change(places, "", edit.told())))
+                    self.done.append((self.current, key, Change(entry.tell(edit.words()), "", edit.words())))
 
     def called(self, ids: Iterable[str]) -> str:
         """Return the product that data before have called so; empty where none was."""

@@ -30,15 +30,13 @@ class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
 
     leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
+    told: ClassVar[bool] = True
 
     text: Text
     before: RoleName = "product.title"
     colour: Literal["blue", "green", "orange", "red", "black"] = "orange"
 
     def words(self) -> str:
-        return self.text
-
-    def told(self) -> str:
         return self.text
 
     def roles(self) -> tuple[str, ...]:

@@ -51,6 +51,8 @@ class Edit:
     """Whether the edit makes the order of a list."""
     only: ClassVar[bool] = False
     """Whether no other product may then stand in the list."""
+    told: ClassVar[bool] = False
+    """Whether the edit's text is added to a product's data too, where these have a place for texts."""
     of_list: ClassVar[bool] = False
     """Whether it is done to a list as a whole, so that no one product can carry it."""
 
@@ -144,10 +146,6 @@ class Edit:
 
     def words(self) -> str:
         """Return the edit's own text that it shows a reader; empty when it has none."""
-        return ""
-
-    def told(self) -> str:
-        """Return the text that is added to a product's data, where these have a place for texts."""
         return ""
 
     def values(self) -> Mapping[str, Decimal | str]:

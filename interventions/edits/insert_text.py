@@ -29,6 +29,7 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
 
     leftover: ClassVar[Leftover] = ""
     readable: ClassVar[bool] = True
+    told: ClassVar[bool] = True
 
     after: RoleName | None = None
     before: RoleName | None = None
@@ -48,9 +49,6 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
         return [(where, role) for where in wheres if (role := getattr(self, where)) is not None]
 
     def words(self) -> str:
-        return self.text
-
-    def told(self) -> str:
         return self.text
 
     def roles(self) -> tuple[str, ...]:

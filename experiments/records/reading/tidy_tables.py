@@ -148,7 +148,8 @@ def _divide_nudges(records: Records, run: str, frame: pd.DataFrame) -> None:
 def _with_right(records: Records, run: str, frame: pd.DataFrame) -> None:
     """Add which options are right for users who have told what counts; empty for others.
 
-    It follows from the figures that were shown, not from those of the design.
+    It follows from the figures that were shown, not from those of the design. Empty too in a trial in which
+    a figure that counts is not known of an option.
     """
     profiles = _fact(records, run, "experiment").get("profiles") or []
     told = {each["id"]: each["right"] for each in profiles if isinstance(each, dict) and each.get("right")}
@@ -167,7 +168,9 @@ def _with_right(records: Records, run: str, frame: pd.DataFrame) -> None:
             if name:
                 left = own[name].where(fits)
                 fits &= left == left.groupby(own["trial"]).transform(extreme)
-        frame.loc[own.index, "right"] = fits.astype("Int64")
+        figures = {*rule["at_most"], *rule["at_least"], rule["lowest"], rule["highest"]} - {None}
+        known = own[sorted(figures)].notna().all(axis=1).groupby(own["trial"]).transform("all")
+        frame.loc[own.index, "right"] = fits.astype("Int64").where(known)
 
 
 def _randomised(records: Records, run: str) -> str:

@@ -1,14 +1,18 @@
 """Users who tell what counts: which products are right follows from what was shown."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sql
 
 from analysis.choice.effects.right_answers import right_answers
 from analysis.tables.choice_table import check_table
 from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.records.reading.tidy_tables import tidy_table
+from experiments.records.tables import options
 from interventions.errors import UserError
 from tests.experiments.designs.make import AGENT, shop, source
 from tests.ground_truth import carry_out
@@ -32,10 +36,9 @@ OWN: dict[str, Fits] = {
 @pytest.mark.browser
 async def test_the_right_products_are_those_that_a_reader_of_the_plan_finds(tmp_path: Path) -> None:
     nudge = {"interventions": "instructions", "only": ["colour"], "on": ["random"]}
-    options = {**FILE["options"], "sets": 1}
     profiles = [each for each in FILE["profiles"] if each["id"] != "brand"]
     factors = {"nudge": nudge, "order": "latin-square"}
-    file = source("instructions", options=options, profiles=profiles, factors=factors)
+    file = source("instructions", options={**FILE["options"], "sets": 1}, profiles=profiles, factors=factors)
     done = await carry_out(tmp_path, file, AGENT, 14, 4)
     assert (done.table["outcome"] == "choice").all()
     told = done.table.set_index(["trial", "option"])
@@ -53,6 +56,16 @@ async def test_the_right_products_are_those_that_a_reader_of_the_plan_finds(tmp_
     questions = table[table["part"] == "question"].assign(level=lambda t: t["level"].str.partition(":")[0])
     assert questions.groupby("level")["wrong"].sum().to_dict() == wrong
     assert questions["trials"].sum() == 14
+    # As in an experiment that draws nothing, with a price on each page that could not be read.
+    facts = done.design.facts([AGENT])
+    plain = replace(facts, experiment={**facts.experiment, "attributes": None})
+    done.records.begin_run(done.design.run_id, "plain", plain)
+    with done.records.engine.begin() as connection:
+        connection.execute(sql.update(options).where(options.c.position == 3).values(price=None))
+    again = tidy_table(done.records, done.design.run_id).groupby("profile")["right"]
+    assert again.apply(lambda right: right.isna().all()).to_dict() == {
+        profile: profile not in ("best-rated", "colour") for profile in OWN
+    }
     never = set(table.loc[table["level"].str.endswith(": none fits"), "level"])
     assert "too-dear: none fits" in never
 
