@@ -1,5 +1,6 @@
 """Check, after a try, what a study promises: blocks, codes, carts, and what is stored of people."""
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from experiments.people.administration import StudyBooks
 from experiments.people.register import answers, blocks, participants
 from experiments.people.serving import served
 from experiments.people.study_file import PeopleStudy
-from experiments.people.trying import AT_ONCE, CANARY, Told, send_people
+from experiments.people.trying import AT_ONCE, CANARY, Told, send_people, stories
 from experiments.records.reading.people import trials_of_people
 from experiments.records.store import Records
 
@@ -23,8 +24,9 @@ async def tried(
     """Serve a study from a database in a folder, send people through it, and check what must hold.
 
     Raises:
-        UserError: a mistake in a file, no browser, or the port is taken.
+        UserError: a mistake in a file, too many people for the study, no browser, or the port is taken.
     """
+    check_room(study, people)
     records = Records(f"sqlite:///{folder}/try.db")
     try:
         async with served(study, records, 0, without_codes=True) as there:
@@ -34,6 +36,16 @@ async def tried(
         return [*_of_blocks(found), *_of_people(found, told), *_of_texts(found, folder, told)]
     finally:
         records.close()
+
+
+def check_room(study: PeopleStudy, people: int) -> None:
+    """Raise UserError where a study is full before so many people of a try have gone through it."""
+    ends = Counter(end for _, _, end in stories(people, study))
+    wanted, spare = study.file.participants, study.file.participants.spare
+    enough = max(ends["complete"], math.ceil((ends["complete"] + ends[None]) / (1 + spare)))
+    if wanted.target < enough:
+        message = f"a try with {people} people needs room for {enough}; write that in a copy of the file"
+        raise study.source.error(("participants", "target"), f"{message}, or fewer --people")
 
 
 def _of_blocks(books: StudyBooks) -> Iterator[Check]:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.people.checks import tried
+from experiments.people.checks import check_room, tried
 from experiments.people.study_file import PeopleStudy
 from experiments.people.trying import stories
+from interventions.errors import UserError
 from tests.experiments.people.study_files import study_file
 from tests.support import size
 
@@ -41,3 +42,10 @@ def test_every_story_is_told_once_before_one_is_told_twice(tmp_path: Path) -> No
     names = Counter(name for name, *_ in stories(8, study))
     assert set(names.values()) == {1}
     assert Counter(name for name, *_ in stories(50, study))["completes"] == 17
+
+
+def test_a_try_says_before_it_begins_that_a_study_has_no_room_for_so_many(tmp_path: Path) -> None:
+    study = PeopleStudy.load(study_file(tmp_path, participants={"target": 40, "spare": 0.2}))
+    check_room(study, 50)
+    with pytest.raises(UserError, match=r"participants.target: a try with 500 people needs room for 368;"):
+        check_room(study, 500)
