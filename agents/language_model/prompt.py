@@ -17,13 +17,15 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from agents.language_model.answer import KEYS, TAGS
 from environments.protocol.actions import ACTIONS
-from environments.protocol.observation import Tab
+from environments.protocol.observation import ShopTool, Tab
 from interventions.errors import UserError
 
 DEFAULT: Final = "default"
 """The name of the templates that come with Souk."""
 PICTURES: Final = "pictures"
 """The name of those that take the place of the default ones where a page is not shown as HTML alone."""
+DATA: Final = "data"
+"""The name of those that take the place of the default ones where no page is shown."""
 
 LONGEST_TEMPLATE: Final = 100_000
 """The longest template, in characters."""
@@ -66,6 +68,10 @@ class Content:
     zoomed: bool = False
     """Whether the picture is a part of the viewport, enlarged."""
     actions: Sequence[str] = tuple(kind.describe(name) for name, kind in ACTIONS.items())
+    data: str = ""
+    """What the shop has answered last, where no page is shown."""
+    tools: Sequence[ShopTool] = ()
+    """The tools that the shop offers, where it is met by its tools."""
 
 
 class Prompt(NamedTuple):
@@ -159,6 +165,12 @@ def load_prompt(name_or_folder: str, base: Path | None = None) -> PromptTemplate
 def picture_prompt() -> PromptTemplates:
     """Return the templates that come with Souk for pages that are not shown as HTML alone."""
     return replace(load_prompt(str(SHIPPED / PICTURES)), name=PICTURES)
+
+
+@functools.cache
+def data_prompt() -> PromptTemplates:
+    """Return the templates that come with Souk for shops that are met without pages."""
+    return PromptTemplates(DATA, *(_read(SHIPPED / DATA / file) for file in FILES))
 
 
 @functools.cache

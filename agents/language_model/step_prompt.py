@@ -1,4 +1,4 @@
-"""Make the prompt of one step and cut it to a budget of tokens: the page, its tree, then the oldest steps."""
+"""Make the prompt of one step and cut it to a budget of tokens: page or data, tree, then the oldest steps."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +14,7 @@ BUDGET: Final = 40_000
 """The default limit of a prompt's length, in tokens."""
 
 PAGE_CUT: Final = "\n[the rest of the page is left out]"
+DATA_CUT: Final = "\n[the rest of the answer is left out]"
 TREE_CUT: Final = "\n[the rest of the tree is left out]"
 STEPS_CUT: Final = "[steps left out: the first {}]"
 
@@ -34,7 +35,7 @@ What a text has beyond this for each token of the budget goes before its tokens 
 
 def actions_of(observation: Observation) -> dict[str, Signature]:
     """Return the actions that can be taken after an observation."""
-    return offered(marks=observation.marks, pointer=observation.pointer)
+    return offered(marks=observation.marks, pointer=observation.pointer, interface=observation.interface)
 
 
 def build_prompt(
@@ -47,9 +48,9 @@ def build_prompt(
 ) -> Prompt:
     """Return the prompt for one step, of at most `budget` tokens.
 
-    The page's HTML is cut from its end, then the tree from its end, then the oldest steps go: each with a
-    mark, and none more than is needed. Goal, tabs, actions and answer format stay whole, but for titles and
-    URLs of absurd length.
+    The page's HTML, or the data, is cut from its end, then the tree from its end, then the oldest steps go:
+    each with a mark, and none more than is needed. Goal, tabs, actions and answer format stay whole, but for
+    titles and URLs of absurd length.
 
     Raises:
         AgentError: what always stays is longer than the budget.
@@ -72,6 +73,8 @@ def build_prompt(
         pointer=observation.pointer,
         zoomed=observation.zoomed,
         actions=tuple(kind.describe(name) for name, kind in actions_of(observation).items()),
+        data=observation.data,
+        tools=observation.shop_tools,
     )
 
     def length(prompt: Prompt) -> int:
@@ -81,7 +84,8 @@ def build_prompt(
         return lambda size: templates.render(cut(size))
 
     def with_page(size: int) -> Content:
-        return replace(whole, html=_cut_html(observation.html, size))
+        data = observation.data if len(observation.data) <= size else observation.data[:size] + DATA_CUT
+        return replace(whole, html=_cut_html(observation.html, size), data=data)
 
     def with_tree(size: int) -> Content:
         return replace(with_page(0), tree=_cut_tree(observation.tree, size))
@@ -91,7 +95,8 @@ def build_prompt(
         return replace(with_tree(0), history=history[steps - size :], left_out=mark)
 
     most = _LONGEST_TOKEN * max(budget, 0)
-    sizes = (min(len(observation.html), most), min(len(observation.tree), most), steps)
+    shown = max(len(observation.html), len(observation.data))
+    sizes = (min(shown, most), min(len(observation.tree), most), steps)
     for cut, size in zip((with_page, with_tree, with_steps), sizes, strict=True):
         found = _longest(rendered(cut), size, lambda prompt: length(prompt) <= budget)
         if found is not None:

@@ -1,4 +1,4 @@
-"""A simulated agent: it shops in tabs or from a listing, and answers in a conversation or on a page."""
+"""A simulated agent: it shops in tabs, from a list or by data, and answers in a conversation or on a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,6 +6,7 @@ from typing import Any
 
 from agents.base import ChatMessage, Decision, Reply
 from agents.simulated.customer import Customer, wants_order
+from agents.simulated.data_shopper import DataShopper
 from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
@@ -33,7 +34,7 @@ class SimulatedAgent:
         """Answer the card that is in sight; without a card, shop. Raises AgentError as `answer` does."""
         if observation.tree and not observation.html:
             observation = replace(observation, html=as_html(observation.tree))
-        if decision := self._on_page.decide(observation):
+        if observation.interface == "page" and (decision := self._on_page.decide(observation)):
             return decision
         self._shopper = self._shopper or self._shopper_for(observation)
         if self._shopper.has_bought and wants_order(observation.goal):
@@ -57,9 +58,11 @@ class SimulatedAgent:
     def _shopper_for(self, observation: Observation) -> Shopper:
         """Of pictures by looking; from one tab with cards, or with nothing to buy in view, as from a list.
 
-        So from one from which to search. Else as from tabs.
+        So from one from which to search. Without pages by data, else as from tabs.
         """
         taste = taste_for(observation.goal, self._taste)
+        if observation.interface != "page":
+            return DataShopper(taste, seed=self._seed, nudges=self._nudges)
         looks = observation.screenshot and not observation.html
         has_cards = any(each.card >= 0 for each in observation.drawn) or read_cards(observation.html)
         has_none = not (looks or read_product_page(observation.html, observation.product).add_to_cart)

@@ -199,7 +199,7 @@ class Shopper(ABC):
     def _choose_card(self, cards: Sequence[ListedProduct]) -> ListedProduct:
         return cards[self._choose(cards, 0, self._describe_all(cards))]
 
-    def _describe_all(self, items: Iterable[ListedProduct]) -> str:
+    def _describe_all(self, items: Iterable[ReadFacts]) -> str:
         return " ".join(map(self._reader.describe, items))
 
 

@@ -1,8 +1,10 @@
-"""The ways in which a page is shown to an agent."""
+"""The ways in which a shop is shown to an agent: a page in one of several forms, or data without a page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from environments.protocol.actions import Interface
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class View:
     """Whether the marks of the elements are drawn into the picture."""
     pointer: bool = False
     """Whether the agent may act at points of the picture."""
+    interface: Interface = "page"
+    """What the agent meets the shop by; other interfaces than pages show none of them."""
 
     @property
     def names_elements(self) -> bool:
@@ -28,11 +32,11 @@ class View:
         return self.html or self.tree or self.marks
 
 
-Modality = Literal["html", "tree", "screenshot", "both", "marks"]
-"""A way in which a page is shown.
+Modality = Literal["html", "tree", "screenshot", "both", "marks", "feed", "mcp"]
+"""A way in which a shop is shown.
 
-As pruned HTML, as accessibility tree, as picture, as HTML and picture, or as a picture with marks on what can
-be acted on.
+A page as pruned HTML, as accessibility tree, as picture, as HTML and picture, or as a picture with marks on
+what can be acted on; without pages, the products as data at once (`feed`), or the shop's tools (`mcp`).
 """
 
 VIEWS: Final[Mapping[Modality, View]] = {
@@ -41,4 +45,6 @@ VIEWS: Final[Mapping[Modality, View]] = {
     "screenshot": View(screenshot=True, html=False, pointer=True),
     "both": View(screenshot=True, pointer=True),
     "marks": View(screenshot=True, html=False, marks=True, pointer=True),
+    "feed": View(html=False, interface="feed"),
+    "mcp": View(html=False, interface="mcp"),
 }

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 Argument = str | int | float
 
@@ -123,11 +123,33 @@ TOOLS: Final[dict[str, Signature]] = {
 }
 """The further actions that providers' own tools have; no other agent is offered them."""
 
-EVERY: Final = ACTIONS | POINTER | TOOLS
+FEED: Final[dict[str, Signature]] = {
+    "add_to_cart": Signature((("id", str),), "Put the product, or the variant, with this id into the cart."),
+    "give_up": POINTER["give_up"],
+}
+"""The actions of an agent that is given products as data."""
+
+SHOP_TOOLS: Final[dict[str, Signature]] = {
+    "call_tool": Signature(
+        (("name", str), ("arguments", str)), "Call a tool of the shop; the arguments are a JSON object."
+    ),
+    "give_up": POINTER["give_up"],
+}
+"""The actions of an agent that is given the shop's tools."""
+
+Interface = Literal["page", "feed", "mcp"]
+"""What an agent meets the shop by: its pages, its products as data, or its tools."""
+
+EVERY: Final = ACTIONS | POINTER | TOOLS | FEED | SHOP_TOOLS
 
 
-def offered(*, marks: bool, pointer: bool) -> dict[str, Signature]:
-    """Return the actions of an agent: those that name elements by `marks`, and those of the `pointer`."""
+def offered(*, marks: bool, pointer: bool, interface: Interface = "page") -> dict[str, Signature]:
+    """Return the actions of an agent: those that name elements by `marks`, and those of the `pointer`.
+
+    By other interfaces than pages there are others.
+    """
+    if interface != "page":
+        return FEED if interface == "feed" else SHOP_TOOLS
     named = {name: each for name, each in ACTIONS.items() if marks or name not in ON_MARKS}
     return named | (POINTER if pointer else {})
 
@@ -225,8 +247,8 @@ def _literal(action: str, parameter: str, kind: type, node: ast.expr) -> Argumen
         raise ActionError(f"{action}: {parameter} is out of range; the largest number is {MAX_NUMBER:,}")
     if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
         raise ActionError(f"{action}: {parameter} holds half a character (a lone surrogate)")
-    if kind is str and type(value) is int and parameter == "bid":
-        return str(value)  # models often leave out the quotes of a numeric bid
+    if kind is str and type(value) is int and parameter in ("bid", "id"):
+        return str(value)  # models often leave out the quotes of a number that is a name
     if kind is float and type(value) is int:
         return float(value)
     if isinstance(value, str | int | float) and type(value) is kind:

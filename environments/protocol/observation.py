@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from environments.protocol.actions import Interface
 from environments.protocol.shown_product import ShownProduct
 
 Box = tuple[int, int, int, int]
@@ -42,6 +43,15 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True)
+class ShopTool:
+    """A tool that a shop offers: its name, its description, and the JSON Schema of its arguments as text."""
+
+    name: str
+    description: str
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """The state of the browser before one action.
 
@@ -54,6 +64,9 @@ class Observation:
     `marks`: whether elements can be named by their marks; `pointer`: whether points of the picture can be
     acted on. `html` is empty where the page is shown in another way. `arrived`: whether the last action led
     to another page or tab. `zoomed`: whether the picture is a part of the viewport, enlarged.
+
+    By an `interface` without pages there are no tabs: `data` is what the shop has answered last, as JSON, and
+    `shop_tools` are those that it offers.
     """
 
     goal: str
@@ -70,6 +83,9 @@ class Observation:
     pointer: bool = False
     arrived: bool = False
     zoomed: bool = False
+    interface: Interface = "page"
+    data: str = ""
+    shop_tools: tuple[ShopTool, ...] = ()
 
     @property
     def active_tab(self) -> int:

@@ -50,7 +50,7 @@ async def shop(
     """Start a shop on 127.0.0.1 and yield its base URL, which ends with a slash.
 
     `own`: the catalogue that it serves in place of the one that follows from the seed. `ucp`: whether it
-    speaks UCP besides its pages; in a trial it does not, for nothing of it would be treated.
+    speaks UCP besides its pages. In trials it does only where the experiment treats that too.
 
     Port 0 takes any free port. The process ends with the block, or when this process dies. One that dies or
     stands still meanwhile is started again at the same port, without its sessions; `say` is told.

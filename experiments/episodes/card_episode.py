@@ -67,6 +67,11 @@ class CardTrialRunner:
         """Whether a trial's browser context can be cleared after it, for other trials."""
         return True
 
+    def without_browser(
+        self, trial: CardTrial, agent: Agent, session: Session, proxy: str, silent: Silent
+    ) -> None:
+        """Return None: cards are shown on pages."""
+
     async def episode(
         self,
         trial: CardTrial,

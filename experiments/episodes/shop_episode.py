@@ -1,7 +1,7 @@
 """Run one trial in a shop: bind the plan, open the tabs, let the agent act, check the treatment."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Final, TypeVar
@@ -21,6 +21,7 @@ from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes import data_episode
 from experiments.episodes.choice import ChosenProduct, chosen
 from experiments.episodes.orders import order_rows, placed_order
 from experiments.records.page_figures import figure_row
@@ -126,6 +127,8 @@ class ShopTrialRunner:
 
     def session(self, trial: ShopTrial) -> Session:
         """Make the session that makes the trial's edits."""
+        if trial.interface != "page":
+            return data_episode.data_session(self._design, trial, self._allow)
         return session(self._design, trial, self._base_url, self._allow)
 
     def keeps_context(self, trial: ShopTrial) -> bool:
@@ -136,6 +139,15 @@ class ShopTrialRunner:
         """
         experiment, view = self._design.experiment, self._design.view(trial)
         return experiment.contexts == "kept" and not (experiment.live or view.screenshot)
+
+    def without_browser(
+        self, trial: ShopTrial, agent: Agent, session: Session, proxy: str, silent: Silent
+    ) -> Awaitable[Trajectory] | None:
+        """Run one attempt without pages; None where the trial has pages."""
+        if trial.interface == "page":
+            return None
+        episode = data_episode.run_episode
+        return episode(trial, self._design, agent, session, self._base_url, proxy, silent)
 
     async def episode(
         self,
@@ -171,7 +183,8 @@ class ShopTrialRunner:
         self, trial: ShopTrial, trajectory: Trajectory, session: Session, *, start: Start, attempts: int
     ) -> TrialRecord:
         """Make the record of a finished trial."""
-        return to_record(trial, self._design, trajectory, session, start=start, attempts=attempts)
+        make = to_record if trial.interface == "page" else data_episode.to_record
+        return make(trial, self._design, trajectory, session, start=start, attempts=attempts)
 
 
 def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session) -> None:

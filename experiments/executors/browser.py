@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -97,6 +97,14 @@ class TrialRunner(Protocol[T_contra]):
     def keeps_context(self, trial: T_contra) -> bool:
         """Whether a trial's browser context can be cleared after it, for other trials."""
 
+    def without_browser(
+        self, trial: T_contra, agent: Agent, session: Session, proxy: str, silent: Silent
+    ) -> Awaitable[Trajectory] | None:
+        """Run one attempt whose traffic passes through the session's proxy port, at `proxy`.
+
+        Returns None where the trial needs a browser. For `silent` see `episode`.
+        """
+
     async def episode(
         self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session, silent: Silent
     ) -> Trajectory:
@@ -126,7 +134,7 @@ class BrowserExecutor(Generic[T]):
         async with self._testbed.turns.turn() as turn:
             start, absences = Start.now(), shop.absences
             session, slot = episodes.session(attempt.trial), await self._slot()
-            trajectory = await self._episode(attempt.trial, slot, session, turn)
+            trajectory, drawn = await self._episode(attempt.trial, slot, session, turn)
         if shop.absences > absences:
             trajectory.fail("shop", "the shop went away while the trial ran")
         elif not proxy.listens(slot):
@@ -135,7 +143,7 @@ class BrowserExecutor(Generic[T]):
         if trajectory.outcome == "infra_error":
             await shop.until_back()
         record = episodes.record(attempt.trial, trajectory, session, start=start, attempts=attempt.number)
-        return replace(record, fonts=await self._testbed.browsers.fonts())
+        return replace(record, fonts=await self._testbed.browsers.fonts() if drawn else "")
 
     async def _slot(self) -> "Slot":
         """One that is free, a new one if there is none; one whose port is closed is left behind."""
@@ -145,7 +153,8 @@ class BrowserExecutor(Generic[T]):
                 return slot
         return await self._testbed.proxy.open_slot()
 
-    async def _episode(self, trial: T, slot: "Slot", session: Session, turn: Turn) -> Trajectory:
+    async def _episode(self, trial: T, slot: "Slot", session: Session, turn: Turn) -> tuple[Trajectory, bool]:
+        """Run an episode; return whether a browser has drawn it, too."""
         slot.session = session
         keep = self._episodes.keeps_context(trial)
         left = Leftovers()
@@ -153,16 +162,18 @@ class BrowserExecutor(Generic[T]):
         agent, browsers = self._episodes.agent(trial), self._testbed.browsers
         silent: Silent = {"browser": browsers.silent, "shop": session.silent}
         try:
+            acting = turn.given_by(agent)
+            if direct := self._episodes.without_browser(trial, acting, session, slot.url, silent):
+                return await direct, False
             async with browsers.lend(slot.url, keep=keep, left=lambda: left.are_there) as lease:
-                acting = turn.given_by(agent)
                 trajectory = await self._episodes.episode(trial, acting, lease.context, session, silent)
                 lease.keep = lease.keep and trajectory.outcome != "infra_error"
                 slot.session = None  # what the pages ask for as they are left is nobody's
-                return trajectory
+                return trajectory, True
         except (PlaywrightError, BrowserFailure) as error:
             trajectory = Trajectory()
             trajectory.fail("browser", f"browser: {first_line(error)}")
-            return trajectory
+            return trajectory, True
         finally:
             slot.session = None
 

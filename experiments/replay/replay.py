@@ -210,7 +210,7 @@ class Again(Generic[T]):
     def __init__(self, episodes: TrialRunner[T], stored_agent: Callable[[str], Agent]) -> None:
         self._stored_agent = stored_agent
         self.session, self.episode, self.record = episodes.session, episodes.episode, episodes.record
-        self.keeps_context = episodes.keeps_context
+        self.keeps_context, self.without_browser = episodes.keeps_context, episodes.without_browser
 
     def agent(self, trial: T) -> Agent:
         """Make the agent that takes the stored actions of the trial."""

@@ -14,6 +14,7 @@ from analysis.tables.outcomes import Outcome
 from environments.action.pointer import Hit
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode, TabObservation
+from environments.interfaces.episode import DataEpisode
 from environments.protocol.observation import Observation
 from environments.protocol.time_limit import NOBODY, Silent, Standstill, time_limit
 from experiments.designs.design import Trial
@@ -92,7 +93,7 @@ async def limited(trajectory: Trajectory, seconds: float, silent: Silent = NOBOD
 async def act_until(
     over: Callable[[TabObservation], bool],
     trajectory: Trajectory,
-    episode: Episode,
+    episode: Episode | DataEpisode,
     agent: Agent,
     *,
     most_steps: int,
@@ -190,11 +191,16 @@ def usage_of(calls: Sequence[tuple[int, Call]]) -> Usage:
 def as_stored(observation: Observation, screenshot: str = "") -> str:
     """Return an observation as it is stored.
 
-    This is the page and after it, in comments, the accessibility tree and the name of the artifact that holds
-    the `screenshot` (a PNG in base64), where the agent was given them.
+    This is the page, or what the shop has answered without one, and after it, in comments, the accessibility
+    tree and the name of the artifact that holds the `screenshot` (a PNG in base64), where the agent was given
+    them.
     """
     tree = f"\n<!-- accessibility tree\n{observation.tree}\n-->" if observation.tree else ""
-    return observation.html + tree + (f"\n<!-- screenshot {screenshot} -->" if screenshot else "")
+    return (
+        (observation.html or observation.data)
+        + tree
+        + (f"\n<!-- screenshot {screenshot} -->" if screenshot else "")
+    )
 
 
 Traced = tuple[list[Row], dict[str, str]]

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from agents.base import is_command, is_simulated
-from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_prompt
+from agents.language_model.prompt import DEFAULT, PromptTemplates, data_prompt, picture_prompt
 from agents.registry import looks_only
 from agents.simulated.nudges import Nudge
 from environments.observation.views import VIEWS, Modality, View
@@ -42,9 +42,11 @@ from experiments.records.record import BOTH, RunFacts
 from interventions.apply.plan import Plan, ProductFacts
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
-from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.sitemap import SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source, validate
 
+DATA_SITE: Final = "ucp"
+"""The site map of answers by UCP, over REST and MCP."""
 _cell_of = attrgetter("agent", "set", "ordering", "profile", "modality", "repeat")
 _REQUESTS: Final = {"home": 3, "listing": 3, "search": 5}
 _IN_VIEW: Final = 4
@@ -72,7 +74,7 @@ class ShopDesign(Design[ShopTrial]):
         self.source = source
         self.experiment = experiment = validate(source, Experiment)
         self.analysis = "orders" if experiment.ends == "order" else "choice"
-        self.shop = shop_of(experiment, source)
+        self.shop = replace(shop_of(experiment, source), ucp=bool(experiment.interfaces))
         site = shop_map(experiment.site, source)
         self._site_identity = site.identity()
         self.site: SiteMap = site.model_copy(update={"query": (*site.query, *experiment.query)})
@@ -98,6 +100,10 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         check_decoys(experiment.decoys, self.sets, source)
         self._treatments.check(shown)
+        if experiment.interfaces and (lost := self._treatments.not_carried(self.data_site, shown[0])):
+            said = f"{' and '.join(experiment.interfaces)} cannot carry {', '.join(lost)}; remove "
+            message = f"{said}{' and '.join(experiment.interfaces)}, or name other interventions"
+            raise source.error(("observation",), message)
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
         self._cells = Cells(experiment, self.sets, self._arms, self.profiles, made.addresses, badges)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
@@ -155,12 +161,24 @@ class ShopDesign(Design[ShopTrial]):
 
     def prompt_for(self, trial: ShopTrial) -> PromptTemplates:
         """Return the prompt of a trial: the shipped one follows the way in which pages are shown."""
+        if trial.interface != "page":
+            return data_prompt()
         follows = self.experiment.prompt == DEFAULT and trial.modality not in (None, "html")
         return picture_prompt() if follows else self.prompt
 
     @property
     def _shows_pictures(self) -> bool:
-        return self.experiment.prompt == DEFAULT and bool({*self.experiment.observation.modality} - {"html"})
+        pages = {*self.experiment.observation.modality} - {"html", *self.experiment.interfaces}
+        return self.experiment.prompt == DEFAULT and bool(pages)
+
+    @cached_property
+    def data_site(self) -> SiteMap:
+        """The site map of the shop's answers without pages."""
+        return load_site_map(DATA_SITE)
+
+    def site_of(self, trial: ShopTrial) -> SiteMap:
+        """Return the site map by which a trial's edits are made."""
+        return self.site if trial.interface == "page" else self.data_site
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
@@ -193,6 +211,11 @@ class ShopDesign(Design[ShopTrial]):
             },
             **({"own_shop": content(self.shop.own)} if self.shop.own else {}),
             **({"prompt_of_pictures": picture_prompt().digest} if self._shows_pictures else {}),
+            **(
+                {"prompt_of_data": data_prompt().digest, "site_map_of_data": self.data_site.identity()}
+                if self.experiment.interfaces
+                else {}
+            ),
             **({"listed": self._listed()} if declared or self._allocation else {}),
         }
 
@@ -373,6 +396,8 @@ class ShopDesign(Design[ShopTrial]):
 
     def requests(self, trial: ShopTrial) -> int:
         """Count the actions of a shopper who looks at every product and buys one."""
+        if trial.interface == "feed":
+            return 1
         if trial.whole:
             return _REQUESTS[self.experiment.task] + len(trial.products) // _IN_VIEW
         return _REQUESTS.get(self.experiment.task, len(trial.products) + 1)

@@ -1,6 +1,7 @@
 """Read the experiment file of a study in a shop."""
 
 import re
+from importlib.util import find_spec
 from typing import Annotated, Any, Final, Literal, Self, get_args
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,8 +15,9 @@ from pydantic import (
 )
 
 from agents.computer.options import ComputerOptions, misfit
+from agents.language_model.prompt import DEFAULT
 from environments.launch.launchable import LAUNCHABLE
-from environments.observation.views import Modality
+from environments.observation.views import VIEWS, Modality
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Agents, Limits, Name, StrictModel
 from experiments.designs.inputs.plan_section import PlanSection
@@ -216,6 +218,11 @@ class Experiment(StrictModel):
         return self.page or PRODUCT_PAGE
 
     @property
+    def interfaces(self) -> tuple[Modality, ...]:
+        """The modalities in which the shop is met without pages."""
+        return tuple(name for name in self.observation.modality if VIEWS[name].interface != "page")
+
+    @property
     def says_page(self) -> bool:
         """Whether the file itself says where products' pages are."""
         return bool(self.page)
@@ -341,6 +348,27 @@ class Experiment(StrictModel):
         if not self.in_square:
             message = "products change their places with their roles; write factors.order: latin-square"
             raise problem_at("decoys", message=message)
+        return self
+
+    @model_validator(mode="after")
+    def _can_do_without_pages(self) -> Self:
+        embedded = self.environment in (EMBEDDED, f"compose:{EMBEDDED}")
+        for name in self.interfaces:
+            if not embedded:
+                message = f"{name} needs the embedded shop; write environment: {EMBEDDED}, or remove {name}"
+                raise problem_at("observation", message=message)
+            if self.task != "compare-tabs" or self.ends == "order" or self.treats_shop:
+                message = (
+                    f"by {name} products are compared until one is in the cart; write task: compare-tabs, "
+                    f"ends: cart, and on: [none, each], or remove {name}"
+                )
+                raise problem_at("observation", message=message)
+            if self.prompt != DEFAULT:
+                message = f"by {name} language models have a prompt of their own; remove this key"
+                raise problem_at("prompt", message=message)
+            if name == "mcp" and not find_spec("mcp"):
+                message = "mcp needs the package mcp; install souk[mcp], or remove mcp"
+                raise problem_at("observation", message=message)
         return self
 
     @model_validator(mode="after")

@@ -192,5 +192,6 @@ def _alternatives(trial: ShopTrial) -> list[DisplayedOption]:
 
 
 def _first(trial: ShopTrial) -> int:
-    """The place of the product that is seen first: the last tab, or the top of a list."""
-    return len(trial.start) - 1 if len(trial.start) == len(trial.products) else 0
+    """The place of the product that is seen first: the last tab, the top of a list, the first in data."""
+    in_tabs = len(trial.start) == len(trial.products) and trial.interface == "page"
+    return len(trial.start) - 1 if in_tabs else 0

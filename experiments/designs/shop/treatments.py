@@ -1,6 +1,7 @@
 """Say which edits each trial of a study in a shop needs, and what simulated shoppers see of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from agents.simulated.nudges import DeclaredNudges, Nudge, as_searched
@@ -19,9 +20,16 @@ _FIGURES: Final = {"price", "rating", "reviews"}
 
 def is_given(edit: Edit, view: View) -> bool:
     """Return whether what an edit makes is in what an agent with this view is given, where it is in view."""
+    if view.interface != "page":
+        return True  # else it was refused
     texts = {"texts", "whole texts"} if view.page == "whole" else {"texts"}
     given = (texts if view.html or view.tree else set()) | ({"picture"} if view.screenshot else set())
     return edit.observed_in() in given | {"all"}
+
+
+def is_in_data(edit: Edit, parts: Container[str], *, told: bool) -> bool:
+    """Return whether an edit has a place in data with these parts, or with one for texts (`told`)."""
+    return (edit.told and told) or (bool(edit.values()) and all(part in parts for part in edit.values()))
 
 
 class Treatments:
@@ -102,6 +110,8 @@ class Treatments:
             treatments.append(self._of_shop[shown.id])
         cut = self._experiment.task != "compare-tabs" and not trial.whole
         listing = (show_only(trial.products),) if cut else ()
+        if trial.interface != "page":  # what shows on a product's own page is said of the product anywhere
+            return Plan(tuple(replace(each, pages=()) for each in treatments))
         return Plan((*treatments, *listing, *self._everywhere))
 
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
@@ -141,6 +151,19 @@ class Treatments:
         if self._of_shop:
             return ()
         return tuple(dict.fromkeys(text for product in products for text in self._texts(product)))
+
+    def not_carried(self, site: SiteMap, product: ProductFacts) -> list[str]:
+        """Return the interventions of which something has no place in a shop's answers without pages."""
+        parts, told = (
+            {part for data in site.data for part in data.roles},
+            any(each.told for each in site.data),
+        )
+        return [
+            each.id
+            for each in (*self._nudges, *self._badges)
+            if (each.pages and "product" not in each.pages)
+            or not all(is_in_data(edit, parts, told=told) for edit in self._treatment(each, product).edits)
+        ]
 
     def not_given(self, view: View) -> list[str]:
         """Return the interventions of which nothing is in what an agent with this view is given."""

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from environments.observation.views import Modality
+from environments.observation.views import VIEWS, Modality
+from environments.protocol.actions import Interface
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.inputs.identity import digest
 from experiments.records.record import BOTH, CONTROL
@@ -58,6 +59,11 @@ class ShopTrial:
     """What the third product is, as the experiment's file calls it."""
     whole: bool = False
     """Whether lists are shown as the shop has them: then the agent may choose whatever it is shown."""
+
+    @property
+    def interface(self) -> Interface:
+        """What the agent meets the shop by."""
+        return VIEWS[self.modality].interface if self.modality else "page"
 
     @property
     def nudges(self) -> tuple[Intervention, ...]:

@@ -1,0 +1,198 @@
+"""Run one episode without pages: the products as data at once (`feed`), or the shop's tools (`mcp`).
+
+Both speak UCP to the shop, through the proxy. What the agent is given are the shop's answers as they came.
+"""
+
+import json
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import httpx
+
+from environments.episode import TabObservation
+from environments.protocol.actions import Action, Interface
+from environments.protocol.observation import Observation, ShopTool
+from environments.protocol.shown_data import lines_in, products_in
+
+Json = dict[str, Any]
+
+PLATFORM: Final = "https://souk.invalid/profile.json"
+"""What the shop is told of us; it is never fetched."""
+TIMEOUT_S: Final = 30.0
+
+
+class ShopFailure(Exception):
+    """The shop did not answer, or not as its protocol wants it."""
+
+
+class DataEpisode(ABC):
+    """The shop's answers, on which one agent acts; it ends once something is in the cart.
+
+    `wanted`: the ids of the products to choose from, with their names, in the order of presentation.
+    """
+
+    interface: Interface
+    hits: tuple[()] = ()
+
+    def __init__(self, goal: str, address: str, wanted: Mapping[str, str]) -> None:
+        self.wanted = wanted
+        self.answers: list[str] = []
+        """What the agent was given, in order."""
+        self.cart = ""
+        """The shop's answer that shows the cart once something is in it; empty before."""
+        self._goal, self._address = goal, address
+        self._step, self._error, self._tools = 0, "", tuple[ShopTool, ...]()
+
+    async def look(self) -> TabObservation:
+        """Return the last answer, and what can be done."""
+        observation = Observation(
+            self._goal,
+            "",
+            (),
+            self._error,
+            self._step,
+            marks=False,
+            interface=self.interface,
+            data=self.answers[-1],
+            shop_tools=self._tools,
+        )
+        return TabObservation(observation, self._address, None)
+
+    async def act(self, action: Action) -> str:
+        """Take one action; return why it could not be taken, or an empty text.
+
+        Raises:
+            ShopFailure: the shop does not answer as it should.
+        """
+        self._step += 1
+        self._error = await self._take(action)
+        return self._error
+
+    @abstractmethod
+    async def _take(self, action: Action) -> str:
+        """Take an action; return why it could not be taken."""
+
+    def _give(self, answer: str) -> None:
+        self.answers.append(answer)
+        if lines_in(answer):
+            self.cart = answer
+
+
+class FeedEpisode(DataEpisode):
+    """All products as one answer, and one action: one of them into the cart."""
+
+    interface = "feed"
+
+    def __init__(self, goal: str, address: str, wanted: Mapping[str, str], client: httpx.AsyncClient) -> None:
+        super().__init__(goal, f"{address}/catalog/lookup", wanted)
+        self._endpoint, self._client = address, client
+
+    async def open(self) -> None:
+        """Get the products and give them in the order that is wanted: an answer's own says nothing.
+
+        Raises:
+            ShopFailure: the shop does not answer as it should, or one of them is not there.
+        """
+        answer = await self._post("/catalog/lookup", {"ids": [*self.wanted]})
+        products = {each.get("id"): each for each in answer.get("products") or () if isinstance(each, dict)}
+        if missing := [each for each in self.wanted if each not in products]:
+            raise ShopFailure(f"the shop has no product {missing[0]}")
+        self._give(_written({"products": [products[each] for each in self.wanted]}))
+
+    async def _take(self, action: Action) -> str:
+        (wanted,) = action.args
+        ids = {name: each.ids[-1] for each in products_in(self.answers[0]) for name in each.ids}
+        ids |= {each.ids[0]: each.ids[1] for each in products_in(self.answers[0]) if len(each.ids) > 1}
+        variants = {name for each in products_in(self.answers[0]) for name in each.ids[1:]}
+        item = wanted if wanted in variants else ids.get(str(wanted))
+        if item is None:
+            return f"add_to_cart: there is no product {wanted!r}; the ids are {', '.join(self.wanted)}"
+        cart = await self._post("/carts", {"line_items": [{"item": {"id": item}, "quantity": 1}]})
+        self._give(_written(cart))
+        return "" if self.cart else f"add_to_cart: {_said(cart)}"
+
+    async def _post(self, path: str, body: Json) -> Json:
+        headers = {"UCP-Agent": f'profile="{PLATFORM}"', "Idempotency-Key": str(uuid.uuid4())}
+        try:
+            answer = await self._client.post(self._endpoint + path, json=body, headers=headers)
+            found = answer.json()
+        except httpx.HTTPError as error:
+            raise ShopFailure(f"{path}: {type(error).__name__}: {error}") from None
+        except ValueError:
+            raise ShopFailure(f"{path}: HTTP {answer.status_code}, and no JSON") from None
+        if not answer.is_success or not isinstance(found, dict):
+            raise ShopFailure(f"{path}: HTTP {answer.status_code}: {_written(found)[:200]}")
+        return found
+
+
+CallTool = Callable[[str, Json], Any]
+
+
+class ToolEpisode(DataEpisode):
+    """The shop's tools by MCP; the agent is first told which products there are to choose from."""
+
+    interface = "mcp"
+
+    def __init__(
+        self,
+        goal: str,
+        address: str,
+        wanted: Mapping[str, str],
+        tools: Sequence[ShopTool],
+        call: "CallTool",
+    ) -> None:
+        super().__init__(goal, address, wanted)
+        self._tools, self._call = tuple(tools), call
+        self._give(_written({"products": [{"id": each, "title": name} for each, name in wanted.items()]}))
+
+    async def _take(self, action: Action) -> str:
+        name, text = map(str, action.args)
+        try:
+            arguments = json.loads(text or "{}")
+        except (ValueError, RecursionError) as error:
+            return f"call_tool: the arguments are no JSON: {error}"
+        if not isinstance(arguments, dict):
+            return "call_tool: the arguments have to be a JSON object"
+        if name not in {each.name for each in self._tools}:
+            return f"call_tool: there is no tool {name!r}; there are {', '.join(t.name for t in self._tools)}"
+        meta = {"ucp-agent": {"profile": PLATFORM}, "idempotency-key": str(uuid.uuid4())}
+        answer, problem = await self._call(name, arguments | {"meta": meta})
+        if problem:
+            return f"call_tool: {name}: {answer}"
+        self._give(answer)
+        return ""
+
+
+@asynccontextmanager
+async def open_episode(
+    interface: Interface, goal: str, base_url: str, wanted: Mapping[str, str], proxy: str
+) -> AsyncIterator[DataEpisode]:
+    """Open an episode at a shop that speaks UCP, through a port of the proxy.
+
+    Raises:
+        ShopFailure: the shop does not answer as it should.
+    """
+    # The proxy is on this machine, and so are the shops; no certificate is checked on the way to the proxy.
+    async with httpx.AsyncClient(proxy=proxy, trust_env=False, timeout=TIMEOUT_S, verify=False) as client:  # noqa: S501
+        endpoint = f"{base_url}ucp"
+        if interface == "feed":
+            feed = FeedEpisode(goal, endpoint, wanted, client)
+            await feed.open()
+            yield feed
+        else:
+            from environments.interfaces.mcp_client import connected  # noqa: PLC0415 - it loads for a second
+
+            async with connected(f"{endpoint}/mcp", client) as (tools, call):
+                yield ToolEpisode(goal, f"{endpoint}/mcp", wanted, tools, call)
+
+
+def _said(answer: Json) -> str:
+    messages = [each.get("content") for each in answer.get("messages") or () if isinstance(each, dict)]
+    return "; ".join(map(str, messages)) or "nothing is in the cart"
+
+
+def _written(answer: object) -> str:
+    return json.dumps(answer, ensure_ascii=False, indent=1)

@@ -1,0 +1,265 @@
+"""Run one trial without pages: bind the plan, open the shop's data or its tools, let the agent act, judge."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Final
+
+from agents.base import Agent
+from environments.episode import TabObservation
+from environments.interfaces.episode import DataEpisode, ShopFailure, open_episode
+from environments.protocol.shown_data import ProductData, lines_in, products_in
+from environments.protocol.time_limit import NOBODY, Silent
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
+from experiments.records.page_figures import figure_row
+from experiments.records.record import Row, Start, TrialRecord, to_row
+from experiments.treatment.sent_pages import sent_pages
+from experiments.treatment.trajectory import (
+    Trajectory,
+    act_until,
+    failed_on_the_way,
+    limited,
+    recorded_calls,
+    recorded_checks,
+    trace,
+    trial_row,
+    usage_of,
+)
+from experiments.treatment.treatment_check import squeeze
+from interventions.authoring.page_facts import ShownFacts
+from interventions.edits.base import Edit
+from proxy.allow_list import AllowList
+from proxy.session import Session
+
+_OF_DATA: Final = {"price": 0.005, "rating": 0.5, "reviews": 0.5}
+"""How far a figure that was read may be from the one that was planned."""
+
+
+def data_session(design: ShopDesign, trial: ShopTrial, allow: AllowList) -> Session:
+    """Make the session that makes a trial's edits in answers without pages."""
+    return Session(design.plan(trial), design.data_site, allow)
+
+
+def item_ids(design: ShopDesign, trial: ShopTrial) -> dict[str, str]:
+    """Return the id of each of a trial's products in the embedded shop -> the product's key, in order."""
+    skus = {product.key: product.sku for product in design.shop.catalogue.products}
+    return {skus[product.key]: product.key for product in trial.products}
+
+
+async def run_episode(
+    trial: ShopTrial,
+    design: ShopDesign,
+    agent: Agent,
+    session: Session,
+    base_url: str,
+    proxy: str,
+    silent: Silent = NOBODY,
+) -> Trajectory:
+    """Run one episode whose traffic passes through the session's proxy port, at `proxy`."""
+    trajectory, ids = Trajectory(), item_ids(design, trial)
+    names = {product.key: product.name for product in trial.products}
+    wanted = {each: names[key] for each, key in ids.items()}
+    try:
+        async with limited(trajectory, design.most_seconds, silent):
+            opened = open_episode(trial.interface, trial.goal, base_url, wanted, proxy)
+            async with opened as episode:
+
+                def over(_: TabObservation) -> bool:
+                    session.step += 1
+                    return bool(episode.cart or session.failures)
+
+                await act_until(
+                    over, trajectory, episode, agent, most_steps=design.most_steps, wanted="a choice"
+                )
+                if episode.cart:
+                    trajectory.end("choice", "it stands in the shop's answer")
+                judge(trajectory, trial, episode, session, ids)
+    except ShopFailure as failure:
+        trajectory.fail("shop", str(failure))
+    failed_on_the_way(trajectory, session)
+    return trajectory
+
+
+def judge(
+    trajectory: Trajectory, trial: ShopTrial, episode: DataEpisode, session: Session, ids: dict[str, str]
+) -> None:
+    """Correct the outcome of a choice once the treatment is checked."""
+    if trajectory.outcome != "choice":
+        return
+    keys = _by_id(episode.answers, ids)
+    chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(episode.cart)))
+    if len(chosen) != 1 or not chosen[0]:
+        trajectory.end(
+            "no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, not in the choice set"
+        )
+    elif reason := untreated(episode.answers, session, ids, chosen[0]):
+        trajectory.end("treatment_failed", reason)
+    else:
+        trajectory.end("choice", trajectory.reason, chosen[0])
+
+
+def untreated(answers: Sequence[str], session: Session, ids: dict[str, str], chosen: str) -> str:
+    """Return why the treatment of what an agent was given is not proven; empty: it is.
+
+    Each planned edit of a product that an answer shows needs its receipt, and each answer has to show what
+    was planned, as another reader than the one that wrote it reads it.
+    """
+    made = {(each.intervention, each.edit, each.product) for each in session.receipts}
+    keys = _by_id(answers, ids)
+    read = [(keys.get(each.ids[0], ""), each) for text in answers for each in products_in(text) if each.ids]
+    if chosen not in {key for key, _ in read}:
+        return f"the agent was not given {chosen} before it chose"
+    for key, product in read:
+        for treatment in session.plan.by_product.get(key, ()):
+            for edit in treatment.edits:
+                if (treatment.intervention, edit.kind(), key) not in made:
+                    return f"{treatment.intervention}: {edit.kind()} has no receipt for {key}"
+                if lacks := _not_shown(edit, product):
+                    return f"{treatment.intervention}: {edit.kind()}: {key} shows {lacks}"
+    planned = {
+        key: edit.values()["price"]
+        for key, treatments in session.plan.by_product.items()
+        for treatment in treatments
+        for edit in treatment.edits
+        if "price" in edit.values()
+    }
+    for line in (line for text in answers for line in lines_in(text)):
+        price = planned.get(keys.get(line.id, ""))
+        if price is not None and (line.price is None or not _is_near("price", line.price, price)):
+            return f"{keys[line.id]} has the price {line.price} in the cart, and {price} was planned"
+    return ""
+
+
+def _not_shown(edit: Edit, product: ProductData) -> str:
+    """What stands in an answer in place of what an edit makes; empty: it is there."""
+    for part, value in edit.values().items():
+        shown = getattr(product, part, None)
+        if isinstance(value, str):
+            if part == "name" and squeeze(product.name) != squeeze(value):
+                return repr(product.name)
+        elif shown is None or not _is_near(part, shown, value):
+            return f"{part} {shown}, and {value} was planned"
+    if edit.told and squeeze(edit.words()) not in squeeze(product.text):
+        return f"no {edit.words()!r}"
+    return ""
+
+
+def _is_near(part: str, shown: float, planned: Decimal | str) -> bool:
+    return abs(shown - float(planned)) <= _OF_DATA[part]
+
+
+def _by_id(answers: Sequence[str], ids: dict[str, str]) -> dict[str, str]:
+    """The key of each product by its id, and by those of the variants that answers have named."""
+    found = dict(ids)
+    for product in (each for text in answers for each in products_in(text)):
+        if product.ids and product.ids[0] in ids:
+            found |= dict.fromkeys(product.ids, ids[product.ids[0]])
+    return found
+
+
+def to_record(
+    trial: ShopTrial,
+    design: ShopDesign,
+    trajectory: Trajectory,
+    session: Session,
+    *,
+    start: Start,
+    attempts: int,
+) -> TrialRecord:
+    """Make the record of a finished trial."""
+    calls = recorded_calls(trajectory)
+    steps, artifacts = trace(trajectory)
+    sent, bodies = sent_pages(session)
+    answers = _given(trajectory)
+    return TrialRecord(
+        trial=trial_row(
+            design.run_id,
+            trial,
+            trajectory,
+            usage_of(calls),
+            steps=len(trajectory.decisions),
+            start=start,
+            attempts=attempts,
+            nudges=trial.nudges,
+            match=design.match,
+            profile=trial.profile,
+            modality=trial.modality or "",
+        ),
+        options=_option_rows(trial, design, session, answers),
+        steps=steps,
+        receipts=[to_row(receipt) for receipt in session.receipts],
+        calls=[to_row(call, step=step) for step, call in calls],
+        disagreements=[{"text": text} for text in _disagreements(answers, item_ids(design, trial))],
+        safety_checks=[
+            to_row(each, step=step, acknowledged=int(each.acknowledged))
+            for step, each in recorded_checks(trajectory)
+        ],
+        attributes=[
+            {"position": at, "attributes": own}
+            for at, product in enumerate(trial.products)
+            if (own := design.list_facts(product) | trial.facts(product.key))
+        ],
+        sent_pages=sent,
+        artifacts=artifacts | bodies,
+        cause=trajectory.cause,
+    )
+
+
+def _given(trajectory: Trajectory) -> list[str]:
+    """The answers that the agent was given, without those that it was shown again."""
+    return list(dict.fromkeys(look.observation.data for look in trajectory.looks))
+
+
+def _option_rows(trial: ShopTrial, design: ShopDesign, session: Session, answers: Sequence[str]) -> list[Row]:
+    keys = item_ids(design, trial)
+    shown, order = _facts(answers, keys)
+    sent, _ = _facts([page.body.decode(errors="replace") for page in session.sent], keys)
+    nothing = ShownFacts()
+    first = next(iter(order), trial.products[0].key)
+    rows: list[Row] = []
+    for position, product in enumerate(trial.products):
+        mine = shown.get(product.key, nothing)
+        lacking = [part for part in _OF_DATA if getattr(mine, part) is None]
+        why = (
+            "no answer showed it" if mine is nothing else "; ".join(f"{part}: no answer" for part in lacking)
+        )
+        rows.append(
+            {
+                **figure_row(design.products.get(product.key, product), sent.get(product.key, mine)),
+                **mine._asdict(),
+                "unread": why,
+                "position": position,
+                "category": product.category,
+                "viewed_first": int(product.key == first),
+                "nudged": int(product.key in trial.carried),
+                "opened": order.count(product.key),
+            }
+        )
+    return rows
+
+
+def _facts(answers: Sequence[str], keys: dict[str, str]) -> tuple[dict[str, ShownFacts], list[str]]:
+    """What answers show of each product last, and the products as they have shown them, in order."""
+    found, order = dict[str, ShownFacts](), list[str]()
+    for product in (each for text in answers for each in products_in(text)):
+        if key := keys.get(next(iter(product.ids), "")):
+            found[key] = ShownFacts(
+                product.name, None, product.price, product.rating, product.reviews
+            ).or_else(found.get(key, ShownFacts()))
+            order.append(key)
+    return found, order
+
+
+def _disagreements(answers: Sequence[str], ids: dict[str, str]) -> Iterator[str]:
+    """Yield where answers show different prices of a product, from the products to the cart."""
+    keys, prices = _by_id(answers, ids), dict[str, dict[float, None]]()
+    for text in answers:
+        for product in products_in(text):
+            if product.price is not None and (key := keys.get(next(iter(product.ids), ""))):
+                prices.setdefault(key, {})[product.price] = None
+        for line in lines_in(text):
+            if line.price is not None and (key := keys.get(line.id)):
+                prices.setdefault(key, {})[line.price] = None
+    for key, found in prices.items():
+        if len(found) > 1:
+            yield f"price of {key}: {', '.join(f'{price:,.2f}' for price in found)}"
