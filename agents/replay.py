@@ -43,7 +43,7 @@ class ReplayAgent:
             action = parse_action(step.action, EVERY)
         except ActionError as error:
             raise AgentError(f"the stored action cannot be taken again: {error}") from None
-        here = observation.tabs[observation.active_tab].url
+        here = observation.tabs[observation.active_tab].url if observation.tabs else ""
         moved = _moved(action, origin(step.url), origin(here))
         return Decision(step.thought, step.memory, moved, looked=step.looked != 0)
 

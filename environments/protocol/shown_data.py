@@ -59,11 +59,19 @@ def lines_in(text: str) -> list[LineData]:
     ]
 
 
+def passing(text: str) -> list[str]:
+    """Return what an answer says of a cart that is another each time: its id, and when it expires."""
+    answer = _parsed(text) if '"line_items"' in text else None
+    found = [answer.get(name) for name in ("id", "expires_at")] if isinstance(answer, dict) else []
+    return [each for each in found if isinstance(each, str) and each]
+
+
 def _parsed(text: str) -> object:
     try:
-        return json.loads(text)
+        found: object = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return found
 
 
 def _objects(value: object, depth: int = 0) -> Iterator[dict[str, Any]]:

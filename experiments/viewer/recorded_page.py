@@ -6,8 +6,10 @@ network; and of its tags and attributes only those are left that cannot ask for 
 
 import html
 import itertools
+import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from selectolax.lexbor import LexborNode
@@ -61,13 +63,22 @@ def harmless(page: str, edited: Sequence[str] = (), acted: str = "", start: int 
     """Return the body of a page with nothing in it that can run or ask for anything."""
     if page.count("<") > MOST_TAGS:
         return "<p>This page is too large to be rendered; its source is shown beside it.</p>"
-    body = parse(page).body
+    body = parse(_as_page(page)).body
     if body is None:
         return ""
     marked = _pattern(edited)
     parts: list[str] = []
     _write(body, parts, marked, acted, start)
     return "".join(parts)
+
+
+def _as_page(text: str) -> str:
+    """Data, which a shop without pages has answered, as a page that can be read; a page as it is."""
+    if not text.startswith(("{", "[")):
+        return text
+    with suppress(ValueError, RecursionError):
+        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 def marked_source(page: str, edited: Sequence[str] = (), acted: str = "") -> str:

@@ -1,0 +1,254 @@
+"""The same treatment and the same tastes without pages: by product data (feed), and by a shop's tools (MCP).
+
+The oracle of a choice is that of pages: it follows from the shopper's weights, the seed and the true facts.
+That of the treatment is a client of its own, which asks the same shop without the proxy.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agents.base import Agent, Decision
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
+from environments.shop.shop import Shop
+from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.executors.browser import BrowserExecutor, open_testbed
+from experiments.executors.executor import Attempt
+from experiments.records.record import Start, TrialRecord
+from experiments.records.tables import options, receipts, steps
+from tests.experiments.designs.make import source
+from tests.ground_truth import Done, assert_chosen_as_known, carry_out, probabilities
+from tests.support import serve, size
+
+WAYS = ("html", "feed", "mcp")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+async def test_the_same_tastes_choose_by_every_interface(tmp_path: Path) -> None:
+    made = source(
+        "interfaces",
+        observation=[*WAYS],
+        attributes={"price": ["-20%", "0%", "+20%"], "rating": [60, 75, 90], "reviews": [10, 100, 1000]},
+    )
+    done = await carry_out(tmp_path, made, "simulated:balanced", size(36, 600), 2, step=7)
+    counts = done.table.drop_duplicates("trial").groupby("modality")["outcome"].agg(["size", set])
+    assert set(counts.index) == {*WAYS}
+    assert all(each == {"choice"} for each in counts["set"])
+    assert_chosen_as_known(done, probabilities(done.table, "balanced"))
+    assert_shown_as_planned(done)
+
+
+def assert_shown_as_planned(done: Done) -> None:
+    """What agents were given is what was drawn, and only the carrier has the text; each with its receipts."""
+    shown, made, seen = done.rows(options), done.rows(receipts), done.rows(steps)
+    for name, trial in done.trials.items():
+        facts = {product.key: product for product in trial.products}
+        for row in shown[name]:
+            planned = facts[row["option"]]
+            assert (row["price"], row["rating"]) == pytest.approx((planned.price, planned.rating))
+        if trial.interface == "page":
+            continue
+        carriers = {key for key, nudge in trial.carried.items() if nudge}
+        assert {row["product"] for row in made[name] if row["role"] == "data.told"} == carriers
+        assert {row["edit"] for row in made[name]} >= {"set_price", "set_rating"}
+        assert {row["page_type"] for row in made[name]} == {"data"}
+        given = " ".join(filter(None, (done.records.kept(row["observation"]) for row in seen[name])))
+        texts = {edit.words() for each in done.design.plan(trial).treatments for edit in each.edits} - {""}
+        assert all(json.dumps(text, ensure_ascii=False)[1:-1] in given for text in texts)
+        assert bool(texts) == bool(carriers)
+
+
+class Scripted:
+    """Takes the given actions one after the other, and keeps what it was shown."""
+
+    def __init__(self, *actions: Action) -> None:
+        self.actions, self.seen = list(actions), list[Observation]()
+
+    async def act(self, observation: Observation) -> Decision:
+        self.seen.append(observation)
+        return Decision("", "", self.actions.pop(0))
+
+
+@asynccontextmanager
+async def one_trial(
+    folder: Path, way: str, shop: Shop | None = None
+) -> AsyncIterator[tuple[ShopDesign, Callable[[Agent], Any]]]:
+    """A design, and a function that lets an agent act in its first trial with a nudge."""
+    design = ShopDesign(source("interfaces", observation=[way]))
+    trial = next(each for each in design.trials(["simulated:balanced"]) if each.condition == "nudged")
+    async with open_testbed(folder, shop or design.shop) as testbed:
+
+        class Runner(ShopTrialRunner):
+            acting: Agent
+
+            def agent(self, trial: Any) -> Agent:
+                return self.acting
+
+        runner = Runner(design, testbed.base_url)
+        executor = BrowserExecutor(runner, testbed, 1)
+
+        async def run(agent: Agent) -> TrialRecord:
+            runner.acting = agent
+            return await executor.run(Attempt(trial, 1, Start.now()))
+
+        yield design, run
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+async def test_what_an_agent_does_wrongly_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    async with one_trial(tmp_path, "mcp") as (_, run):
+        agent = Scripted(
+            Action("call_tool", ("get_prodct", "{}")),
+            Action("call_tool", ("get_product", "{")),
+            Action("call_tool", ("get_product", "[]")),
+            Action("call_tool", ("get_product", '{"catalog": 3}')),
+            Action(
+                "call_tool",
+                ("create_cart", '{"cart": {"line_items": [{"item": {"id": "?"}, "quantity": 1}]}}'),
+            ),
+            Action("give_up", ("enough",)),
+        )
+        record = await run(agent)
+    assert (record.trial.outcome, record.trial.reason) == ("no_choice", "the agent gave up: enough")
+    errors = [each.error for each in agent.seen]
+    assert errors[0] == ""
+    assert errors[1].startswith("call_tool: there is no tool 'get_prodct'; there are search_catalog, ")
+    assert errors[2].startswith("call_tool: the arguments are no JSON: ")
+    assert errors[3] == "call_tool: the arguments have to be a JSON object"
+    assert errors[4].startswith("call_tool: get_product: catalog: ")
+    assert errors[5] == ""  # the shop has answered that there is no such item
+    assert "not_found" in agent.seen[5].data
+    assert [row["error"] for row in record.steps[:5]] == errors[1:6]
+    names = [tool.name for tool in agent.seen[0].shop_tools]
+    assert {"search_catalog", "get_product", "create_cart"} <= {*names}
+    assert all("meta" not in json.loads(tool.schema)["properties"] for tool in agent.seen[0].shop_tools)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+async def test_a_product_that_is_not_in_the_choice_set_is_no_choice(tmp_path: Path) -> None:
+    async with one_trial(tmp_path, "mcp") as (design, run):
+        mine = {product.key for product in next(iter(design.sets.values()))}
+        other = next(
+            each
+            for each in design.shop.catalogue.products
+            if each.in_stock and not each.options and each.key not in mine
+        )
+        lines = [{"item": {"id": other.sku}, "quantity": 1}]
+        record = await run(
+            Scripted(Action("call_tool", ("create_cart", json.dumps({"cart": {"line_items": lines}}))))
+        )
+    assert record.trial.outcome == "no_choice"
+    async with one_trial(tmp_path, "feed") as (_, run):
+        agent = Scripted(Action("add_to_cart", (other.sku,)), Action("give_up", ()))
+        record = await run(agent)
+    assert record.trial.outcome == "no_choice"
+    assert agent.seen[1].error.startswith(f"add_to_cart: there is no product '{other.sku}'; the ids are ")
+
+
+def product(key: str, sku: str, price: int = 1299) -> dict[str, Any]:
+    amount = {"amount": price, "currency": "USD"}
+    return {
+        "id": sku,
+        "title": key,
+        "url": f"http://127.0.0.1/{key}.html",
+        "description": {"plain": "All about it"},
+        "price_range": {"min": amount, "max": amount},
+        "variants": [{"id": sku, "title": key, "description": {"plain": key}, "price": amount}],
+    }
+
+
+Answers = Callable[[str, Any], Response]
+
+
+@asynccontextmanager
+async def foreign(answers: Answers) -> AsyncIterator[Shop]:
+    """A shop of somebody else that speaks UCP over REST, as `answers` says for each path."""
+
+    async def answer(request: Request) -> Response:
+        body = await request.body()
+        return answers(request.url.path.removeprefix("/ucp"), json.loads(body) if body else {})
+
+    app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
+    async with serve(app) as url:
+        yield Shop(f"{url.rstrip('/')}/")
+
+
+def whole(path: str, asked: Any, keys: dict[str, str], *, price: int = 1299) -> Response:
+    if path == "/catalog/lookup":
+        return JSONResponse({"products": [product(keys[each], each) for each in asked["ids"][::-1]]})
+    item = asked["line_items"][0]["item"]["id"]
+    line = {"id": "1", "item": {"id": item, "title": keys[item], "price": price}, "quantity": 1}
+    return JSONResponse({"id": "c1", "currency": "USD", "line_items": [line], "totals": []}, 201)
+
+
+CASES: dict[str, tuple[str, str]] = {
+    "no JSON": ("infra_error", "/catalog/lookup: HTTP 200, and no JSON"),
+    "refused": ("infra_error", "/catalog/lookup: HTTP 404"),
+    "a product is gone": ("infra_error", "the shop has no product "),
+    "an empty cart": ("no_choice", "the agent gave up"),
+    "another price in the cart": ("choice", ""),
+    "as it should be": ("choice", ""),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+async def test_what_a_foreign_shop_does_is_recorded(tmp_path: Path, case: str) -> None:
+    skus = {each.sku: each.key for each in Shop().catalogue.products}
+
+    def answers(path: str, asked: Any) -> Response:
+        match case, path:
+            case "no JSON", "/catalog/lookup":
+                return Response("{", media_type="application/json")
+            case "refused", "/catalog/lookup":
+                return JSONResponse({"code": "x", "content": "y"}, 404)
+            case "a product is gone", "/catalog/lookup":
+                return JSONResponse({"products": [product("x", asked["ids"][0])]})
+            case "an empty cart", "/carts":
+                return JSONResponse(
+                    {"id": "c1", "line_items": [], "messages": [{"content": "sold out"}]}, 201
+                )
+            case "another price in the cart", "/carts":
+                return whole(path, asked, skus, price=1999)
+        return whole(path, asked, skus)
+
+    outcome, reason = CASES[case]
+    async with foreign(answers) as shop, one_trial(tmp_path, "feed", shop) as (design, run):
+        first = next(iter(design.sets.values()))[0].key
+        sku = next(sku for sku, key in skus.items() if key == first)
+        record = await run(Scripted(Action("add_to_cart", (sku,)), Action("give_up", ())))
+    told = record.trial.reason
+    if case == "no JSON":  # the proxy, which could not edit it, says so
+        assert record.trial.outcome == "treatment_failed"
+        return
+    assert (record.trial.outcome, told[: len(reason)]) == (outcome, reason)
+    assert [row["text"] for row in record.disagreements] == (
+        [f"price of {first}: 12.99, 19.99"] if case == "another price in the cart" else []
+    )
+    if outcome == "choice":
+        assert record.trial.choice == first
+
+
+async def test_a_shop_in_trials_speaks_only_by_what_is_treated(tmp_path: Path) -> None:
+    for observation, status in ((["html"], 404), (["html", "feed"], 200)):
+        async with (
+            ShopDesign(source("interfaces", observation=observation)).shop.opened() as base,
+            httpx.AsyncClient() as client,
+        ):
+            answer = await client.get(f"{base}.well-known/ucp")
+            assert answer.status_code == status
