@@ -39,7 +39,7 @@ from analysis.tables.readings import readings
 
 ROUNDING = 1e-6
 _LATER = (
-    *("sequence", "sequence_path", "modalities", "modality_differences"),
+    *("sequence", "sequence_path", "modalities", "modality_differences", "modality_use"),
     *("product_types", "ranking", "told_apart", "contrasts", "utilities", "mean_effects", "texts_pooled"),
     *("participation", "people_effects", "teams", "right_answers", "market", "shares"),
     *("context_effects", "context_shares", "stages"),
@@ -53,12 +53,12 @@ class ChoiceAnalysis:
 
     A frame is empty where the table does not hold what it is about. `treatment`, `factors` and `agreement`
     are None where no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path`
-    where no rule could have stopped the run; `product_types` without products of two types; `modalities` and
-    `modality_differences` where pages were shown in one way; `ranking` and `told_apart` with one agent, and
-    where a rule could have stopped the run; `contrasts` where none were asked for, and no two nudges stand
-    head to head; `market` and `shares` without sets of
-    three options or more; `stages` where nothing is known of what was viewed; `mean_effects` and
-    `texts_pooled` with one agent and, as `utilities`, where a rule could have stopped the run.
+    where no rule could have stopped the run; `product_types` without products of two types; `modalities`,
+    `modality_differences` and `modality_use` where pages were shown in one way; `ranking` and `told_apart`
+    with one agent, and where a rule could have stopped the run; `contrasts` where none were asked for, and no
+    two nudges stand head to head; `market` and `shares` without sets of three options or more; `stages` where
+    nothing is known of what was viewed; `mean_effects` and `texts_pooled` with one agent and, as `utilities`,
+    where a rule could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -95,6 +95,7 @@ class ChoiceAnalysis:
     sequence_path: pd.DataFrame | None = None
     modalities: pd.DataFrame | None = None
     modality_differences: pd.DataFrame | None = None
+    modality_use: pd.DataFrame | None = None
     ranking: pd.DataFrame | None = None
     told_apart: pd.DataFrame | None = None
     contrasts: pd.DataFrame | None = None
@@ -237,6 +238,7 @@ def _analyze(
         notes=_notes(whole),
         modalities=possible(modalities) if len(modalities) else None,
         modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
+        modality_use=use if len(use := steps.modality_use(whole)) else None,
         ranking=_in_range(ranking) if len(ranking) else None,
         told_apart=told_apart if len(told_apart) else None,
         utilities=utilities(table),

@@ -288,9 +288,11 @@ class _Rewriting:
             is_text = is_plain(content_type) and not is_data(self.body)
             text = self.in_string(text) if is_text else with_strings(text, self.in_string)
         body = self.body if text == plain else text.encode(codec)
-        before, after = page_hash(self.body, self.url), page_hash(body, self.url)
-        inner = (replace(each, page_hash_before=before, page_hash_after=after) for each in self.inner)
-        receipts = (*self.receipts("data", body), *inner)
+        receipts = self.receipts("data", body)
+        if self.inner:
+            before, after = page_hash(self.body, self.url), page_hash(body, self.url)
+            inner = (replace(each, page_hash_before=before, page_hash_after=after) for each in self.inner)
+            receipts += (*inner,)
         return Rewrite(body, "data" if is_known else "", None, receipts, earlier=self.earlier)
 
     def in_string(self, text: str) -> str:
@@ -327,6 +329,8 @@ class _Rewriting:
         return self.current
 
     def receipts(self, page_type: str, body: bytes) -> tuple[Receipt, ...]:
+        if not self.done:
+            return ()
         before, after = page_hash(self.body, self.url), page_hash(body, self.url)
         return tuple(
             Receipt(*owner, page_type, key, each.matches, _cut(each.before), _cut(each.after), before, after)

@@ -13,8 +13,6 @@ from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
-from jsonpath import JSONPathMatch
-
 from interventions.edits.place_values import LONGEST
 from interventions.edits.showing import apart
 from interventions.errors import CannotEdit
@@ -23,6 +21,7 @@ from interventions.html.numbers import UNKNOWN, machine_figure, on_scale
 from interventions.html.raised import missing_signs
 from interventions.html.ranges import PriceSpan, prices
 from interventions.yaml.limited import find
+from interventions.yaml.plain_paths import JsonPlace, plain_path
 from interventions.yaml.sitemap import Data, product_key
 
 _MARKUP = re.compile(rb"<[^>]*>")
@@ -51,16 +50,18 @@ class Document:
 
         `own` is the product whose page embeds the data; `query`: see `product_key`.
         """
-        if not all(name in self._text for name in _needed(data.items)):
-            return []  # a search for `$..price` would walk through everything
-        # To a filter among descendants the document itself is no child of anything.
-        root = [self.root] if data.items.startswith("$..[?") else self.root
-        found = find(data.items, root)
+        found = [match for path in data.paths for match in self._items(path)]
         entries = [ProductObject(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
         keys = [entry.key(url, query) for entry in entries]
         # Of several that do not say what they show, none is surely the page's own product.
         default = own if own and keys.count(None) == 1 else ""
         return [(default if key is None else key, entry) for key, entry in zip(keys, entries, strict=True)]
+
+    def _items(self, path: str) -> list[JsonPlace]:
+        if not all(name in self._text for name in _needed(path)):
+            return []  # a search for `$..price` would walk through everything
+        # To a filter among descendants the document itself is no child of anything.
+        return find(path, [self.root] if path.startswith("$..[?") else self.root)
 
     def shift(self, data: Data, delta: Decimal) -> None:
         """Add `delta` to the document's totals."""
@@ -88,16 +89,15 @@ class Document:
         before, after = self._around
         return before + text.replace("<", "\\u003c") + after
 
-    def texts(self, path: str) -> Iterator[tuple[JSONPathMatch, str]]:
+    def texts(self, path: str) -> Iterator[tuple[JsonPlace, str]]:
         """Yield each text at a path that may hold JSON itself, with its place."""
         for match in list(_matches(path, self.root)):
             if isinstance(match.obj, str) and _START.match(match.obj.lstrip()):
                 yield match, match.obj
 
-    def put(self, match: JSONPathMatch, value: str | int | float) -> None:
+    def put(self, match: JsonPlace, value: str | int | float) -> None:
         """Write a value at the place that a path matched."""
-        holder: Any = match.parent.obj if match.parent else None  # see _matches
-        holder[match.parts[-1]] = value
+        match.holder[match.key] = value
         self.changed = True
 
 
@@ -198,13 +198,13 @@ class ProductObject:
             done.append((_text(before), _text(after)))
         return done
 
-    def _values(self, part: str) -> Iterator[tuple[JSONPathMatch, int | None, int]]:
+    def _values(self, part: str) -> Iterator[tuple[JsonPlace, int | None, int]]:
         """The values of a part, each with its scale and its factor."""
         usual = self.data.factor if part in ("subtotal", "high_price") else 1
         for value in self.data.roles.get(part, ()):
             for match in _matches(value.path, self.object):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
-                    stated = _best(match.parent.obj) if value.scale and match.parent else None
+                    stated = _best(match.holder) if value.scale else None
                     scale = stated or value.scale
                     yield match, scale, value.factor or usual
 
@@ -218,12 +218,15 @@ def _best(rating: object) -> int | None:
 @lru_cache(maxsize=256)
 def _needed(path: str) -> list[str]:
     """Names that stand in all data in which a path leads anywhere."""
+    known = plain_path(path)
+    if known and known.held:
+        return [f'"{name}"' for name in known.held]
     plain = path.partition("[?")[0]
     return [name for names in _NAME.findall(plain) for name in names if name and name.isascii()]
 
 
-def _matches(path: str, root: Any) -> Iterator[JSONPathMatch]:
-    return (match for match in find(path, root) if match.parent is not None)
+def _matches(path: str, root: Any) -> Iterator[JsonPlace]:
+    return (match for match in find(path, root) if match.holder is not None)
 
 
 def _written(

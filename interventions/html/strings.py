@@ -14,12 +14,19 @@ _DEEPEST: Final = 3
 
 def with_strings(text: str, change: Callable[[str], str], depth: int = 1) -> str:
     """Return JSON with `change` made in each text that holds HTML; names of members stay as they are."""
+    if not _may_hold(text):
+        return text
     return _STRING.sub(partial(_changed, change, depth), text)
+
+
+def _may_hold(written: str) -> bool:
+    """Whether a text may hold HTML, as JSON writes it."""
+    return "<" in written or "\\u003" in written
 
 
 def _changed(change: Callable[[str], str], depth: int, found: re.Match[str]) -> str:
     written = found[1]
-    if found[2] or ("<" not in written and "\\u003" not in written):
+    if found[2] or not _may_hold(written):
         return found[0]
     try:
         text: str = json.loads(written, strict=False)

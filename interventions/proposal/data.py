@@ -45,7 +45,7 @@ def fetched_data(
                 if rule is None:
                     continue
                 reason = f"scripts on {urlsplit(answer.page).path} fetch it"
-                known = seen.setdefault((str(rule.url), rule.items), FoundData(rule, name, reason))
+                known = seen.setdefault((str(rule.url), str(rule.items)), FoundData(rule, name, reason))
                 known.texts.update((value, path) for path, value in _texts(found))
     yield from seen.values()
 

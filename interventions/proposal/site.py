@@ -224,11 +224,11 @@ def _data(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> Iterato
     by_role = {role.role: role for role in roles}
     for scan in filter(None, (page, other)):
         for found in embedded_data(scan, _shown(scan, page, by_role)):
-            known = kinds.setdefault((found.rule.css, found.rule.items), found)
+            known = kinds.setdefault((found.rule.css, str(found.rule.items)), found)
             if found.rule.link and not known.rule.link:
                 # On its own page an object often leaves out which product it shows.
                 rule = known.rule.model_copy(update={"link": found.rule.link})
-                kinds[found.rule.css, found.rule.items] = replace(known, rule=rule)
+                kinds[found.rule.css, str(found.rule.items)] = replace(known, rule=rule)
     yield from kinds.values()
 
 
@@ -390,7 +390,7 @@ def _data_lines(found: FoundData) -> Iterator[str]:
     rule = found.rule
     yield f"  # {_on_one_line(found.reason)}"
     yield f"  - {'css' if rule.css else 'url'}: {scalar(rule.css or rule.url or '')}"
-    yield f"    items: {scalar(rule.items)}"
+    yield f"    items: {scalar(str(rule.items))}"
     if rule.link:
         yield f"    link: {_several([_place(link) for link in rule.link])}"
     yield "    roles:"

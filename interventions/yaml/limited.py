@@ -24,6 +24,7 @@ from jsonpath.segments import JSONPathChildSegment, JSONPathRecursiveDescentSegm
 from jsonpath.stream import TokenStream
 
 from interventions.errors import CannotEdit
+from interventions.yaml.plain_paths import JsonPlace, children, holding, plain_path
 
 SECONDS: Final = 1.0
 """How long all expressions together may compute for one page."""
@@ -112,33 +113,47 @@ def _timed(find: Callable[..., Any], pattern: str, text: str) -> re.Match[str] |
         return found
 
 
-def find(path: str, data: Any) -> list[JSONPathMatch]:
+def find(path: str, data: Any) -> list[JsonPlace]:
     """Return the matches of a JSONPath in plain JSON data. Raises TooSlow, CannotEdit."""
+    plain = plain_path(path)
+    if plain and not plain.held:  # no more steps than the data have
+        return children(plain.steps, data)
     with one_page():
         budget = _BUDGET.get()
         assert budget is not None  # noqa: S101 - the block sets it
         began = time.process_time()
         token = _UNTIL.set((path, began + budget.left))
         try:
-            return list(json_path(path).finditer(data))
+            if plain:
+                return holding(plain.held, data, _look)
+            found = list(json_path(path).finditer(data))
         except JSONPathError as error:  # the data are nested too deeply
             cause = " ".join(str(error).split())
             raise CannotEdit(f'"{path}" cannot be looked for in the data ({cause})') from None
         finally:
             _UNTIL.reset(token)
             budget.left -= time.process_time() - began
+    holders: list[Any] = [match.parent.obj if match.parent else None for match in found]
+    return [
+        JsonPlace(match.obj, holder, match.parts[-1] if match.parts else "")
+        for match, holder in zip(found, holders, strict=True)
+    ]
 
 
 _UNTIL: ContextVar[tuple[str, float] | None] = ContextVar("until", default=None)
 """The JSONPath that is looked for, and the process's seconds of computing at which it is given up."""
 
 
+def _look() -> None:
+    until = _UNTIL.get()
+    if until and time.process_time() > until[1]:
+        raise TooSlow(until[0])
+
+
 def _watched(nodes: Iterable[JSONPathMatch]) -> Iterator[JSONPathMatch]:
     """The places in the data that a search comes to, until the time is over."""
     for node in nodes:
-        until = _UNTIL.get()
-        if until and time.process_time() > until[1]:
-            raise TooSlow(until[0])
+        _look()
         yield node
 
 

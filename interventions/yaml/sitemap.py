@@ -86,8 +86,8 @@ class Data(BaseModel, frozen=True, extra="forbid"):
     """... or in this attribute."""
     copies: JsonPath | None = None
     """Texts in the JSON that hold the same data once more, as JSON."""
-    items: JsonPath = "$"
-    """The objects that show a product each."""
+    items: JsonPath | tuple[JsonPath, ...] = "$"
+    """The objects that show a product each; several paths where they stand in several places."""
     link: Annotated[tuple[Link, ...], BeforeValidator(partial(listed, key="path"))] = ()
     """Where an object says which product it shows; else it is the page's own."""
     roles: dict[str, Annotated[tuple[Value, ...], BeforeValidator(partial(listed, key="path"))]]
@@ -104,6 +104,11 @@ class Data(BaseModel, frozen=True, extra="forbid"):
         if (self.url is None) == (self.css is None):
             raise ValueError("name the answer's url or the element's css, one of the two")
         return self
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of `items`."""
+        return (self.items,) if isinstance(self.items, str) else self.items
 
     @property
     def names_ids(self) -> bool:

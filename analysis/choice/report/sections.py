@@ -31,7 +31,7 @@ DIFFERENCE: Final = "Difference of effects (percentage points)"
 LEAD: Final = {
     **dict.fromkeys(("effects", "bounds", "slopes", "difference_effects"), "term"),
     **dict.fromkeys(("profiles", "profile_differences"), "profile"),
-    **dict.fromkeys(("modalities", "modality_differences"), "modality"),
+    **dict.fromkeys(("modalities", "modality_differences", "modality_use"), "modality"),
     "attrition_by_factor": "factor",
     "tradeoffs": "measure",
     "nudge_texts": "nudge_text",

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.choice.effects.groups import modality_effects
+from analysis.choice.ended.steps import modality_use
 from analysis.choice.report.report import report
 from analysis.choice.study import analyze_choice
 from analysis.tables.choice_table import check_table
@@ -46,8 +47,30 @@ def test_an_agent_without_a_modality_is_left_out_and_one_without_html_has_no_dif
 def test_the_section_is_there_where_there_are_modalities(table: pd.DataFrame) -> None:
     few = table[table["set"].isin(["set0", "set1", "set2", "set3"])]
     (section,) = [each for each in report(analyze_choice(few)).sections if each.title == "Modalities"]
-    assert [each.name for each in section.tables] == ["modality_differences", "modalities"]
+    assert [each.name for each in section.tables] == [
+        "modality_differences",
+        "modalities",
+        "modality_use",
+    ]
     assert section.figures
     assert section.tables[0].frame.set_index("term").loc["nudged", "modality"] == "screenshot"
     alone = report(analyze_choice(few[few["modality"] == "html"]))
     assert "Modalities" not in {each.title for each in alone.sections}
+
+
+def test_what_trials_take_is_told_by_modality(table: pd.DataFrame) -> None:
+    used = table.assign(
+        tokens_in=table["modality"].map({"html": 4000, "screenshot": 100}), tokens_out=10, steps=3, cost=0.002
+    )
+    first = used["trial"] == used["trial"].iloc[0]
+    used.loc[first, ["outcome", "chosen", "cost"]] = ["agent_error", None, None]
+    found = modality_use(check_table(used)).set_index("modality")
+    trials = table.groupby("modality")["trial"].nunique()
+    assert found["trials"].to_dict() == trials.to_dict()
+    assert found["tokens_in"].to_dict() == {"html": 4000, "screenshot": 100}
+    assert found["answered"].to_dict() == pytest.approx(
+        {"html": 100 - 100 / trials["html"], "screenshot": 100}
+    )
+    # What is not known of each trial is not known.
+    assert found["cost"].isna().to_dict() == {"html": True, "screenshot": False}
+    assert modality_use(check_table(table[table["modality"] == "html"])).empty
