@@ -1,0 +1,110 @@
+"""Trials without pages: what they are, and what is refused before the first of them."""
+
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from agents.language_model.step_prompt import build_prompt
+from environments.observation.views import VIEWS
+from environments.protocol.observation import Observation, ShopTool
+from experiments.designs.shop.design import ShopDesign
+from interventions.errors import UserError
+from tests.experiments.designs.make import shop, source
+
+AGENT = "simulated:balanced"
+NUDGE = {"interventions": "nudges", "only": ["wirecutter"], "on": ["none", "each"]}
+
+
+def test_the_same_cells_are_run_by_each_interface() -> None:
+    made = shop("interfaces")
+    trials = list(islice(made.trials([AGENT]), made.block_size()))
+    by_way = {
+        way: {(t.products, t.carrier, t.ordering) for t in trials if t.modality == way} for way in VIEWS
+    }
+    assert {way for way, cells in by_way.items() if cells} == {"html", "screenshot", "feed", "mcp"}
+    assert by_way["html"] == by_way["feed"] == by_way["mcp"] == by_way["screenshot"]
+    assert len({trial.id for trial in trials}) == len(trials) == 24
+    assert {trial.interface for trial in trials} == {"page", "feed", "mcp"}
+
+
+def test_what_shows_on_a_products_page_is_planned_for_data_on_any() -> None:
+    made = shop("interfaces")
+    for trial in islice(made.trials([AGENT]), 24):
+        treatments = [each for each in made.plan(trial).treatments if each.intervention != "show-rating"]
+        pages = {each.pages for each in treatments}
+        assert pages <= ({("product", "listing", "home")} if trial.interface == "page" else {()})
+        assert len(treatments) == len(trial.carried)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {
+                "factors": {
+                    "nudge": {"interventions": "visual", "only": ["badge-under-button"], "on": ["each"]}
+                }
+            },
+            "observation: feed cannot carry badge-under-button; remove feed, or name other interventions",
+        ),
+        (
+            {"task": "listing"},
+            "observation: by feed products are compared until one is in the cart; write task",
+        ),
+        (
+            {"ends": "order"},
+            "observation: by feed products are compared until one is in the cart; write task",
+        ),
+        (
+            {"environment": "http://shop.test", "live": {"stop_before": ["x"]}, "options": {"file": "a.csv"}},
+            "observation: feed needs the embedded shop; write environment: shop, or remove feed",
+        ),
+        ({"prompt": "mine"}, "prompt: by feed language models have a prompt of their own; remove this key"),
+        ({"observation": "fed"}, '"fed" is no modality; did you mean "feed"?'),
+    ],
+)
+def test_what_cannot_be_done_without_pages_is_refused(changes: dict[str, Any], message: str) -> None:
+    given = {"observation": ["feed"], "factors": {"nudge": NUDGE}} | changes
+    with pytest.raises(UserError) as refused:
+        ShopDesign(source("interfaces", **given))
+    assert message in str(refused.value)
+
+
+def test_experiments_without_interfaces_are_the_same_runs_as_before() -> None:
+    assert "prompt_of_data" not in shop("modality").inputs
+    assert {"prompt_of_data", "site_map_of_data"} <= shop("interfaces").inputs.keys()
+    assert not shop("modality").shop.ucp
+    assert shop("interfaces").shop.ucp
+
+
+TOOL = ShopTool("get_product", "Get a product. <b>Now</b>", '{"properties":{"catalog":{}}}')
+
+
+@pytest.mark.parametrize("way", ["feed", "mcp"])
+def test_a_language_model_is_told_the_data_the_actions_and_the_tools(way: str) -> None:
+    made = shop("interfaces")
+    trial = next(each for each in made.trials([AGENT]) if each.modality == way)
+    observation = Observation(
+        "Buy one",
+        "",
+        (),
+        marks=False,
+        interface=trial.interface,
+        data='{"products": ["<i>"]}',
+        shop_tools=(TOOL,) if way == "mcp" else (),
+    )
+    system, user = build_prompt(observation, (), made.prompt_for(trial))
+    assert '{"products": ["<i>"]}' in user
+    assert "Buy one" in user
+    assert ("add_to_cart(id: str)" in system) == (way == "feed")
+    assert ("call_tool(name: str, arguments: str)" in system) == (way == "mcp")
+    assert (f"{TOOL.name}: {TOOL.description}\n  Arguments: {TOOL.schema}" in system) == (way == "mcp")
+    assert "click(" not in system + user
+    long = build_prompt(
+        Observation("Buy one", "", (), marks=False, interface=trial.interface, data="x " * 300_000),
+        (),
+        made.prompt_for(trial),
+    )
+    assert "[the rest of the answer is left out]" in long.user
+    assert len(long.user) < 200_000
