@@ -45,7 +45,7 @@ Walk = Callable[..., Awaitable[list[tuple[str, Json]]]]
 
 @pytest.fixture(scope="module")
 async def base() -> AsyncIterator[str]:
-    async with shop(ucp=True) as address:
+    async with shop(interfaces=True) as address:
         yield address
 
 
