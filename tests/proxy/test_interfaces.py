@@ -4,6 +4,7 @@ The oracle is a client that knows neither Souk's paths nor its map: the official
 what the shop itself says stands beside it.
 """
 
+import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -112,6 +113,8 @@ def assert_as_planned(kind: str, said: Json, own: Json, product: Product, plan: 
         amounts = [one["price_range"][end]["amount"] for end in ("min", "max")]
         assert {*amounts, *(each["price"]["amount"] for each in one["variants"])} == {cents}
         assert one["title"] == title
+        if "set_title" in plan:
+            assert product.name not in json.dumps(one["variants"])
         assert one["description"]["plain"].startswith(TEXT) == ("insert_text" in plan)
         if "rating" in plain and "set_rating" in plan:
             assert one["rating"]["value"] == pytest.approx(plan["set_rating"] / 20)
