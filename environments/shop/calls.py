@@ -78,9 +78,12 @@ class IdempotencyKeys:
     def once(self, place: tuple[str, str, str], sent: object, run: Callable[[], Json]) -> tuple[Json, bool]:
         """Return the answer, and whether it was given before.
 
-        `place`: who asks, for what, and the key. Raises ProtocolError, with the status `conflict` of the
-        protocol: the key was used for something else.
+        `place`: who asks, for what, and the key; nothing is remembered where that is empty.
+
+        Raises ProtocolError, with the status `conflict`: the key was used for something else.
         """
+        if not place[-1]:
+            return run(), False
         seal = hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).digest()
         is_known = place in self._answers
         if not is_known:

@@ -71,9 +71,7 @@ def acp_routes(purchases: Purchases) -> list[BaseRoute]:
                 sent = read_json(await read_body(request))
                 asked, meant = _asked(form, sent), call(request)
                 place = meant.owner, request.url.path, key
-                answer, is_known = (
-                    keys.once(place, sent, lambda: run(meant, asked)) if key else (run(meant, asked), False)
-                )
+                answer, is_known = keys.once(place, sent, lambda: run(meant, asked))
             except ProtocolError as error:
                 return _refuse(error, headers)
             replayed = {"Idempotent-Replayed": "true"} if is_known else {}

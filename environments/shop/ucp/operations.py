@@ -92,9 +92,7 @@ class UcpDesk:
             raise ProtocolError(400, "invalid_request", first_mistake(found)) from None
         if operation.name in _NEED_KEY and not key:
             raise ProtocolError(400, "invalid_request", f"{operation.name} needs an idempotency key")
-        if not key or operation.only_reads:
-            return _answer(operation, call, request)
-        place = call.platform, operation.name, key
+        place = call.platform, operation.name, "" if operation.only_reads else key or ""
         asked = [call.target, sent]
         return self._keys.once(place, asked, lambda: _answer(operation, call, request))[0]
 
