@@ -12,10 +12,10 @@ from starlette.routing import Route
 
 from environments.shop import browse, commerce
 from environments.shop.catalogue import Catalogue
+from environments.shop.interfaces import interface_routes
 from environments.shop.pictures import picture
 from environments.shop.sessions import Sessions
 from environments.shop.storefront import ShopVisit, Storefront
-from environments.shop.ucp.rest import ucp_routes
 from interventions.data_file import read_data
 
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -25,8 +25,11 @@ Reader = Callable[[Storefront, ShopVisit], Awaitable[Response]]
 Writer = Callable[[Storefront, ShopVisit, FormData], Awaitable[Response]]
 
 
-def create_app(catalogue: Catalogue, *, ucp: bool = True) -> Starlette:
-    """Make the shop over one catalogue. Carts live in the memory of this process."""
+def create_app(catalogue: Catalogue, *, interfaces: bool = True) -> Starlette:
+    """Make the shop over one catalogue. Carts live in the memory of this process.
+
+    `interfaces`: whether programs have their own besides its pages.
+    """
     shop = Storefront(catalogue, Sessions())
     told = read_data(__file__, "pages.yaml")
 
@@ -95,7 +98,7 @@ def create_app(catalogue: Catalogue, *, ucp: bool = True) -> Starlette:
         write("/checkout/onepage/saveOrder/", commerce.place_order),
         *read("/checkout/onepage/success/", commerce.success),
         Route("/robots.txt", robots),
-        *(ucp_routes(shop) if ucp else ()),
+        *(interface_routes(shop) if interfaces else ()),
         Route("/static/{version}/frontend/Magento/blank/en_US/{path:path}", static),
         Route("/media/catalog/product/cache/{hash}/B/0/{sku}.{n:int}.svg", media),
         *read("/{path:path}.html", browse.document),

@@ -19,6 +19,8 @@ SHIPPING_CENTS: Final = 500
 """The shipping price of each item, in cents."""
 
 _FIELDS: Final = read_data(__file__, "pages.yaml")["address"]
+ADDRESS_FIELDS: Final = tuple(name for name, *_ in _FIELDS)
+"""What the checkout page requires."""
 _OPTIONS_MISSING: Final = (
     "The product's required option(s) weren't entered. Make sure the options are entered and try again."
 )
@@ -147,7 +149,7 @@ async def place_order(shop: Storefront, visit: ShopVisit, form: FormData) -> Res
     session = visit.open_session()
     if not session.lines:
         return visit.go(f"{visit.base}checkout/cart/")
-    if not all(str(form.get(name, "")).strip() for name, *_ in _FIELDS):
+    if not all(str(form.get(name, "")).strip() for name in ADDRESS_FIELDS):
         session.say("error", "Please fill in all required fields.")
         return visit.go(f"{visit.base}checkout/")
     order_cart(session)

@@ -45,12 +45,12 @@ async def shop(
     say: Say = logger.warning,
     own: "Catalogue | None" = None,
     *,
-    ucp: bool = False,
+    interfaces: bool = False,
 ) -> AsyncIterator[str]:
     """Start a shop on 127.0.0.1 and yield its base URL, which ends with a slash.
 
-    `own`: the catalogue that it serves in place of the one that follows from the seed. `ucp`: whether it
-    speaks UCP besides its pages. In trials it does only where the experiment treats that too.
+    `own`: the catalogue that it serves in place of the one that follows from the seed. `interfaces`: whether
+    it has those for programs besides its pages; in trials only where the experiment treats them too.
 
     Port 0 takes any free port. The process ends with the block, or when this process dies. One that dies or
     stands still meanwhile is started again at the same port, without its sessions; `say` is told.
@@ -61,7 +61,7 @@ async def shop(
     # Bound here, so that a taken port is known at once; the child inherits the socket.
     with _bind(port) as listener:
         given = b"" if own is None else own.to_json()
-        more = () if ucp else ("--pages-only",)
+        more = () if interfaces else ("--pages-only",)
         where = ("--socket", str(listener.fileno()), *more)
         process = await _start(seed, given, *where, sockets=(listener.fileno(),))
     url = await _ready(process)
@@ -182,10 +182,12 @@ def main(arguments: list[str] | None = None) -> None:
 
     given = sys.stdin.buffer.read(options.given)
     catalogue = Catalogue.from_json(given) if given else generate(options.seed)
-    asyncio.run(_serve(listener, catalogue, options.end_with_stdin, ucp=not options.pages_only))
+    asyncio.run(_serve(listener, catalogue, options.end_with_stdin, interfaces=not options.pages_only))
 
 
-async def _serve(listener: socket.socket, catalogue: "Catalogue", end_with_stdin: bool, *, ucp: bool) -> None:
+async def _serve(
+    listener: socket.socket, catalogue: "Catalogue", end_with_stdin: bool, *, interfaces: bool
+) -> None:
     # Imported here: whoever only starts a shop in another process need not load a web server.
     import uvicorn  # noqa: PLC0415
 
@@ -206,7 +208,7 @@ async def _serve(listener: socket.socket, catalogue: "Catalogue", end_with_stdin
         print(flush=True)
 
     config = uvicorn.Config(
-        create_app(catalogue, ucp=ucp),
+        create_app(catalogue, interfaces=interfaces),
         log_level="warning",
         access_log=False,
         lifespan="off",

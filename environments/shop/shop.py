@@ -17,13 +17,13 @@ class Shop:
     """A shop that runs at an address, or the embedded one.
 
     `url`: the address, with a slash at its end; None: the embedded one, which is started. `own`: a user's
-    products, which the embedded one sells in place of its own. `ucp`: whether the embedded one speaks UCP
-    besides its pages.
+    products, which the embedded one sells in place of its own. `interfaces`: whether the embedded one has
+    those for programs besides its pages.
     """
 
     url: str | None = None
     own: Catalogue | None = None
-    ucp: bool = False
+    interfaces: bool = False
 
     @property
     def catalogue(self) -> Catalogue:
@@ -40,7 +40,7 @@ class Shop:
         if self.url is not None:
             yield self.url
         else:
-            async with shop(say=say, own=self.own, ucp=self.ucp) as url:
+            async with shop(say=say, own=self.own, interfaces=self.interfaces) as url:
                 yield url
 
 

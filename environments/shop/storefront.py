@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from babel.numbers import format_currency
+from babel.numbers import format_currency, get_currency_precision
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
@@ -138,6 +138,10 @@ class Storefront:
         )
         self._templates.globals.update(currency=catalogue.currency, language=catalogue.language)
         self._menu: Callable[[str], Markup] = lru_cache(maxsize=8)(self._render_menu)
+
+    def minor(self, cents: int) -> int:
+        """Return an amount in minor units; the shop counts in hundredths, in which yen are whole hundreds."""
+        return int(cents * 10 ** get_currency_precision(self.catalogue.currency) // 100)
 
     def picture_url(self, product: Product, base: str) -> str:
         """Return the address of a product's picture."""

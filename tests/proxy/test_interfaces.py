@@ -4,6 +4,7 @@ The oracle is a client that knows neither Souk's paths nor its map: the official
 what the shop itself says stands beside it.
 """
 
+import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -45,7 +46,7 @@ Walk = Callable[..., Awaitable[list[tuple[str, Json]]]]
 
 @pytest.fixture(scope="module")
 async def base() -> AsyncIterator[str]:
-    async with shop(ucp=True) as address:
+    async with shop(interfaces=True) as address:
         yield address
 
 
@@ -112,6 +113,8 @@ def assert_as_planned(kind: str, said: Json, own: Json, product: Product, plan: 
         amounts = [one["price_range"][end]["amount"] for end in ("min", "max")]
         assert {*amounts, *(each["price"]["amount"] for each in one["variants"])} == {cents}
         assert one["title"] == title
+        if "set_title" in plan:
+            assert product.name not in json.dumps(one["variants"])
         assert one["description"]["plain"].startswith(TEXT) == ("insert_text" in plan)
         if "rating" in plain and "set_rating" in plan:
             assert one["rating"]["value"] == pytest.approx(plan["set_rating"] / 20)
@@ -135,6 +138,24 @@ def assert_as_planned(kind: str, said: Json, own: Json, product: Product, plan: 
         assert totals(said)["total"] == totals(own)["total"] + moved
 
 
+def any_edits(chance: random.Random, *without: str) -> dict[str, Any]:
+    """One or more edits with values, without those of some kinds."""
+    every: dict[str, Any] = {
+        "set_price": chance.randint(100, 90_000) / 100,
+        "set_rating": chance.randint(0, 100),
+        "set_reviews": chance.randint(1, 5_000),
+        "set_title": f"Plain thing {chance.randint(1, 99)}",
+        "insert_text": {"after": "product.title", "text": TEXT},
+    }
+    kinds = [name for name in every if name not in without]
+    return {name: every[name] for name in chance.sample(kinds, chance.randint(1, len(kinds)))}
+
+
+def planned(product: Product, edits: dict[str, Any]) -> Plan:
+    made = tuple(edit_from_dict({name: value}) for name, value in edits.items())
+    return Plan((Treatment("made", product.key, made),))
+
+
 @pytest.mark.parametrize("walk", [by_rest, by_mcp])
 async def test_every_answer_says_what_was_planned(
     slot: Slot, client: httpx.AsyncClient, base: str, walk: Walk
@@ -142,18 +163,9 @@ async def test_every_answer_says_what_was_planned(
     chance = random.Random(11)
     for _ in range(size(6, 60)):
         product = chance.choice([each for each in PRODUCTS if each != OTHER])
-        every: dict[str, Any] = {
-            "set_price": chance.randint(100, 90_000) / 100,
-            "set_rating": chance.randint(0, 100),
-            "set_reviews": chance.randint(1, 5_000),
-            "set_title": f"Plain thing {chance.randint(1, 99)}",
-            "insert_text": {"after": "product.title", "text": TEXT},
-        }
-        plan = {name: every[name] for name in chance.sample([*every], chance.randint(1, len(every)))}
-        edits = tuple(edit_from_dict({name: value}) for name, value in plan.items())
-        treated = Plan((Treatment("made", product.key, edits),))
+        plan = any_edits(chance)
         quantity = chance.randint(1, 3)
-        slot.session = session = Session(treated, SITE, AllowList.of(base))
+        slot.session = session = Session(planned(product, plan), SITE, AllowList.of(base))
         answers = await walk(client, base, product, quantity)
         assert not session.failures
         slot.session = None

@@ -3,19 +3,16 @@
 Search, lookup, product, cart, checkout and order share these forms. Amounts are in minor units.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product as combinations
 from typing import Any, Final
 
-from babel.numbers import get_currency_precision
-
 from environments.shop import prose
+from environments.shop.calls import Json, ProtocolError
 from environments.shop.catalogue import Product
 from environments.shop.sessions import CartLine, Choices
 from environments.shop.storefront import Storefront, product_url
-
-Json = dict[str, Any]
+from environments.shop.variants import variant_id, variant_title
 
 VERSION: Final = "2026-04-08"
 HANDLER: Final = {"id": "check", "version": VERSION, "available_instruments": [{"type": "check_money_order"}]}
@@ -23,13 +20,9 @@ HANDLER: Final = {"id": "check", "version": VERSION, "available_instruments": [{
 HANDLERS: Final = {"test.souk.check": [HANDLER]}
 
 
-class ProtocolError(Exception):
-    """A request that is not answered: `status` is that of HTTP, `code` the protocol's word."""
-
-    def __init__(self, status: int, code: str, content: str) -> None:
-        super().__init__(content)
-        self.status = status
-        self.form = {"code": code, "content": content}
+def refusal(error: ProtocolError) -> Json:
+    """Return what is said of a request that is not answered."""
+    return {"code": error.code, "content": str(error)}
 
 
 class BusinessOutcome(Exception):
@@ -60,16 +53,6 @@ def error(code: str, content: str, path: str = "$", severity: str = "recoverable
 def said(messages: Sequence[Json]) -> Json:
     """Return the member `messages`, if there are any."""
     return {"messages": [*messages]} if messages else {}
-
-
-def variants(product: Product) -> Iterator[Choices]:
-    """Yield every combination of the product's options; the first is the featured one."""
-    yield from combinations(*([(option, value) for value in option.values] for option in product.options))
-
-
-def variant_id(product: Product, choices: Choices) -> str:
-    """Return the id of a variant: that of the product, followed by the ids of its values."""
-    return "-".join([product.sku, *(str(value.id) for _, value in choices)])
 
 
 def selected(choices: Choices) -> list[Json]:
@@ -129,38 +112,24 @@ class UcpCall:
         return form | ({"options": selected(choices)} if choices else {})
 
     def _price(self, product: Product) -> Json:
-        return {"amount": self.minor(product.cents), "currency": self.shop.catalogue.currency}
-
-    def minor(self, cents: int) -> int:
-        """Return an amount in minor units; the shop counts in hundredths, in which yen are whole hundreds."""
-        return int(cents * 10 ** get_currency_precision(self.shop.catalogue.currency) // 100)
+        return {"amount": self.shop.minor(product.cents), "currency": self.shop.catalogue.currency}
 
     def line_item(self, line: CartLine) -> Json:
         """Return a line of a cart or checkout."""
-        product, amount = line.product, self.minor(line.cents)
-        values = ", ".join(value.title for _, value in line.choices)
+        product, amount = line.product, self.shop.minor(line.cents)
         item = {
             "id": variant_id(product, line.choices),
-            "title": f"{product.name} ({values})" if values else product.name,
-            "price": self.minor(product.cents),
+            "title": variant_title(product, line.choices),
+            "price": self.shop.minor(product.cents),
             "image_url": self.shop.picture_url(product, self.base),
         }
         totals = [{"type": kind, "amount": amount} for kind in ("subtotal", "total")]
         return {"id": str(line.id), "item": item, "quantity": line.quantity, "totals": totals}
 
-    def totals(self, subtotal: int, shipping: int) -> list[Json]:
-        """Return the sums of a cart, checkout or order, given in cents, in the words of its page."""
-        total = "total", "Order Total", subtotal + shipping
-        sums = ("subtotal", "Subtotal", subtotal), ("fulfillment", "Shipping", shipping), total
-        return [
-            {"type": kind, "display_text": self.shop.word(text), "amount": self.minor(cents)}
-            for kind, text, cents in sums
-        ]
-
     def fulfillment(self, lines: Iterable[CartLine], cents: int, destination: Json | None) -> Json:
         """Return how the items come: by the one method with its one option, which is chosen."""
         ids = [str(line.id) for line in lines]
-        costs = [{"type": "total", "amount": self.minor(cents)}]
+        costs = [{"type": "total", "amount": self.shop.minor(cents)}]
         option = {"id": "flatrate", "title": self.shop.word("Flat Rate"), "totals": costs}
         group = {"id": "package", "line_item_ids": ids, "options": [option], "selected_option_id": "flatrate"}
         method = {"id": "shipping", "type": "shipping", "line_item_ids": ids, "groups": [group]}

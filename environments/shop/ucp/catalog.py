@@ -1,18 +1,19 @@
 """The catalogue by UCP: search, lookup, product."""
 
 import re
-from functools import cached_property
 from typing import Final
 
 from environments.shop import prose
 from environments.shop.browse import PAGE_LIMITS
+from environments.shop.calls import Json, ProtocolError
 from environments.shop.catalogue import Product
 from environments.shop.sessions import Choices
 from environments.shop.store import ProductQuery
 from environments.shop.storefront import Storefront
 from environments.shop.ucp import answers
-from environments.shop.ucp.answers import Json, ProtocolError, UcpCall, variants
+from environments.shop.ucp.answers import UcpCall
 from environments.shop.ucp.requests import Filters, LookupRequest, ProductRequest, SearchRequest
+from environments.shop.variants import VariantIds, variants
 
 _MOST_IDS: Final = 50
 _CURSOR: Final = re.compile(r"([0-9]{1,2})\.([0-9]{1,6})", re.ASCII)
@@ -21,8 +22,9 @@ _CURSOR: Final = re.compile(r"([0-9]{1,2})\.([0-9]{1,6})", re.ASCII)
 class UcpCatalog:
     """The three operations on the catalogue."""
 
-    def __init__(self, shop: Storefront) -> None:
+    def __init__(self, shop: Storefront, ids: VariantIds) -> None:
         self._shop = shop
+        self._ids = ids
 
     def search_catalog(self, call: UcpCall, request: SearchRequest) -> Json:
         """Search the catalogue for products."""
@@ -63,7 +65,7 @@ class UcpCatalog:
         found: dict[str, tuple[Product, dict[Choices, list[Json]]]] = {}
         unknown = []
         for each in dict.fromkeys(request.ids):
-            product, choices = self.resolve(each)
+            product, choices = self._ids.resolve(each)
             if product is None:
                 unknown.append({"type": "info", "code": "not_found", "content": each})
                 continue
@@ -78,7 +80,7 @@ class UcpCatalog:
 
     def get_product(self, call: UcpCall, request: ProductRequest) -> Json:
         """Get one product with its variants."""
-        product, choices = self.resolve(request.id)
+        product, choices = self._ids.resolve(request.id)
         if product is None:
             unknown = answers.error("not_found", f"Product not found: {request.id}")
             raise answers.nothing("catalog.lookup", unknown)
@@ -97,19 +99,10 @@ class UcpCatalog:
         form["metadata"] = form.get("metadata", {}) | {"details": dict(prose.details(product))}
         return {"ucp": answers.envelope("catalog.lookup"), "product": form}
 
-    @cached_property
-    def _variants(self) -> dict[str, tuple[Product, Choices]]:
-        every = [(product, each) for product in self._shop.catalogue.everything for each in variants(product)]
-        return {answers.variant_id(*variant): variant for variant in every}
-
-    def resolve(self, item_id: str) -> tuple[Product | None, Choices | None]:
-        """Return a variant, or a product whose options are not chosen, or neither."""
-        return self._variants.get(item_id) or (self._shop.by_sku.get(item_id), None)
-
 
 def _cents(call: UcpCall, filters: Filters) -> tuple[float | None, float | None] | None:
     """The price range of a search as the index has it: in currency units, the upper end excluded."""
-    price, units = filters.price, call.minor(100)
+    price, units = filters.price, call.shop.minor(100)
     if price is None:
         return None
     low = None if price.min is None else -(-price.min * 100 // units) / 100

@@ -1,21 +1,20 @@
 """The thirteen operations of UCP: what each takes, and how it is carried out over either transport."""
 
-import hashlib
-import json
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from environments.shop.calls import EmptyRequest, IdempotencyKeys, Json, ProtocolError, first_mistake
+from environments.shop.purchases import Purchases
 from environments.shop.storefront import Storefront
 from environments.shop.ucp import requests as asks
-from environments.shop.ucp.answers import BusinessOutcome, Json, ProtocolError, UcpCall
+from environments.shop.ucp.answers import BusinessOutcome, UcpCall
 from environments.shop.ucp.catalog import UcpCatalog
 from environments.shop.ucp.purchases import UcpPurchases
+from environments.shop.variants import VariantIds
 
-_MOST_REMEMBERED: Final = 1_000
 _NEED_KEY: Final = ("complete_checkout", "cancel_checkout")
 
 
@@ -56,11 +55,11 @@ class UcpOperation:
 class UcpDesk:
     """The operations of one shop, and what each was answered."""
 
-    def __init__(self, shop: Storefront) -> None:
+    def __init__(self, shop: Storefront, ids: VariantIds, purchases: Purchases) -> None:
         self.shop = shop
-        goods = UcpCatalog(shop)
-        self.purchases = sales = UcpPurchases(shop, goods)
-        cart, checkout, nothing = "/carts/{id}", "/checkout-sessions/{id}", asks.EmptyRequest
+        goods = UcpCatalog(shop, ids)
+        sales = UcpPurchases(purchases)
+        cart, checkout, nothing = "/carts/{id}", "/checkout-sessions/{id}", EmptyRequest
         self.operations = [
             UcpOperation(*row)
             for row in (
@@ -79,7 +78,7 @@ class UcpDesk:
                 ("GET", "/orders/{id}", "", nothing, sales.get_order),
             )
         ]
-        self._remembered: OrderedDict[tuple[str, str, str], tuple[bytes, Json]] = OrderedDict()
+        self._keys = IdempotencyKeys(conflict=409)
 
     def perform(self, operation: UcpOperation, call: UcpCall, sent: object, key: str | None) -> Json:
         """Carry out an operation, once for each idempotency key.
@@ -93,18 +92,9 @@ class UcpDesk:
             raise ProtocolError(400, "invalid_request", first_mistake(found)) from None
         if operation.name in _NEED_KEY and not key:
             raise ProtocolError(400, "invalid_request", f"{operation.name} needs an idempotency key")
-        if not key or operation.only_reads:
-            return _answer(operation, call, request)
-        place = call.platform, operation.name, key
-        seal = hashlib.sha256(json.dumps([call.target, sent], sort_keys=True).encode()).digest()
-        if place not in self._remembered:
-            self._remembered[place] = seal, _answer(operation, call, request)
-            if len(self._remembered) > _MOST_REMEMBERED:
-                self._remembered.popitem(last=False)
-        before, answer = self._remembered[place]
-        if before != seal:
-            raise ProtocolError(409, "idempotency_conflict", "the key was used for another request")
-        return answer
+        place = call.platform, operation.name, "" if operation.only_reads else key or ""
+        asked = [call.target, sent]
+        return self._keys.once(place, asked, lambda: _answer(operation, call, request))[0]
 
 
 def _answer(operation: UcpOperation, call: UcpCall, request: BaseModel) -> Json:
@@ -112,10 +102,3 @@ def _answer(operation: UcpOperation, call: UcpCall, request: BaseModel) -> Json:
         return operation.run(call, request)
     except BusinessOutcome as outcome:
         return outcome.answer
-
-
-def first_mistake(found: ValidationError) -> str:
-    """Return the first mistake of a request in one line: where, and what."""
-    mistake = found.errors()[0]
-    where = ".".join(map(str, mistake["loc"]))
-    return f"{where}: {mistake['msg']}" if where else mistake["msg"]

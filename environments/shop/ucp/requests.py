@@ -2,46 +2,36 @@
 
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from environments.shop.calls import RequestPart, ShortText
 
 _MOST_IDS: Final = 50
 _MOST_ITEMS: Final = 200
 
-_Text = Annotated[str, Field(max_length=512)]
 
-
-class _Request(BaseModel):
-    """A part of a request. Types are those of JSON: "2" and 2.0 are no integers."""
-
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-
-class EmptyRequest(_Request):
-    """A request that says all in its address."""
-
-
-class _PriceFilter(_Request):
+class _PriceFilter(RequestPart):
     """The lowest and the highest price, in minor units; both are included."""
 
     min: Annotated[int | None, Field(ge=0, le=10**12)] = None
     max: Annotated[int | None, Field(ge=0, le=10**12)] = None
 
 
-class Filters(_Request):
+class Filters(RequestPart):
     """What a product must be; `categories` are values of the products' own `categories`."""
 
-    categories: Annotated[list[_Text] | None, Field(max_length=_MOST_IDS)] = None
+    categories: Annotated[list[ShortText] | None, Field(max_length=_MOST_IDS)] = None
     price: _PriceFilter | None = None
 
 
-class _Pagination(_Request):
+class _Pagination(RequestPart):
     """How many products, or those after the ones before."""
 
-    cursor: _Text | None = None
+    cursor: ShortText | None = None
     limit: Annotated[int, Field(ge=1)] = 10
 
 
-class SearchRequest(_Request):
+class SearchRequest(RequestPart):
     """Words, filters or both."""
 
     query: str | None = None
@@ -55,82 +45,82 @@ class SearchRequest(_Request):
         return self
 
 
-class LookupRequest(_Request):
+class LookupRequest(RequestPart):
     """Ids of products or variants."""
 
-    ids: list[_Text] = Field(min_length=1)
+    ids: list[ShortText] = Field(min_length=1)
 
 
-class _SelectedOption(_Request):
+class _SelectedOption(RequestPart):
     """A value of an option, such as Color: Blue."""
 
-    name: _Text
-    label: _Text
+    name: ShortText
+    label: ShortText
 
 
-class ProductRequest(_Request):
+class ProductRequest(RequestPart):
     """One product or variant, and options that are already chosen."""
 
-    id: _Text
-    selected: Annotated[list[_SelectedOption], Field(max_length=_MOST_IDS)] = []
+    id: ShortText
+    selected: list[_SelectedOption] = Field(default=[], max_length=_MOST_IDS)
 
 
-class _Item(_Request):
+class _Item(RequestPart):
     """A variant; of a product without options the product."""
 
-    id: _Text
+    id: ShortText
 
 
-class _LineItem(_Request):
+class _LineItem(RequestPart):
     """A variant and how often."""
 
     item: _Item
     quantity: int = Field(ge=1)
 
 
-class _Buyer(_Request):
+class _Buyer(RequestPart):
     """Who buys."""
 
-    first_name: _Text | None = None
-    last_name: _Text | None = None
-    email: _Text | None = None
-    phone_number: _Text | None = None
+    first_name: ShortText | None = None
+    last_name: ShortText | None = None
+    email: ShortText | None = None
+    phone_number: ShortText | None = None
 
 
-class CartContents(_Request):
+class CartContents(RequestPart):
     """The whole cart: an update replaces all that was said before."""
 
     line_items: list[_LineItem] = Field(max_length=_MOST_ITEMS)
     buyer: _Buyer | None = None
 
 
-class _Destination(_Request):
+class _Destination(RequestPart):
     """An address."""
 
-    id: _Text | None = None
-    type: _Text | None = None
-    first_name: _Text | None = None
-    last_name: _Text | None = None
-    street_address: _Text | None = None
-    extended_address: _Text | None = None
-    address_locality: _Text | None = None
-    address_region: _Text | None = None
-    postal_code: _Text | None = None
-    address_country: _Text | None = None
-    phone_number: _Text | None = None
+    id: ShortText | None = None
+    type: ShortText | None = None
+    first_name: ShortText | None = None
+    last_name: ShortText | None = None
+    street_address: ShortText | None = None
+    extended_address: ShortText | None = None
+    address_locality: ShortText | None = None
+    address_region: ShortText | None = None
+    postal_code: ShortText | None = None
+    address_country: ShortText | None = None
+    phone_number: ShortText | None = None
 
 
-class _Method(_Request):
+class _Method(RequestPart):
     """How the items come; without `destinations` the address that was sent before stays."""
 
     destinations: Annotated[list[_Destination] | None, Field(max_length=10)] = None
-    selected_destination_id: _Text | None = None
+    selected_destination_id: ShortText | None = None
 
 
-class _Fulfillment(_Request):
+class _Fulfillment(RequestPart):
     """The shop has one method, shipping."""
 
-    methods: Annotated[list[_Method], Field(max_length=10)] = []
+    methods: list[_Method] = Field(default=[], max_length=10)
 
 
 class CheckoutContents(CartContents):
@@ -142,34 +132,34 @@ class CheckoutContents(CartContents):
 class NewCheckout(CheckoutContents):
     """A new checkout, of its own items or of those of the cart `cart_id`."""
 
-    cart_id: _Text | None = None
+    cart_id: ShortText | None = None
 
 
-class _Instrument(_Request):
+class _Instrument(RequestPart):
     """How is paid. The shop asks for no credential, and forgets one that is sent."""
 
-    handler_id: _Text
+    handler_id: ShortText
 
 
-class _Payment(_Request):
+class _Payment(RequestPart):
     """The ways to pay that the buyer has chosen."""
 
-    instruments: Annotated[list[_Instrument], Field(max_length=10)] = []
+    instruments: list[_Instrument] = Field(default=[], max_length=10)
 
 
-class CheckoutPayment(_Request):
+class CheckoutPayment(RequestPart):
     """The payment with which a checkout becomes an order."""
 
     payment: _Payment
 
 
-class _Agent(_Request):
+class _Agent(RequestPart):
     """The platform, by the address of its profile."""
 
     profile: str = Field(min_length=1, max_length=2048)
 
 
-class CallMeta(_Request):
+class CallMeta(RequestPart):
     """Who asks: the platform's profile, and a key under which a repeated call is carried out once."""
 
     agent: _Agent = Field(alias="ucp-agent")

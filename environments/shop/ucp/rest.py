@@ -1,57 +1,42 @@
-"""UCP over REST, its discovery, and the way from a cart or checkout to the shop's pages."""
+"""UCP over REST, and its discovery."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
-from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from environments.shop.calls import LONGEST_KEY, Json, ProtocolError, read_body, read_json
+from environments.shop.purchases import Purchases
 from environments.shop.storefront import NO_STORE, Storefront
-from environments.shop.ucp.answers import HANDLERS, VERSION, Json, ProtocolError, UcpCall
+from environments.shop.ucp.answers import HANDLERS, VERSION, UcpCall, refusal
 from environments.shop.ucp.operations import UcpDesk, UcpOperation
+from environments.shop.variants import VariantIds
 
 _PROFILE: Final = re.compile(r'(?:^|[,;]\s*)\s*profile="([^"]{1,2048})"')
-_LONGEST_KEY: Final = 255
-_LARGEST_BODY: Final = 256 * 1024
-"""In bytes; a cart of a hundred lines takes about ten thousand."""
 _SITE: Final = f"https://ucp.dev/{VERSION}"
 _TRANSPORTS: Final = {"rest": ("ucp", "rest.openapi.json"), "mcp": ("ucp/mcp", "mcp.openrpc.json")}
 """The address and the schema of each. MCP needs the package of that name."""
 _CAPABILITIES: Final = ("catalog.search", "catalog.lookup", "cart", "checkout", "fulfillment", "order")
 
 
-def ucp_routes(shop: Storefront) -> list[BaseRoute]:
+def ucp_routes(shop: Storefront, ids: VariantIds, purchases: Purchases) -> list[BaseRoute]:
     """Return the addresses of UCP: `/.well-known/ucp`, and all below `/ucp`."""
-    desk = UcpDesk(shop)
+    desk = UcpDesk(shop, ids, purchases)
     transports = [name for name in _TRANSPORTS if name == "rest" or find_spec(name)]
 
     async def discovery(request: Request) -> Response:
         base = shop.visit(request).base
         return JSONResponse(_profile(base, transports), headers={"Cache-Control": "public, max-age=60"})
 
-    async def on_the_pages(request: Request) -> Response:
-        visit = shop.visit(request)
-        purchase_id = request.path_params["id"]
-        session = desk.purchases.session(purchase_id)
-        if session is None:
-            return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)
-        page = "checkout/onepage/success/" if session.order else "checkout/"
-        response = RedirectResponse(f"{visit.base}{page}", status_code=302)
-        form_key = shop.sessions.form_key(purchase_id)
-        shop.introduce(replace(visit, visitor_id=purchase_id, form_key=form_key), response)
-        return response
-
     return [
         Route("/.well-known/ucp", discovery),
-        Route("/ucp/continue/{id}", on_the_pages),
         *(_route(desk, operation) for operation in desk.operations),
         *([Route("/ucp/mcp", _Mcp(desk), methods=["POST"])] if "mcp" in transports else []),
     ]
@@ -64,11 +49,11 @@ def _route(desk: UcpDesk, operation: UcpOperation) -> Route:
             if platform is None:
                 raise ProtocolError(400, "invalid_request", 'the header UCP-Agent: profile="..." is missing')
             key = request.headers.get("idempotency-key", "")
-            if len(key) > _LONGEST_KEY:
+            if len(key) > LONGEST_KEY:
                 raise ProtocolError(400, "invalid_request", "the header Idempotency-Key is too long")
             base, target = desk.shop.visit(request).base, request.path_params.get("id", "")
             call = UcpCall(desk.shop, base, platform[1], target)
-            answer = desk.perform(operation, call, _sent(await _read_body(request)), key)
+            answer = desk.perform(operation, call, read_json(await read_body(request)), key)
         except ProtocolError as error:
             return _refusal(error)
         creates = operation.verb == "POST" and not operation.has_id and "id" in answer
@@ -85,7 +70,7 @@ class _Mcp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await _read_body(Request(scope, receive))
+            body = await read_body(Request(scope, receive))
         except ProtocolError as error:
             await _refusal(error)(scope, receive, send)
             return
@@ -95,24 +80,7 @@ class _Mcp:
 
 
 def _refusal(error: ProtocolError) -> Response:
-    return JSONResponse(error.form, error.status, NO_STORE)
-
-
-async def _read_body(request: Request) -> bytes:
-    """Return the body of a request. Raises ProtocolError: it is too large."""
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > _LARGEST_BODY:
-            raise ProtocolError(413, "request_too_large", f"a request may have {_LARGEST_BODY} bytes")
-    return bytes(body)
-
-
-def _sent(body: bytes) -> object:
-    try:
-        return from_json(body, allow_inf_nan=False) if body.strip() else {}
-    except ValueError as error:
-        raise ProtocolError(400, "invalid_request", f"the body is no JSON: {error}") from None
+    return JSONResponse(refusal(error), error.status, NO_STORE)
 
 
 def _profile(base: str, transports: Iterable[str]) -> Json:

@@ -15,8 +15,9 @@ from pydantic import BaseModel, ValidationError, create_model
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from environments.shop.ucp.answers import VERSION, Json, ProtocolError, UcpCall
-from environments.shop.ucp.operations import UcpDesk, UcpOperation, first_mistake
+from environments.shop.calls import Json, ProtocolError, first_mistake
+from environments.shop.ucp.answers import VERSION, UcpCall, refusal
+from environments.shop.ucp.operations import UcpDesk, UcpOperation
 from environments.shop.ucp.requests import CallMeta
 
 _SERVER_ERROR = -32000
@@ -50,7 +51,7 @@ def _server(desk: UcpDesk, base: str) -> "Server[Any, Any]":
             answer = _perform(desk, base, request.params.name, request.params.arguments or {})
         except ProtocolError as error:
             code = types.INVALID_PARAMS if error.status == 400 else _SERVER_ERROR
-            raise McpError(types.ErrorData(code=code, message=str(error), data=error.form)) from None
+            raise McpError(types.ErrorData(code=code, message=str(error), data=refusal(error))) from None
         # The same twice: models read the text, programs the structure.
         text = types.TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))
         return types.ServerResult(types.CallToolResult(content=[text], structuredContent=answer))

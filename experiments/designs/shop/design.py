@@ -74,7 +74,7 @@ class ShopDesign(Design[ShopTrial]):
         self.source = source
         self.experiment = experiment = validate(source, Experiment)
         self.analysis = "orders" if experiment.ends == "order" else "choice"
-        self.shop = replace(shop_of(experiment, source), ucp=bool(experiment.interfaces))
+        self.shop = replace(shop_of(experiment, source), interfaces=bool(experiment.interfaces))
         site = shop_map(experiment.site, source)
         self._site_identity = site.identity()
         self.site: SiteMap = site.model_copy(update={"query": (*site.query, *experiment.query)})

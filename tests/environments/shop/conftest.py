@@ -24,7 +24,7 @@ def examples(catalogue: Catalogue) -> Examples:
 
 @pytest.fixture(scope="session")
 async def base() -> AsyncIterator[str]:
-    async with shop(ucp=True) as url:
+    async with shop(interfaces=True) as url:
         yield url
 
 

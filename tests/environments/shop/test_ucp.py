@@ -376,7 +376,7 @@ async def test_a_buyer_goes_on_with_the_cart_on_the_pages(
         form = dict.fromkeys(fields, "x") | {"form_key": buyer.cookies["form_key"]}
         page = await buyer.post("checkout/onepage/saveOrder/", data=form)
         assert page.url.path == "/checkout/onepage/success/"
-        assert (await buyer.get(f"{base}ucp/continue/unknown")).url.path == "/checkout/cart/"
+        assert (await buyer.get(f"{base}continue/unknown")).url.path == "/checkout/cart/"
     done = read("checkout", (await ucp.get(f"/checkout-sessions/{checkout['id']}")).json())
     assert (done["status"], done["totals"]) == ("completed", checkout["totals"])
     await check_order_page(done)
@@ -567,7 +567,7 @@ async def test_currencies_and_languages_are_those_of_the_pages(catalogue: Catalo
     )
     own = replace(catalogue, products=products, currency="JPY", language="de")
     async with (
-        shop(own=own, ucp=True) as base,
+        shop(own=own, interfaces=True) as base,
         httpx.AsyncClient(base_url=f"{base}ucp", headers=headers()) as ucp,
     ):
         ids = {"ids": [product.sku for product in products]}

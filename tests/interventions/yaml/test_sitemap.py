@@ -86,7 +86,7 @@ MISTAKES = {
     "roles: {a.title: {css: h1, atribute: x}}": 'a.title.atribute: unknown key; did you mean "attribute"?',
     "roles: {a b: h1}": ':2:1: roles: "a b" is no name for a role; write it like item or item.price',
     "pages: {shop: h1}": ':2:9: pages.shop: unknown value "shop"; use one of: cart, checkout, home, listing',
-    "extends: nowhere": 'no site map "nowhere"; shipped: embedded, onestopmarket, schema-org, ucp (or',
+    "extends: nowhere": 'no site map "nowhere"; shipped: acp, embedded, onestopmarket, schema-org, ucp (or',
     "extends: map.yaml": "map.yaml: extends: the site map extends itself; remove this key",
 }
 

@@ -46,7 +46,7 @@ def test_what_shows_on_a_products_page_is_planned_for_data_on_any() -> None:
                     "nudge": {"interventions": "visual", "only": ["badge-under-button"], "on": ["each"]}
                 }
             },
-            "observation: feed cannot carry badge-under-button; remove feed, or name other interventions",
+            "observation: feed cannot carry bg-contrast, scale-120, scale-80, card-border, card-shadow",
         ),
         (
             {"task": "listing"},
@@ -74,8 +74,8 @@ def test_what_cannot_be_done_without_pages_is_refused(changes: dict[str, Any], m
 def test_experiments_without_interfaces_are_the_same_runs_as_before() -> None:
     assert "prompt_of_data" not in shop("modality").inputs
     assert {"prompt_of_data", "site_map_of_data"} <= shop("interfaces").inputs.keys()
-    assert not shop("modality").shop.ucp
-    assert shop("interfaces").shop.ucp
+    assert not shop("modality").shop.interfaces
+    assert shop("interfaces").shop.interfaces
 
 
 TOOL = ShopTool("get_product", "Get a product. <b>Now</b>", '{"properties":{"catalog":{}}}')

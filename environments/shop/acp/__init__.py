@@ -1,0 +1,1 @@
+"""The shop by the Agentic Commerce Protocol (ACP): feed and checkout sessions."""
