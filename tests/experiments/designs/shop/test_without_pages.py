@@ -41,11 +41,7 @@ def test_what_shows_on_a_products_page_is_planned_for_data_on_any() -> None:
     ("changes", "message"),
     [
         (
-            {
-                "factors": {
-                    "nudge": {"interventions": "visual", "only": ["badge-under-button"], "on": ["each"]}
-                }
-            },
+            {"factors": {"nudge": {"interventions": "looks", "on": ["each"]}}},
             "observation: feed cannot carry bg-contrast, scale-120, scale-80, card-border, card-shadow",
         ),
         (
