@@ -15,7 +15,18 @@ from environments.browser.pool import find_browser
 from tests.lab.bench.result import DOCUMENT, document
 
 NAMES = (
-    *("rewriting", "to_the_order", "proxied", "steps", "episodes", "checks", "looks", "pace", "storage"),
+    *(
+        "rewriting",
+        "to_the_order",
+        "answers",
+        "proxied",
+        "steps",
+        "episodes",
+        "checks",
+        "looks",
+        "pace",
+        "storage",
+    ),
     *("choice", "clogit", "conjoint", "text_mode", "text_waiting", "scoring", "viewer", "people"),
 )
 """Modules beside this one; the function `run` of each returns what it has found."""
