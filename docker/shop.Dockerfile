@@ -10,7 +10,7 @@ COPY requirements.lock .
 # An environment without pip: nothing is installed once the image is made.
 RUN python3 -m venv --without-pip /opt/shop \
     && python3 -m pip --python /opt/shop install --no-cache-dir --disable-pip-version-check \
-        --constraint requirements.lock babel jinja2 mcp pydantic python-multipart pyyaml starlette uvicorn
+        --constraint requirements.lock babel jinja2 pydantic python-multipart pyyaml starlette uvicorn
 WORKDIR /opt/shop/app
 COPY interventions/__init__.py interventions/data_file.py interventions/errors.py interventions/
 COPY environments/__init__.py environments/

@@ -20,7 +20,7 @@ from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from interventions.apply.engine import EditFailed, OtherPage, PlaceMemory, rewrite
-from interventions.html.content_type import is_html, is_in_pieces, is_json, is_plain
+from interventions.html.content_type import is_data, is_html, is_in_pieces, is_json, is_plain
 from interventions.html.csp import allow
 from proxy.allow_list import DEFAULT_PORTS
 from proxy.decoding import Undecodable, decode
@@ -60,6 +60,9 @@ QUERY: Final = re.compile(r"(?:[\s,\ufeff]|#[^\n\r]*)*(?:query\b|fragment\b|\{)"
 """How a GraphQL document begins that holds no mutation, where that word is nowhere in it."""
 MOST_HELD: Final = 4 * 1024 * 1024
 """The largest answer that is held back without being a page or JSON, in bytes."""
+LISTENING: Final = b"subscriptions/listen"
+"""The method of MCP (2026-07-28) whose answer has no end."""
+EVENT_FIELDS: Final = (b"", b"data", b"event", b"id", b"retry")
 MOST_QUERY: Final = 2**18
 """The most bytes of a request in which a GraphQL query is looked for."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
@@ -180,7 +183,8 @@ class Rewriter:
         cart = session.cart_at(flow.id, flow.metadata.get(CHANGES, -1))
         try:
             if is_treatable(flow, session):
-                treat(flow.request, flow.response, session, self._places, cart)
+                edit = treat_events if _is_events(flow.response) else treat
+                edit(flow.request, flow.response, session, self._places, cart)
             elif _may_hold_html(flow, session):
                 kind, body = content_type(flow.response), whole_body(flow.request, flow.response)
                 session.keep(ShownPage(flow.request.url, kind, body, None))
@@ -277,6 +281,31 @@ def treat(
         session.carried()
     elif session.site.drawn:
         session.await_drawn(request.url)
+
+
+def treat_events(
+    request: http.Request,
+    response: http.Response,
+    session: Session,
+    places: PlaceMemory,
+    cart: int | None = None,
+) -> None:
+    """Make the session's edits in each message of an answer as events. Raises Undecodable, EditFailed."""
+    body = whole_body(request, response)
+    lines = body.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        name, _, value = line.partition(b":")
+        if name.strip() not in EVENT_FIELDS:
+            raise Undecodable("a line of it is no field of an event")
+        if name == b"data" and (text := value.strip()):
+            if not is_data(text):
+                raise Undecodable("an event has no JSON on one line")
+            message = http.Response.make(response.status_code, text, {"content-type": "application/json"})
+            treat(request, message, session, places, cart)
+            lines[number] = line.replace(text, message.raw_content or b"")
+    if (edited := b"".join(lines)) != body:
+        response.headers["cache-control"] = "no-store"
+        replace_body(response, edited)
 
 
 def fail(flow: http.HTTPFlow, session: Session, reason: str) -> None:
@@ -407,6 +436,11 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
     kind = content_type(response)
     if is_page(response) or (is_json(kind) and session.site.loads(flow.request.url)):
         return True
+    if _is_events(response) and session.site.loads(flow.request.url):
+        # Of a request of its own (MCP): such an answer has an end.
+        return flow.request.method == "POST" and LISTENING not in (
+            flow.request.get_content(strict=False) or b""
+        )
     return (is_json(kind) or (is_plain(kind) and is_short(response))) and _is_fetched(flow, session)
 
 
@@ -436,7 +470,11 @@ def _is_untreatable(flow: http.HTTPFlow, session: Session) -> bool:
     """Return whether edits are planned, and this is data for a page that no edit can be made in."""
     response = flow.response
     in_pieces = is_planned(response, session) and is_in_pieces(content_type(response))
-    return in_pieces and session.site.loads(flow.request.url)
+    return in_pieces and session.site.loads(flow.request.url) and not is_treatable(flow, session)
+
+
+def _is_events(response: http.Response) -> bool:
+    return media_type(response) == "text/event-stream"
 
 
 def is_page(response: http.Response) -> bool:

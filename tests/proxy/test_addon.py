@@ -2,10 +2,12 @@
 
 import asyncio
 import gzip
+import json
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import brotli
 import httpx
@@ -16,6 +18,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
+from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import PageTest, SiteMap
 from proxy.addon import MAX_DOCUMENT_BYTES
 from proxy.allow_list import AllowList
@@ -338,6 +341,38 @@ async def test_data_that_come_in_pieces_fail_closed(kind: str, slot: Slot, clien
         await client.get(url + "graphql")
     (failure,) = slot.session.failures
     assert f"data that come in pieces ({kind.partition(';')[0]}) cannot be edited" in failure
+
+
+FOUND = json.dumps({"result": {"items": [{"url": "/oats.html", "c": "7"}]}})
+EVENTS = f": ping\r\n\r\nid: 1\r\ndata:\r\n\r\nevent: message\r\ndata: {FOUND}\r\n\r\ndata:{FOUND}\n\n"
+
+
+@pytest.mark.parametrize(
+    "sent", ["tools/call", "subscriptions/listen", "on several lines", "no field", "text"]
+)
+async def test_events_that_answer_a_request(sent: str, slot: Slot, client: httpx.AsyncClient) -> None:
+    """Each message of MCP is edited, and the events around it stay; what cannot be read fails closed."""
+    data = [{"url": "/mcp", "items": "$..items[*]", "link": "$.url", "roles": {"price": "$.c"}}]
+    rules = SiteMap.model_validate({"name": "data", "data": data}).data
+    events = {
+        "on several lines": EVENTS.replace('{"result"', '{\ndata: "result"'),
+        "no field": EVENTS.replace("id: 1", "\ufeffdata: {}"),
+        "text": EVENTS.replace("data:\r", "data: $7\r"),
+    }
+    answer = Response(gzip.compress(events.get(sent, EVENTS).encode()), media_type="text/event-stream")
+    answer.headers["content-encoding"] = "gzip"
+    async with pages({"/mcp": answer}) as url:
+        slot.session = bound = session(url)
+        bound.site = SITE.model_copy(update={"data": rules})
+        bound.plan = Plan((Treatment("best", "oats", (SetPrice(Decimal("9.50")),)),))
+        came = await client.post(url + "mcp", json={"method": sent})
+    if sent == "tools/call":
+        assert came.text == EVENTS.replace(FOUND, FOUND.replace('"7"', '"9.5"').replace(" ", ""))
+        assert (len(bound.receipts), bound.failures) == (2, [])
+    elif sent == "subscriptions/listen":
+        assert "come in pieces" in bound.failures[0]
+    else:
+        assert_failed_closed(came, bound, "the page cannot be rewritten")
 
 
 async def test_what_leads_to_the_products_page_is_passed_on_where_that_is_awaited(

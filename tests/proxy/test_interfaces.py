@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 import httpx
@@ -32,6 +33,7 @@ from tests.environments.shop.test_ucp import (
     headers,
     key,
     lines,
+    message,
     read,
     totals,
 )
@@ -83,19 +85,41 @@ async def by_mcp(
         reading, writing, _ = await stack.enter_async_context(http)
         session = await stack.enter_async_context(ClientSession(reading, writing))
         await session.initialize()
-        words = {"query": product.name, "pagination": {"limit": 8}}
-        said = [("products", await call(session, "search_catalog", catalog=words))]
-        said.append(("lookup", await call(session, "lookup_catalog", catalog={"ids": [product.sku]})))
-        said.append(("product", await call(session, "get_product", catalog={"id": product.sku})))
-        item = said[-1][1]["product"]["variants"][-1]["id"]
-        bag = {"line_items": lines((item, quantity), (OTHER.sku, 1))}
-        said.append(("cart", await call(session, "create_cart", cart=bag)))
-        begun = bag | {"buyer": BUYER, "fulfillment": SHIPPED}
-        said.append(("checkout", await call(session, "create_checkout", checkout=begun)))
-        own = said[-1][1]["id"]
-        done = await call(session, "complete_checkout", keyed=True, id=own, checkout=PAID)
-        said.append(("checkout", done))
-        return [*said, ("order", await call(session, "get_order", id=done["order"]["id"]))]
+        return await by_tools(partial(call, session), product, quantity)
+
+
+async def by_tools(
+    call: Callable[..., Awaitable[Json]], product: Product, quantity: int
+) -> list[tuple[str, Json]]:
+    words = {"query": product.name, "pagination": {"limit": 8}}
+    said = [("products", await call("search_catalog", catalog=words))]
+    said.append(("lookup", await call("lookup_catalog", catalog={"ids": [product.sku]})))
+    said.append(("product", await call("get_product", catalog={"id": product.sku})))
+    item = said[-1][1]["product"]["variants"][-1]["id"]
+    bag = {"line_items": lines((item, quantity), (OTHER.sku, 1))}
+    said.append(("cart", await call("create_cart", cart=bag)))
+    begun = bag | {"buyer": BUYER, "fulfillment": SHIPPED}
+    said.append(("checkout", await call("create_checkout", checkout=begun)))
+    own = said[-1][1]["id"]
+    done = await call("complete_checkout", keyed=True, id=own, checkout=PAID)
+    said.append(("checkout", done))
+    return [*said, ("order", await call("get_order", id=done["order"]["id"]))]
+
+
+async def by_messages(
+    client: httpx.AsyncClient, base: str, product: Product, quantity: int
+) -> list[tuple[str, Json]]:
+    """The same in the messages of 2026-07-28, each a request of its own."""
+
+    async def ask(tool: str, keyed: bool = False, **arguments: object) -> Json:
+        answer = await client.post(f"{base}ucp/mcp", **message("tools/call", tool, keyed, **arguments))
+        assert answer.status_code == 200, answer.text
+        result = answer.json()["result"]
+        assert (result["resultType"], result["isError"]) == ("complete", False)
+        assert [json.loads(block["text"]) for block in result["content"]] == [result["structuredContent"]]
+        return dict(result["structuredContent"])
+
+    return await by_tools(ask, product, quantity)
 
 
 def products_in(answer: Json) -> list[Json]:
@@ -156,7 +180,7 @@ def planned(product: Product, edits: dict[str, Any]) -> Plan:
     return Plan((Treatment("made", product.key, made),))
 
 
-@pytest.mark.parametrize("walk", [by_rest, by_mcp])
+@pytest.mark.parametrize("walk", [by_rest, by_mcp, by_messages])
 async def test_every_answer_says_what_was_planned(
     slot: Slot, client: httpx.AsyncClient, base: str, walk: Walk
 ) -> None:

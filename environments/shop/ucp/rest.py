@@ -1,44 +1,46 @@
 """UCP over REST, and its discovery."""
 
 import re
-from collections.abc import Iterable
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
 
 from environments.shop.calls import LONGEST_KEY, Json, ProtocolError, read_body, read_json
 from environments.shop.purchases import Purchases
 from environments.shop.storefront import NO_STORE, Storefront
 from environments.shop.ucp.answers import HANDLERS, VERSION, UcpCall, refusal
 from environments.shop.ucp.operations import UcpDesk, UcpOperation
+from environments.shop.ucp.tools import answer_mcp
 from environments.shop.variants import VariantIds
 
 _PROFILE: Final = re.compile(r'(?:^|[,;]\s*)\s*profile="([^"]{1,2048})"')
 _SITE: Final = f"https://ucp.dev/{VERSION}"
 _TRANSPORTS: Final = {"rest": ("ucp", "rest.openapi.json"), "mcp": ("ucp/mcp", "mcp.openrpc.json")}
-"""The address and the schema of each. MCP needs the package of that name."""
+"""The address and the schema of each."""
 _CAPABILITIES: Final = ("catalog.search", "catalog.lookup", "cart", "checkout", "fulfillment", "order")
 
 
 def ucp_routes(shop: Storefront, ids: VariantIds, purchases: Purchases) -> list[BaseRoute]:
     """Return the addresses of UCP: `/.well-known/ucp`, and all below `/ucp`."""
     desk = UcpDesk(shop, ids, purchases)
-    transports = [name for name in _TRANSPORTS if name == "rest" or find_spec(name)]
 
     async def discovery(request: Request) -> Response:
         base = shop.visit(request).base
-        return JSONResponse(_profile(base, transports), headers={"Cache-Control": "public, max-age=60"})
+        return JSONResponse(_profile(base), headers={"Cache-Control": "public, max-age=60"})
+
+    async def mcp(request: Request) -> Response:
+        try:
+            body = await read_body(request)
+        except ProtocolError as error:
+            return _refusal(error)
+        return answer_mcp(desk, request, body)
 
     return [
         Route("/.well-known/ucp", discovery),
         *(_route(desk, operation) for operation in desk.operations),
-        *([Route("/ucp/mcp", _Mcp(desk), methods=["POST"])] if "mcp" in transports else []),
+        Route("/ucp/mcp", mcp, methods=["POST"]),
     ]
 
 
@@ -62,32 +64,14 @@ def _route(desk: UcpDesk, operation: UcpOperation) -> Route:
     return Route("/ucp" + operation.path, endpoint, methods=[operation.verb])
 
 
-class _Mcp:
-    """The address of MCP, as an ASGI application."""
-
-    def __init__(self, desk: UcpDesk) -> None:
-        self._desk = desk
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            body = await read_body(Request(scope, receive))
-        except ProtocolError as error:
-            await _refusal(error)(scope, receive, send)
-            return
-        # In a thread, so that nobody else waits for the SDK to load.
-        tools = await run_in_threadpool(import_module, "environments.shop.ucp.tools")
-        await tools.serve(self._desk, body, scope, receive, send)
-
-
 def _refusal(error: ProtocolError) -> Response:
     return JSONResponse(refusal(error), error.status, NO_STORE)
 
 
-def _profile(base: str, transports: Iterable[str]) -> Json:
+def _profile(base: str) -> Json:
     """The business profile: the transports, what the shop can do, and how is paid."""
     services = []
-    for name in transports:
-        path, schema = _TRANSPORTS[name]
+    for name, (path, schema) in _TRANSPORTS.items():
         more = {"endpoint": base + path, "schema": f"{_SITE}/services/shopping/{schema}"}
         services.append({"version": VERSION, "transport": name} | more)
     capabilities: Json = {}

@@ -1,5 +1,6 @@
 """The shop by UCP: what the official models read in its answers, and that they say what its pages say."""
 
+import base64
 import json
 import random
 import re
@@ -136,6 +137,21 @@ async def call(session: ClientSession, tool: str, keyed: bool = False, **argumen
     assert [json.loads(block.text) for block in result.content] == [result.structuredContent]
     found: Json = result.structuredContent
     return found
+
+
+NEW = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+
+def message(method: str, tool: str = "", keyed: bool = False, **arguments: object) -> Json:
+    """A request of the revision 2026-07-28, without a client: what httpx needs to send it."""
+    params: Json = {"_meta": {f"{META}protocolVersion": NEW, f"{META}clientCapabilities": {}}}
+    named = {"MCP-Protocol-Version": NEW, "Mcp-Method": method}
+    if tool:
+        meta = {"ucp-agent": {"profile": AGENT}} | ({"idempotency-key": str(uuid.uuid4())} if keyed else {})
+        params |= {"name": tool, "arguments": {"meta": meta, **arguments}}
+        named["Mcp-Name"] = tool
+    return {"json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, "headers": named}
 
 
 async def test_the_profile_says_where_and_what(base: str) -> None:
@@ -440,6 +456,66 @@ async def test_headers_that_are_missing_and_bodies_that_are_none(
             await call(session, "cancel_checkout", id=checkout["id"])
         with pytest.raises(McpError, match="unknown tool: buy"):
             await call(session, "buy")
+
+
+async def test_messages_of_mcp_without_a_client(ucp: httpx.AsyncClient) -> None:
+    """What the revision of 2026-07-28 demands of a server, and what those before it do."""
+
+    async def said(sent: Json, status: int = 200) -> Any:
+        answer = await ucp.post("/mcp", **sent)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    found = (await said(message("server/discover")))["result"]
+    assert (found["supportedVersions"], found["ttlMs"], found["resultType"]) == ([NEW], 0, "complete")
+    listed = (await said(message("tools/list")))["result"]
+    assert (len(listed["tools"]), listed["ttlMs"], listed["cacheScope"]) == (13, 0, "private")
+    assert await said(message("tools/list")) == await said(message("tools/list"))
+    assert await said({"json": {"jsonrpc": "2.0", "method": "notifications/cancelled"}}, 202) is None
+
+    async def refused(status: int, code: int, sent: Json) -> Json:
+        answer = await said(sent, status)
+        assert (answer["error"]["code"], answer["jsonrpc"]) == (code, "2.0")
+        return dict(answer)
+
+    for method in ("ping", "initialize", "resources/list", "subscriptions/listen"):
+        await refused(404, -32601, message(method))
+    search = message("tools/call", "search_catalog", catalog={"query": "x"})
+    for header in ("Mcp-Method", "Mcp-Name", "MCP-Protocol-Version"):
+        for value in ("other", "2025-11-25", None):
+            headers = {name: text for name, text in search["headers"].items() if name != header}
+            headers |= {header: value} if value else {}
+            await refused(400, -32020, search | {"headers": headers})
+    twice = [*search["headers"].items(), ("Mcp-Name", "search_catalog")]
+    await refused(400, -32020, search | {"headers": twice})
+    encoded = "=?base64?" + base64.b64encode(b"search_catalog").decode() + "?="
+    assert "result" in await said(search | {"headers": search["headers"] | {"Mcp-Name": encoded}})
+    bad = search["headers"] | {"Mcp-Name": "=?base64?%?="}
+    await refused(400, -32020, search | {"headers": bad})
+    later = json.loads(json.dumps(message("tools/list")).replace(NEW, "2027-01-01"))
+    data = (await refused(400, -32022, later))["error"]["data"]
+    assert (data["requested"], data["supported"][:2]) == ("2027-01-01", [NEW, "2025-11-25"])
+    for name in ("protocolVersion", "clientCapabilities"):
+        lacking = message("tools/list")
+        del lacking["json"]["params"]["_meta"][META + name]
+        await refused(400, -32602, lacking)
+    await refused(400, -32602, message("tools/call", "buy"))
+    for origin, status in (("http://other.test", 403), (str(ucp.base_url).removesuffix("/ucp/"), 200)):
+        listing = message("tools/list")
+        await said(listing | {"headers": listing["headers"] | {"Origin": origin}}, status)
+    for content, code in ((b"{", -32700), (b"[]", -32600), (b'{"id": 1}', -32600), (b'"\\ud800"', -32700)):
+        answer = await refused(400, code, {"content": content})
+        assert answer["id"] is None
+    for number in (None, True, 1.5, {}):
+        await refused(400, -32600, {"json": {"jsonrpc": "2.0", "id": number, "method": "ping"}})
+    # With a handshake
+    hello = {"jsonrpc": "2.0", "id": "a", "method": "initialize"}
+    for asked, spoken in (("2025-03-26", "2025-03-26"), (NEW, "2025-11-25"), (7, "2025-11-25")):
+        answer = await said({"json": hello | {"params": {"protocolVersion": asked}}})
+        assert (answer["id"], answer["result"]["protocolVersion"]) == ("a", spoken)
+    assert (await said({"json": hello | {"method": "ping"}}))["result"] == {}
+    assert (await said({"json": hello | {"method": "tools/list"}}))["result"].keys() == {"tools"}
+    await refused(200, -32601, {"json": hello | {"method": "server/discover"}})
 
 
 async def test_a_key_is_good_for_one_request(ucp: httpx.AsyncClient, base: str, examples: Examples) -> None:
