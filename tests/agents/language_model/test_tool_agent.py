@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse
 from agents.base import AgentError, Decision
 from agents.language_model.agent import ANSWER_RETRIES, LanguageModelShopper
 from agents.language_model.prompt import Content, data_prompt
-from agents.language_model.tool_agent import SKIPPED, ToolShopper
+from agents.language_model.tool_agent import SKIPPED, ToolShopper, tools_of
 from agents.providers.capabilities import takes_tools
+from agents.providers.openai_responses import OpenAIResponses
 from agents.registry import make_agent
 from environments.interfaces.episode import DataEpisode, FeedEpisode, ToolEpisode
 from environments.interfaces.mcp_client import connected
@@ -254,6 +255,15 @@ def test_who_calls_tools_is_told_by_the_agents_name(name: str, native: bool, mon
         assert isinstance(make_agent(name, seed=1), LanguageModelShopper)
         kind = ToolShopper if native else LanguageModelShopper
         assert isinstance(make_agent(name, seed=1, interface="mcp"), kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("gpt-6-sol", ["reasoning.encrypted_content"]), ("gpt-4.1", None)]
+)
+async def test_a_model_that_thinks_is_asked_for_thoughts_that_can_go_back(name: str, told: Any) -> None:
+    model = OpenAIResponses(name)
+    sent = model.with_tools(model.request([], None, 20, None), tools_of(seen()))
+    assert (sent.get("include"), {each["strict"] for each in sent["tools"]}) == (told, {False})
 
 
 def test_a_model_in_this_process_has_no_such_setting() -> None:
