@@ -42,15 +42,45 @@ def as_kept(text: str) -> str:
     return storable(text)[:_LONGEST_KEPT]
 
 
-class ChatMessage(TypedDict):
-    """A message of a conversation; `role` is `system`, `user` or `assistant`.
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a model may call; `schema` is the JSON Schema of its arguments."""
 
-    `images` are PNG files in base64, in messages of the user only.
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that a model asks for; `arguments` is None where they are no JSON object."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call has brought, or why it could not be made (`failed`)."""
+
+    call: ToolCall
+    text: str
+    failed: bool
+
+
+class ChatMessage(TypedDict):
+    """A message of a conversation; `role` is `system`, `user`, `assistant` or `tool`.
+
+    `images` are PNG files in base64, in messages of the user only. `parts` is an answer with calls of tools,
+    as its provider sent it, and `results` are those of all its calls, in a message of the role `tool`.
     """
 
     role: str
     content: str
     images: NotRequired[list[str]]
+    parts: NotRequired[list[dict[str, Any]]]
+    results: NotRequired[list[ToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +159,17 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The text of an answer, and how it ended; `call` is the request where a provider was asked."""
+    """The text of an answer, and how it ended; `call` is the request where a provider was asked.
+
+    `parts` and `tool_calls`: the whole answer as its provider sent it, and the calls in it, where there were
+    tools.
+    """
 
     text: str
     ending: Ending = ENDED
     call: Call | None = None
+    parts: tuple[dict[str, Any], ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
 
     @property
     def raw(self) -> str:

@@ -18,8 +18,9 @@ from agents.computer import make_computer_agent
 from agents.computer.options import DEFAULT, ComputerOptions
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
+from agents.language_model.tool_agent import ToolShopper
 from agents.providers import PROVIDERS, make_model, problem_of
-from agents.providers.capabilities import check_settings, takes_temperature
+from agents.providers.capabilities import check_settings, takes_temperature, takes_tools
 from agents.providers.model_settings import split_agent
 from agents.providers.network import RequestWay
 from agents.providers.pricing import price_tables
@@ -28,6 +29,7 @@ from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
 from agents.simulated.own_profiles import profile_of
 from agents.simulated.tab_shopper import shipped
+from environments.protocol.actions import Interface
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -68,8 +70,9 @@ def make_agent(
     nudges: Sequence[Nudge] = (),
     acknowledges: bool = False,
     options: ComputerOptions = DEFAULT,
+    interface: Interface = "page",
 ) -> Agent:
-    """Make a fresh agent for one episode.
+    """Make a fresh agent for one episode, in which it meets the shop by `interface`.
 
     `prompt` is for language models; None: the shipped one. `nudges` is for simulated shoppers: texts that
     they understand where they see them. `acknowledges`: whether what a provider asks to confirm is confirmed.
@@ -82,7 +85,8 @@ def make_agent(
     agent: Agent | Respondent
     if family in PROVIDERS:
         # No seed of the trial is sent: providers honour it loosely or not at all, and some reject it.
-        agent = LanguageModelShopper(make_model(name), prompt)
+        calls_tools = interface != "page" and takes_tools(name)
+        agent = (ToolShopper if calls_tools else LanguageModelShopper)(make_model(name), prompt)
     elif family in COMPUTERS:
         agent = make_computer_agent(name, acknowledges=acknowledges, options=options)
     elif family == "simulated":

@@ -16,7 +16,7 @@ from interventions.cards.reply import REASONS, why_unusable
 ANSWER_RETRIES: Final = 3
 """How often the model may answer again within a step."""
 
-_QUOTED: Final = 4_000  # characters of an unusable answer that the model is shown again
+QUOTED: Final = 4_000  # characters of an unusable answer that the model is shown again
 
 
 class LanguageModelShopper:
@@ -53,13 +53,13 @@ class LanguageModelShopper:
                 reason = f"{why}: {problem}" if why == "unclear" else why
                 told = f"{REASONS[why]}: {problem}" if why in ("unclear", "cut_off") else REASONS[why]
                 error = f"unusable answer: {reason}"
-                calls += [replace(call, error=error, answer=reply.raw) for call in _calls(reply)]
+                calls += [replace(call, error=error, answer=reply.raw) for call in calls_of(reply)]
                 messages += [
-                    {"role": "assistant", "content": reply.text[:_QUOTED] or "(empty)"},
+                    {"role": "assistant", "content": reply.text[:QUOTED] or "(empty)"},
                     {"role": "user", "content": f"This answer cannot be used: {told}. Answer again."},
                 ]
             else:
-                calls += _calls(reply)
+                calls += calls_of(reply)
                 thought, memory, action = answer
                 self._history.append(PastStep(len(self._history) + 1, thought, memory, str(action)))
                 return Decision(*answer, usage=Usage.of(calls), calls=tuple(calls))
@@ -86,5 +86,6 @@ class LanguageModelShopper:
         return [{"role": "system", "content": prompt.system}, shown]
 
 
-def _calls(reply: Reply) -> list[Call]:
+def calls_of(reply: Reply) -> list[Call]:
+    """Return the request that an answer came by, if a provider was asked."""
     return [reply.call] if reply.call else []

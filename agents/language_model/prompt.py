@@ -72,6 +72,8 @@ class Content:
     """What the shop has answered last, where no page is shown."""
     tools: Sequence[ShopTool] = ()
     """The tools that the shop offers, where it is met by its tools."""
+    native: bool = False
+    """Whether the model calls tools in its provider's own way, and writes no actions."""
 
 
 class Prompt(NamedTuple):

@@ -45,8 +45,11 @@ def build_prompt(
     *,
     budget: int = BUDGET,
     count_tokens: Callable[[str], int] = estimate_tokens,
+    native: bool = False,
 ) -> Prompt:
     """Return the prompt for one step, of at most `budget` tokens.
+
+    `native`: the model calls tools in its provider's own way.
 
     The page's HTML, or the data, is cut from its end, then the tree from its end, then the oldest steps go:
     each with a mark, and none more than is needed. Goal, tabs, actions and answer format stay whole, but for
@@ -75,6 +78,7 @@ def build_prompt(
         actions=tuple(kind.describe(name) for name, kind in actions_of(observation).items()),
         data=observation.data,
         tools=observation.shop_tools,
+        native=native,
     )
 
     def length(prompt: Prompt) -> int:

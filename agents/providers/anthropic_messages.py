@@ -1,14 +1,14 @@
 """Models of Anthropic, through its messages API, with their batches."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import anthropic
 from anthropic import AsyncAnthropic
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agents.base import ChatMessage
+from agents.base import ChatMessage, Tool, ToolCall, ToolResult
 from agents.providers.bounded import client_options
 from agents.providers.capabilities import takes_temperature
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
@@ -16,6 +16,7 @@ from agents.providers.network import UNREADABLE, Failure, NetworkModel
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive, received
 from agents.providers.tokens import estimate_tokens
+from agents.providers.tool_calls import called, functions
 
 _VERSION: Final = "2023-06-01"  # the version of the API that takes a temperature, whatever the SDK's own is
 
@@ -105,6 +106,15 @@ class AnthropicMessages(NetworkModel, LanguageModel):
             return {"type": "adaptive"}, THINKING
         return None, 0 if thinks_if_asked else THINKING
 
+    def with_tools(self, request: Request, tools: Sequence[Tool]) -> Request:
+        """See `LanguageModel.with_tools`. From its second request on, a conversation is kept in the cache."""
+        kept = {"cache_control": CACHE} if len(request["messages"]) > 1 else {}
+        return request | {"tools": functions(tools, "input_schema")} | kept
+
+    def tool_calls(self, parts: Sequence[dict[str, Any]]) -> tuple[ToolCall, ...]:
+        """See `LanguageModel.tool_calls`."""
+        return tuple(called(part.get("id"), part, "input") for part in parts if part["type"] == "tool_use")
+
     async def send(self, client: AsyncAnthropic, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         return await send(client, request)
@@ -140,11 +150,20 @@ def _to_cache(text: str) -> list[dict[str, Any]]:
 
 
 def _to_wire(message: ChatMessage) -> dict[str, Any]:
+    if "parts" in message:
+        return {"role": "assistant", "content": message["parts"]}
+    if "results" in message:
+        return {"role": "user", "content": [_result_block(each) for each in message["results"]]}
     images = message.get("images", [])
     if not images:
         return {"role": message["role"], "content": message["content"]}
     parts = map(image_block, images)
     return {"role": message["role"], "content": [*parts, {"type": "text", "text": message["content"]}]}
+
+
+def _result_block(told: ToolResult) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": told.call.id, "content": told.text}
+    return block | ({"is_error": True} if told.failed else {})
 
 
 class _Block(BaseModel):

@@ -13,12 +13,12 @@ from agents.providers.model_settings import Effort, split_agent
 from interventions.errors import UserError
 
 _TAKEN: Final = {
-    "openai": ("effort", "top_p", "seed", "max_tokens"),
-    "openai-responses": ("effort", "top_p", "max_tokens"),
-    "anthropic": ("effort", "thinking", "top_p", "top_k", "max_tokens"),
-    "gemini": ("effort", "thinking", "top_p", "top_k", "seed", "max_tokens"),
-    "ollama": ("effort", "top_p", "top_k", "seed", "max_tokens"),
-    "compatible": ("effort", "top_p", "top_k", "seed", "max_tokens"),
+    "openai": ("effort", "top_p", "seed", "max_tokens", "tools"),
+    "openai-responses": ("effort", "top_p", "max_tokens", "tools"),
+    "anthropic": ("effort", "thinking", "top_p", "top_k", "max_tokens", "tools"),
+    "gemini": ("effort", "thinking", "top_p", "top_k", "seed", "max_tokens", "tools"),
+    "ollama": ("effort", "top_p", "top_k", "seed", "max_tokens", "tools"),
+    "compatible": ("effort", "top_p", "top_k", "seed", "max_tokens", "tools"),
     "hf": ("top_p", "top_k", "seed", "max_tokens", "load_in"),
 }
 """The settings that each provider has."""
@@ -57,6 +57,10 @@ _CLAUDE_SAMPLES: Final = re.compile(
 _GEMINI_SAMPLES_NOT: Final = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|[4-9]|\d\d)")
 
 
+_NO_TOOLS_IN_CHAT: Final = re.compile(r"gpt-(?:5\.[2-9]|[6-9]|\d\d)")
+"""Models to which OpenAI's chat completions refuse tools unless their effort is `none`."""
+
+
 def reasons(model: str) -> bool:
     """Return whether a model of OpenAI thinks before it answers, and takes no temperature."""
     return re.match(r"o\d|gpt-[5-9]", _last(model)) is not None
@@ -68,6 +72,14 @@ def takes_temperature(name: str) -> bool:
     # Claude takes one of temperature and top_p, and neither where it thinks within a budget.
     alone = plain.startswith("anthropic:") and (settings.top_p is not None or settings.thinking)
     return _samples(*plain.split(":", 1)) and not alone
+
+
+def takes_tools(name: str) -> bool:
+    """Return whether the model `PROVIDER:MODEL` is sent tools to call; others write their calls as text."""
+    plain, settings = split_agent(name)
+    provider, _, model = plain.partition(":")
+    refused = provider == "openai" and _NO_TOOLS_IN_CHAT.match(_last(model)) and settings.effort != "none"
+    return "tools" in _TAKEN.get(provider, ()) and settings.tools is None and not refused
 
 
 def temperature_of(agent: str, wanted: float | None) -> float | None:

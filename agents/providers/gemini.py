@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Final, Self
 
 import httpx
@@ -10,13 +10,14 @@ from google import genai
 from google.genai import errors, types
 from pydantic import BaseModel, Field, model_validator
 
-from agents.base import ChatMessage
+from agents.base import ChatMessage, Tool, ToolCall, ToolResult
 from agents.providers.bounded import TooLong, client_options
 from agents.providers.capabilities import takes_temperature
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import NO_CONNECTION, UNREAD, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import Body, read
+from agents.providers.tool_calls import called, functions
 from interventions.cards.reply import Ending
 
 _THINKS_NOT: Final = re.compile(r"gemini-(?:1|2\.0)")
@@ -115,6 +116,16 @@ class Gemini(NetworkModel, LanguageModel):
         contents = [_to_wire(message) for message in messages if message["role"] != "system"]
         return {"model": self.name, "contents": contents, "config": config}
 
+    def with_tools(self, request: Request, tools: Sequence[Tool]) -> Request:
+        """See `LanguageModel.with_tools`."""
+        declared = [{"functionDeclarations": functions(tools, "parametersJsonSchema")}]
+        return request | {"config": request["config"] | {"tools": declared}}
+
+    def tool_calls(self, parts: Sequence[dict[str, Any]]) -> tuple[ToolCall, ...]:
+        """See `LanguageModel.tool_calls`."""
+        asked = [part["function_call"] for part in parts if part.get("function_call")]
+        return tuple(called(each.get("id"), each, "args") for each in asked)
+
     async def send(self, client: GeminiClient, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
         body = await generate(client, request)
@@ -135,9 +146,18 @@ async def generate(client: GeminiClient, request: Request) -> "_GeminiReply | Fa
 
 
 def _to_wire(message: ChatMessage) -> dict[str, Any]:
+    if "parts" in message:  # they go back as they came, as their signatures need it
+        return {"role": "model", "parts": message["parts"]}
+    if "results" in message:
+        return {"role": "user", "parts": [_result_part(each) for each in message["results"]]}
     pictures = [image_part(image) for image in message.get("images", [])]
     role = "model" if message["role"] == "assistant" else "user"
     return {"role": role, "parts": [{"text": message["content"]}, *pictures]}
+
+
+def _result_part(told: ToolResult) -> dict[str, Any]:
+    named = {"name": told.call.name} | ({"id": told.call.id} if told.call.id else {})
+    return {"functionResponse": named | {"response": {"error" if told.failed else "output": told.text}}}
 
 
 def image_part(image: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
-from agents.base import ActError, Call, ChatMessage, Reply
+from agents.base import ActError, Call, ChatMessage, Reply, Tool, ToolCall
 from agents.providers.model_settings import NO_SETTINGS, ModelSettings, named
 from agents.providers.pricing import Tokens, cost_of
 from agents.providers.tokens import estimate_tokens
@@ -155,10 +155,12 @@ class LanguageModel(Endpoint):
         temperature: float | None = 0.1,
         max_tokens: int = 2_000,
         schema: Schema | None = None,
+        tools: Sequence[Tool] = (),
     ) -> Reply:
         """Ask once. `temperature` None: the model's own; reasoning models have no other.
 
-        `schema` is the JSON Schema of the wanted answer; models without structured answers ignore it.
+        `schema` is the JSON Schema of the wanted answer; models without structured answers ignore it. `tools`
+        are those that the model may call, for models of which `takes_tools` is true.
 
         Raises:
             ProviderError: the network, the provider or the machine failed, also after retries.
@@ -168,11 +170,23 @@ class LanguageModel(Endpoint):
         if temperature is not None:
             temperature *= self._temperature_scale
         max_tokens = self.settings.max_tokens or max_tokens
-        answer, call = await self.exchange(self.request(messages, temperature, max_tokens, schema))
-        return Reply(answer.text, answer.ending, call)
+        request = self.request(messages, temperature, max_tokens, schema)
+        if not tools:
+            answer, call = await self.exchange(request)
+            return Reply(answer.text, answer.ending, call)
+        answer, call = await self.exchange(self.with_tools(request, tools))
+        return Reply(answer.text, answer.ending, call, answer.parts, self.tool_calls(answer.parts))
 
     @abstractmethod
     def request(
         self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
         """Return the request that is sent, as JSON data."""
+
+    def with_tools(self, request: Request, tools: Sequence[Tool]) -> Request:
+        """Return the request with the tools that the model may call, in its provider's form."""
+        raise NotImplementedError
+
+    def tool_calls(self, parts: Sequence[dict[str, Any]]) -> tuple[ToolCall, ...]:
+        """Return the calls of tools among the parts of an answer, in order."""
+        raise NotImplementedError

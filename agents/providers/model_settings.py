@@ -33,6 +33,8 @@ class ModelSettings(BaseModel):
 
     load_in: Literal["8bit", "4bit"] | None = None
     """To how many bits the weights of a model in this process are quantised."""
+    tools: Literal["text"] | None = None
+    """Calls of tools are written as text, for a server that refuses to be sent tools."""
 
     @property
     def thinks(self) -> bool:

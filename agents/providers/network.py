@@ -278,7 +278,11 @@ def cleaned(answer: TextAnswer, key: str) -> TextAnswer:
     """Return an answer without the key, which a server may echo."""
     parts = json.loads(_without(key, json.dumps(answer.parts))) if answer.parts else ()
     return replace(
-        answer, text=_without(key, answer.text), parts=tuple(parts), model=_without(key, answer.model)
+        answer,
+        text=_without(key, answer.text),
+        ending=answer.ending._replace(said=_without(key, answer.ending.said)),
+        parts=tuple(parts),
+        model=_without(key, answer.model),
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Final
 
@@ -12,7 +12,7 @@ import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel, Field, ValidationError
 
-from agents.base import ChatMessage
+from agents.base import ChatMessage, Tool, ToolCall
 from agents.providers.bounded import client_options
 from agents.providers.capabilities import reasons
 from agents.providers.model import THINKING, Count, LanguageModel, Named, Request, Schema, TextAnswer, ended
@@ -20,6 +20,7 @@ from agents.providers.network import UNREADABLE, Failure, NetworkModel, in_time
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive, received
 from agents.providers.settings import Service
+from agents.providers.tool_calls import called, functions
 
 _OVER: Final = ("completed", "expired", "cancelled")
 _LISTED_SECONDS: Final = 5.0
@@ -41,7 +42,8 @@ class OpenAIChat(NetworkModel, LanguageModel):
         self, messages: list[ChatMessage], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
         """See `LanguageModel.request`."""
-        request: Request = {"model": self.name, "messages": [_to_wire(message) for message in messages]}
+        sent = [each for message in messages for each in _to_wire(message)]
+        request: Request = {"model": self.name, "messages": sent}
         if reasons(self.name):  # the tokens that these think with count towards the limit
             request["max_completion_tokens"] = THINKING + max_tokens
         else:
@@ -53,6 +55,14 @@ class OpenAIChat(NetworkModel, LanguageModel):
             wanted = {"name": "answer", "schema": dict(schema), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": wanted}
         return request
+
+    def with_tools(self, request: Request, tools: Sequence[Tool]) -> Request:
+        """See `LanguageModel.with_tools`."""
+        return request | {"tools": [{"type": "function", "function": each} for each in functions(tools)]}
+
+    def tool_calls(self, parts: Sequence[dict[str, Any]]) -> tuple[ToolCall, ...]:
+        """See `LanguageModel.tool_calls`."""
+        return tuple(called(part.get("id"), part.get("function")) for part in parts)
 
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
@@ -111,12 +121,17 @@ def data_url(image: str) -> str:
     return f"data:image/png;base64,{image}"
 
 
-def _to_wire(message: ChatMessage) -> dict[str, Any]:
-    images = message.get("images", [])
-    if not images:
-        return {"role": message["role"], "content": message["content"]}
-    parts = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in images]
-    return {"role": message["role"], "content": [{"type": "text", "text": message["content"]}, *parts]}
+def _to_wire(message: ChatMessage) -> list[dict[str, Any]]:
+    if "results" in message:
+        told = message["results"]
+        return [{"role": "tool", "tool_call_id": each.call.id, "content": each.text} for each in told]
+    wired: dict[str, Any] = {"role": message["role"], "content": message["content"]}
+    if "parts" in message:
+        wired["tool_calls"] = message["parts"]
+    if images := message.get("images"):
+        parts = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in images]
+        wired["content"] = [{"type": "text", "text": message["content"]}, *parts]
+    return [wired]
 
 
 class _Message(BaseModel):

@@ -1,12 +1,13 @@
 """Models of OpenAI, through its responses API."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel, ConfigDict
 
-from agents.base import ChatMessage
+from agents.base import ChatMessage, Tool, ToolCall
 from agents.providers.capabilities import reasons
 from agents.providers.model import THINKING, Count, Named, Request, Schema, TextAnswer, ended
 from agents.providers.network import Failure
@@ -14,6 +15,7 @@ from agents.providers.openai_chat import CacheUsage, OpenAIChat, cache_key, coun
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
 from agents.providers.settings import Service
+from agents.providers.tool_calls import called, functions
 
 _SMALLEST_LIMIT: Final = 16  # the API refuses less
 
@@ -30,7 +32,7 @@ class OpenAIResponses(OpenAIChat):
         """See `LanguageModel.request`."""
         request: Request = {
             "model": self.name,
-            "input": [_to_wire(message) for message in messages],
+            "input": [each for message in messages for each in _to_wire(message)],
             "store": False,
         }
         if reasons(self.name):
@@ -46,6 +48,16 @@ class OpenAIResponses(OpenAIChat):
             wanted = {"type": "json_schema", "name": "answer", "schema": dict(schema), "strict": True}
             request["text"] = {"format": wanted}
         return request
+
+    def with_tools(self, request: Request, tools: Sequence[Tool]) -> Request:
+        """See `LanguageModel.with_tools`. What the model has thought comes back with its calls."""
+        as_it_is = {"type": "function", "strict": False}  # else the API changes the schema
+        thoughts = {"include": ["reasoning.encrypted_content"]} if reasons(self.name) else {}
+        return request | {"tools": [as_it_is | each for each in functions(tools)]} | thoughts
+
+    def tool_calls(self, parts: Sequence[dict[str, Any]]) -> tuple[ToolCall, ...]:
+        """See `LanguageModel.tool_calls`."""
+        return tuple(called(each.get("call_id"), each) for each in parts if each["type"] == "function_call")
 
     async def send(self, client: AsyncOpenAI, request: Request) -> TextAnswer | Failure:
         """See `NetworkModel.send`."""
@@ -63,12 +75,20 @@ async def respond(client: AsyncOpenAI, service: Service, request: Request) -> "R
     return await receive(openai, client.responses.with_raw_response.create(**request, **key), Response)
 
 
-def _to_wire(message: ChatMessage) -> dict[str, Any]:
+def _to_wire(message: ChatMessage) -> list[dict[str, Any]]:
+    if "parts" in message:
+        return message["parts"]
+    if "results" in message:
+        told = message["results"]
+        return [
+            {"type": "function_call_output", "call_id": each.call.id, "output": each.text} for each in told
+        ]
     images = message.get("images", [])
     if not images:
-        return {"role": message["role"], "content": message["content"]}
+        return [{"role": message["role"], "content": message["content"]}]
     parts = [{"type": "input_image", "image_url": data_url(image)} for image in images]
-    return {"role": message["role"], "content": [{"type": "input_text", "text": message["content"]}, *parts]}
+    text = {"type": "input_text", "text": message["content"]}
+    return [{"role": message["role"], "content": [text, *parts]}]
 
 
 class _Part(BaseModel):

@@ -123,6 +123,7 @@ class ShopTrialRunner:
             nudges=design.declared_nudges(trial),
             acknowledges=design.experiment.safety_checks == "acknowledge",
             options=design.experiment.computers.get(trial.agent, DEFAULT),
+            interface=trial.interface,
         )
 
     def session(self, trial: ShopTrial) -> Session:

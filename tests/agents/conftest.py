@@ -73,6 +73,13 @@ class Provider:
         body = BODIES[self.kind](text, finish_reason == "length", tokens)
         self.script.append(JSONResponse(body, headers=headers))
 
+    def call(self, *calls: tuple[str, object], text: str = "", finish_reason: str = "") -> None:
+        """Script an answer with calls of tools; arguments that are a text are sent as they are."""
+        body = BODIES[self.kind](text, finish_reason == "length", (1_000, 100))
+        begun = 10 * len(self.script) + 100 * len(self.requests)
+        _with_calls(self.kind, body, [(f"call_{begun + at}", *each) for at, each in enumerate(calls)], text)
+        self.script.append(JSONResponse(body))
+
     def fail(self, status: int, message: str = "try later", headers: dict[str, str] | None = None) -> None:
         """Script an error in the provider's form; a client that retries is asked to do so at once."""
         error: object = {
@@ -168,6 +175,53 @@ def _generated(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -
     body = {"candidates": [{"content": content, "finishReason": "MAX_TOKENS" if cut_off else "STOP"}]}
     counts = usage and {"promptTokenCount": usage[0], "candidatesTokenCount": usage[1]}
     return body | ({"usageMetadata": counts} if counts else {})
+
+
+def _with_calls(kind: str, body: dict[str, Any], calls: list[tuple[str, str, Any]], text: str) -> None:
+    """Add calls of tools, each with its id, to an answer of the text alone."""
+    written = [
+        (number, name, given if isinstance(given, str) else json.dumps(given))
+        for number, name, given in calls
+    ]
+    match kind:
+        case "openai" | "compatible":
+            choice = body["choices"][0]
+            choice["message"]["content"] = text or None
+            choice["message"]["tool_calls"] = [
+                {"id": number, "type": "function", "function": {"name": name, "arguments": given}}
+                for number, name, given in written
+            ]
+            if choice["finish_reason"] == "stop":
+                choice["finish_reason"] = "tool_calls"
+        case "openai-responses":
+            thoughts, message = body["output"]
+            body["output"] = [thoughts | {"encrypted_content": "signed"}, *([message] if text else [])] + [
+                {
+                    "type": "function_call",
+                    "id": f"fc_{number}",
+                    "call_id": number,
+                    "name": name,
+                    "arguments": given,
+                    "status": "completed",
+                }
+                for number, name, given in written
+            ]
+        case "anthropic":
+            body["content"] = (body["content"] if text else []) + [
+                {"type": "tool_use", "id": number, "name": name, "input": given}
+                for number, name, given in calls
+            ]
+            if body["stop_reason"] == "end_turn":
+                body["stop_reason"] = "tool_use"
+        case "ollama":
+            body["message"]["tool_calls"] = [
+                {"function": {"name": name, "arguments": given}} for _, name, given in calls
+            ]
+        case "gemini":
+            said = [{"text": text}] if text else []
+            asked = [{"functionCall": {"id": n, "name": name, "args": given}} for n, name, given in calls]
+            asked[0]["thoughtSignature"] = "c2lnbmVk"
+            body["candidates"][0]["content"]["parts"] = [*said, *asked]
 
 
 BODIES = {

@@ -6,6 +6,7 @@ from itertools import islice, pairwise
 import pytest
 
 from agents.base import Agent, Decision, SafetyCheck
+from agents.language_model.prompt import data_prompt
 from environments.observation.views import VIEWS
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
@@ -28,6 +29,20 @@ def nudged(made: ShopDesign, modality: str) -> ShopTrial:
     return next(
         each for each in made.trials([LOOKER]) if each.modality == modality and each.condition == "nudged"
     )
+
+
+def test_a_model_calls_tools_where_there_is_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc")
+    made = shop("interfaces", observation=["html", "feed", "mcp"])
+    runner = ShopTrialRunner(made, "http://shop.test/")
+    kinds = {
+        (each.interface, type(runner.agent(each)).__name__)
+        for each in islice(made.trials(["openai:gpt-4.1-mini"]), made.block_size())
+    }
+    tools = {(each, "ToolShopper") for each in ("feed", "mcp")}
+    assert kinds == {("page", "LanguageModelShopper"), *tools}
+    assert made.inputs["prompt_of_data"] == data_prompt().digest
+    assert "native" in data_prompt().system
 
 
 def test_every_trial_is_run_in_each_modality() -> None:
