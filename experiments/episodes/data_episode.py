@@ -86,13 +86,14 @@ def judge(
     """Correct the outcome of a choice once the treatment is checked."""
     if trajectory.outcome != "choice":
         return
-    keys = _by_id(episode.answers, ids)
+    given = [*_given(trajectory), episode.cart]
+    keys = _by_id([*episode.answers, episode.cart], ids)
     chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(episode.cart)))
     if len(chosen) != 1 or not chosen[0]:
         trajectory.end(
             "no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, not in the choice set"
         )
-    elif reason := untreated(episode.answers, session, ids, chosen[0]):
+    elif reason := untreated(given, session, ids, chosen[0]):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, chosen[0])
@@ -170,7 +171,7 @@ def to_record(
     calls = recorded_calls(trajectory)
     steps, artifacts = trace(trajectory)
     sent, bodies = sent_pages(session)
-    answers = _given(trajectory)
+    answers, shown = _given(trajectory), [look.observation.data for look in trajectory.looks]
     return TrialRecord(
         trial=trial_row(
             design.run_id,
@@ -189,7 +190,7 @@ def to_record(
         steps=steps,
         receipts=[to_row(receipt) for receipt in session.receipts],
         calls=[to_row(call, step=step) for step, call in calls],
-        disagreements=[{"text": text} for text in _disagreements(answers, item_ids(design, trial))],
+        disagreements=[{"text": text} for text in _disagreements(shown, item_ids(design, trial))],
         safety_checks=[
             to_row(each, step=step, acknowledged=int(each.acknowledged))
             for step, each in recorded_checks(trajectory)
@@ -206,8 +207,10 @@ def to_record(
 
 
 def _given(trajectory: Trajectory) -> list[str]:
-    """The answers that the agent was given, without those that it was shown again."""
-    return list(dict.fromkeys(look.observation.data for look in trajectory.looks))
+    """The answers that the agent was given before it decided the last time, each once, in order."""
+    looked = [step for step, decision in enumerate(trajectory.decisions) if decision.looked]
+    looks = trajectory.looks[: looked[-1] + 1 if looked else 0]
+    return list(dict.fromkeys(look.observation.data for look in looks))
 
 
 def _option_rows(trial: ShopTrial, design: ShopDesign, session: Session, answers: Sequence[str]) -> list[Row]:

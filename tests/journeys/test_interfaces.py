@@ -71,14 +71,18 @@ def assert_shown_as_planned(done: Done) -> None:
 
 
 class Scripted:
-    """Takes the given actions one after the other, and keeps what it was shown."""
+    """Takes the given actions one after the other, and keeps what it was shown.
 
-    def __init__(self, *actions: Action) -> None:
-        self.actions, self.seen = list(actions), list[Observation]()
+    looked: of each, whether the observation was shown to it before.
+    """
+
+    def __init__(self, *actions: Action, looked: tuple[bool, ...] = ()) -> None:
+        self.actions, self.seen, self.looked = list(actions), list[Observation](), list(looked)
 
     async def act(self, observation: Observation) -> Decision:
         self.seen.append(observation)
-        return Decision("", "", self.actions.pop(0))
+        looked = self.looked.pop(0) if self.looked else True
+        return Decision("", "", self.actions.pop(0), looked=looked)
 
 
 @asynccontextmanager
@@ -252,3 +256,25 @@ async def test_a_shop_in_trials_speaks_only_by_what_is_treated(tmp_path: Path) -
         ):
             answer = await client.get(f"{base}.well-known/ucp")
             assert answer.status_code == status
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+async def test_what_an_agent_had_not_read_when_it_chose_was_not_shown(tmp_path: Path) -> None:
+    """Of several calls in one answer the results of the first ones are not known at the later ones."""
+    async with one_trial(tmp_path, "mcp") as (design, run):
+        first, second = (each.key for each in next(iter(design.sets.values())))
+        skus = {each.key: each.sku for each in design.shop.catalogue.products}
+        ask = [
+            Action("call_tool", ("get_product", json.dumps({"catalog": {"id": skus[key]}})))
+            for key in (first, second)
+        ]
+        lines = {"cart": {"line_items": [{"item": {"id": skus[second]}, "quantity": 1}]}}
+        buy = Action("call_tool", ("create_cart", json.dumps(lines)))
+        read = await run(Scripted(*ask, buy))
+        at_once = await run(Scripted(*ask, buy, looked=(True, True, False)))
+    assert (read.trial.outcome, read.trial.choice) == ("choice", second)
+    assert [row["opened"] for row in read.options] == [1, 1]
+    assert at_once.trial.outcome == "treatment_failed"
+    assert at_once.trial.reason == f"the agent was not given {second} before it chose"
+    assert {row["option"]: row["opened"] for row in at_once.options} == {first: 1, second: 0}
