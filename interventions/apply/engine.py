@@ -364,6 +364,8 @@ class _Rewriting:
         """Write the edits' values into the objects of planned products."""
         for address, entry in document.entries(data, self.url, product, self.site.query):
             key = self.known.get(address, address) or self.called(entry.texts("id"))
+            if key not in self.plan.by_product and not self.plan.everywhere:
+                continue
             if key in self.plan.by_product and (ids := tuple(entry.texts("id"))):
                 known = self.earlier.get(key, Earlier())
                 self.earlier[key] = replace(known, ids=tuple(dict.fromkeys((*known.ids, *ids))))

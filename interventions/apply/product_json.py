@@ -58,7 +58,7 @@ class Document:
         return [(default if key is None else key, entry) for key, entry in zip(keys, entries, strict=True)]
 
     def _items(self, path: str) -> list[JsonPlace]:
-        if not all(name in self._text for name in _needed(path)):
+        if ".." in path and not all(name in self._text for name in _needed(path)):
             return []  # a search for `$..price` would walk through everything
         # To a filter among descendants the document itself is no child of anything.
         return find(path, [self.root] if path.startswith("$..[?") else self.root)

@@ -45,6 +45,8 @@ def plain_path(path: str) -> PlainPath | None:
 
 def children(steps: tuple[str | int | None, ...], data: Any) -> list[JsonPlace]:
     """Return what stands at the end of the steps, in the data's order."""
+    if len(steps) == 1 and isinstance(name := steps[0], str):  # most are
+        return [JsonPlace(data[name], data, name)] if isinstance(data, dict) and name in data else []
     found = [JsonPlace(data, None, "")]
     for step in steps:
         if step is None:
