@@ -24,6 +24,8 @@ With it, a request has 1,900 (a product) to 4,000 tokens (search results).
 """
 TREE_TOKENS: Final = 600
 """The tokens of such a page as accessibility tree: as measured on products, 0.37 of those of its HTML."""
+DATA_TOKENS: Final = {"feed": 1_200, "mcp": 17_000}
+"""The tokens of two products of the embedded shop as data, and of its tools with the answer for one product."""
 PAGE_ANSWER_TOKENS: Final = 250
 """The tokens of an answer: thought, memory and action."""
 PICTURE_TOKENS: Final = 1_600
@@ -73,6 +75,8 @@ def most_cost_in_a_batch(trial: CardTrial) -> float | None:
 
 def _page_tokens(view: View) -> int:
     """Return the tokens of a request that shows a page so."""
+    if view.interface != "page":
+        return SAID_TOKENS + DATA_TOKENS[view.interface]
     shown = (HTML_TOKENS * view.html, TREE_TOKENS * view.tree, SCREENSHOT_TOKENS * view.screenshot)
     return SAID_TOKENS + sum(shown)
 

@@ -27,6 +27,8 @@ WORDS = {
     "screenshot": ("2,500 tokens and the price of a picture,", 2_500, 1),
     "both": ("4,100 tokens and the price of a picture,", 4_100, 1),
     "marks": ("2,500 tokens and the price of a picture,", 2_500, 1),
+    "feed": ("2,100 tokens,", 2_100, 0),
+    "mcp": ("17,900 tokens,", 17_900, 0),
 }
 
 
