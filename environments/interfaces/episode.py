@@ -22,6 +22,10 @@ Json = dict[str, Any]
 PLATFORM: Final = "https://souk.invalid/profile.json"
 """What the shop is told of us; it is never fetched."""
 TIMEOUT_S: Final = 30.0
+MOST_BYTES: Final = 200_000
+"""The longest arguments of a tool that are sent: shops refuse a longer request, which ends the session."""
+MOST_DEPTH: Final = 50
+"""How deep they may be nested, for the same reason."""
 
 
 class ShopFailure(Exception):
@@ -152,10 +156,14 @@ class ToolEpisode(DataEpisode):
         name, text = map(str, action.args)
         try:
             arguments = json.loads(text or "{}")
+            length = len(json.dumps(arguments, ensure_ascii=False).encode())
         except (ValueError, RecursionError) as error:
             return f"call_tool: the arguments are no JSON: {error}"
         if not isinstance(arguments, dict):
             return "call_tool: the arguments have to be a JSON object"
+        if length > MOST_BYTES or _is_deeper(arguments, MOST_DEPTH):
+            most = f"{MOST_BYTES:,} bytes, and objects and lists {MOST_DEPTH} deep"
+            return f"call_tool: the arguments are too large: at most {most}"
         if name not in {each.name for each in self._tools}:
             return f"call_tool: there is no tool {name!r}; there are {', '.join(t.name for t in self._tools)}"
         meta = {"ucp-agent": {"profile": PLATFORM}, "idempotency-key": str(uuid.uuid4())}
@@ -187,6 +195,17 @@ async def open_episode(
 
             async with connected(f"{endpoint}/mcp", client) as (tools, call):
                 yield ToolEpisode(goal, f"{endpoint}/mcp", wanted, tools, call)
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        ]
+    return bool(level)
 
 
 def _said(answer: Json) -> str:

@@ -143,6 +143,30 @@ async def test_what_an_agent_does_wrongly_is_told_and_ends_nothing(tmp_path: Pat
 
 @pytest.mark.browser
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("catalog", "told"),
+    [
+        ('{"id": "\\ud800"}', "the arguments are no JSON: "),
+        ('{"id": "x", "y": ' + "[" * 240 + "]" * 240 + "}", "the arguments are too large: at most "),
+        ('{"id": "x", "y": ' + "[" * 600 + "]" * 600 + "}", "the arguments are too large: at most "),
+        (json.dumps({"id": "x" * 300_000}), "the arguments are too large: at most "),
+    ],
+    ids=["half a character", "deep", "deeper", "long"],
+)
+async def test_what_cannot_be_sent_is_the_agents_mistake_and_no_failure_of_the_shop(
+    tmp_path: Path, catalog: str, told: str
+) -> None:
+    async with one_trial(tmp_path, "mcp") as (_, run):
+        agent = Scripted(
+            Action("call_tool", ("get_product", f'{{"catalog": {catalog}}}')), Action("give_up", ("enough",))
+        )
+        record = await run(agent)
+    assert (record.trial.outcome, record.trial.reason) == ("no_choice", "the agent gave up: enough")
+    assert agent.seen[1].error.startswith(f"call_tool: {told}")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 async def test_a_product_that_is_not_in_the_choice_set_is_no_choice(tmp_path: Path) -> None:
     async with one_trial(tmp_path, "mcp") as (design, run):
         mine = {product.key for product in next(iter(design.sets.values()))}
