@@ -101,7 +101,7 @@ class FeedEpisode(DataEpisode):
             ShopFailure: the shop does not answer as it should, or one of them is not there.
         """
         answer = await self._post("/catalog/lookup", {"ids": [*self.wanted]})
-        products = {each.get("id"): each for each in answer.get("products") or () if isinstance(each, dict)}
+        products = {str(each.get("id")): each for each in _objects(answer, "products")}
         if missing := [each for each in self.wanted if each not in products]:
             raise ShopFailure(f"the shop has no product {missing[0]}")
         self._give(_written({"products": [products[each] for each in self.wanted]}))
@@ -123,9 +123,10 @@ class FeedEpisode(DataEpisode):
         try:
             answer = await self._client.post(self._endpoint + path, json=body, headers=headers)
             found = answer.json()
+            _written(found).encode()  # half a character can be neither kept nor sent on
         except httpx.HTTPError as error:
             raise ShopFailure(f"{path}: {type(error).__name__}: {error}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ShopFailure(f"{path}: HTTP {answer.status_code}, and no JSON") from None
         if not answer.is_success or not isinstance(found, dict):
             raise ShopFailure(f"{path}: HTTP {answer.status_code}: {_written(found)[:200]}")
@@ -209,8 +210,13 @@ def _is_deeper(value: object, most: int) -> bool:
 
 
 def _said(answer: Json) -> str:
-    messages = [each.get("content") for each in answer.get("messages") or () if isinstance(each, dict)]
+    messages = [each.get("content") for each in _objects(answer, "messages")]
     return "; ".join(map(str, messages)) or "nothing is in the cart"
+
+
+def _objects(answer: Json, name: str) -> list[Json]:
+    found = answer.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _written(answer: object) -> str:
