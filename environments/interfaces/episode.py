@@ -22,6 +22,10 @@ Json = dict[str, Any]
 PLATFORM: Final = "https://souk.invalid/profile.json"
 """What the shop is told of us; it is never fetched."""
 TIMEOUT_S: Final = 30.0
+MOST_BYTES: Final = 200_000
+"""The longest arguments of a tool that are sent: shops refuse a longer request, which ends the session."""
+MOST_DEPTH: Final = 50
+"""How deep they may be nested, for the same reason."""
 
 
 class ShopFailure(Exception):
@@ -97,7 +101,7 @@ class FeedEpisode(DataEpisode):
             ShopFailure: the shop does not answer as it should, or one of them is not there.
         """
         answer = await self._post("/catalog/lookup", {"ids": [*self.wanted]})
-        products = {each.get("id"): each for each in answer.get("products") or () if isinstance(each, dict)}
+        products = {str(each.get("id")): each for each in _objects(answer, "products")}
         if missing := [each for each in self.wanted if each not in products]:
             raise ShopFailure(f"the shop has no product {missing[0]}")
         self._give(_written({"products": [products[each] for each in self.wanted]}))
@@ -119,9 +123,10 @@ class FeedEpisode(DataEpisode):
         try:
             answer = await self._client.post(self._endpoint + path, json=body, headers=headers)
             found = answer.json()
+            _written(found).encode()  # half a character can be neither kept nor sent on
         except httpx.HTTPError as error:
             raise ShopFailure(f"{path}: {type(error).__name__}: {error}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ShopFailure(f"{path}: HTTP {answer.status_code}, and no JSON") from None
         if not answer.is_success or not isinstance(found, dict):
             raise ShopFailure(f"{path}: HTTP {answer.status_code}: {_written(found)[:200]}")
@@ -152,10 +157,14 @@ class ToolEpisode(DataEpisode):
         name, text = map(str, action.args)
         try:
             arguments = json.loads(text or "{}")
+            length = len(json.dumps(arguments, ensure_ascii=False).encode())
         except (ValueError, RecursionError) as error:
             return f"call_tool: the arguments are no JSON: {error}"
         if not isinstance(arguments, dict):
             return "call_tool: the arguments have to be a JSON object"
+        if length > MOST_BYTES or _is_deeper(arguments, MOST_DEPTH):
+            most = f"{MOST_BYTES:,} bytes, and objects and lists {MOST_DEPTH} deep"
+            return f"call_tool: the arguments are too large: at most {most}"
         if name not in {each.name for each in self._tools}:
             return f"call_tool: there is no tool {name!r}; there are {', '.join(t.name for t in self._tools)}"
         meta = {"ucp-agent": {"profile": PLATFORM}, "idempotency-key": str(uuid.uuid4())}
@@ -189,9 +198,25 @@ async def open_episode(
                 yield ToolEpisode(goal, f"{endpoint}/mcp", wanted, tools, call)
 
 
+def _is_deeper(value: object, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        ]
+    return bool(level)
+
+
 def _said(answer: Json) -> str:
-    messages = [each.get("content") for each in answer.get("messages") or () if isinstance(each, dict)]
+    messages = [each.get("content") for each in _objects(answer, "messages")]
     return "; ".join(map(str, messages)) or "nothing is in the cart"
+
+
+def _objects(answer: Json, name: str) -> list[Json]:
+    found = answer.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _written(answer: object) -> str:

@@ -1,6 +1,7 @@
 """Read what the answers of a shop (UCP) show of its products, and of the lines of a cart."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +86,8 @@ def _objects(value: object, depth: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _product(data: dict[str, Any]) -> ProductData:
-    variants = [each for each in data.get("variants") or () if isinstance(each, dict)]
+    listed = data.get("variants")
+    variants = [each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)]
     rating, metadata = _object(data, "rating"), _object(data, "metadata")
     scale, value = _number(rating.get("scale_max")) or 5.0, _number(rating.get("value"))
     count = _number(rating.get("count", metadata.get("reviews")))
@@ -94,7 +96,7 @@ def _product(data: dict[str, Any]) -> ProductData:
         tuple(str(each["id"]) for each in (data, *variants) if each.get("id")),
         str(data.get("title") or ""),
         _amount(_object(_object(data, "price_range"), "min")),
-        None if value is None else round(value * 100 / scale, 6),
+        None if value is None else _number(round(value * 100 / scale, 6)),
         None if count is None else round(count),
         str(_object(data, "description").get("plain") or ""),
         not stock or any(each is not False for each in stock),
@@ -114,4 +116,10 @@ def _amount(price: dict[str, Any]) -> float | None:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

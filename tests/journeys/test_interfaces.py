@@ -143,6 +143,30 @@ async def test_what_an_agent_does_wrongly_is_told_and_ends_nothing(tmp_path: Pat
 
 @pytest.mark.browser
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("catalog", "told"),
+    [
+        ('{"id": "\\ud800"}', "the arguments are no JSON: "),
+        ('{"id": "x", "y": ' + "[" * 240 + "]" * 240 + "}", "the arguments are too large: at most "),
+        ('{"id": "x", "y": ' + "[" * 600 + "]" * 600 + "}", "the arguments are too large: at most "),
+        (json.dumps({"id": "x" * 300_000}), "the arguments are too large: at most "),
+    ],
+    ids=["half a character", "deep", "deeper", "long"],
+)
+async def test_what_cannot_be_sent_is_the_agents_mistake_and_no_failure_of_the_shop(
+    tmp_path: Path, catalog: str, told: str
+) -> None:
+    async with one_trial(tmp_path, "mcp") as (_, run):
+        agent = Scripted(
+            Action("call_tool", ("get_product", f'{{"catalog": {catalog}}}')), Action("give_up", ("enough",))
+        )
+        record = await run(agent)
+    assert (record.trial.outcome, record.trial.reason) == ("no_choice", "the agent gave up: enough")
+    assert agent.seen[1].error.startswith(f"call_tool: {told}")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 async def test_a_product_that_is_not_in_the_choice_set_is_no_choice(tmp_path: Path) -> None:
     async with one_trial(tmp_path, "mcp") as (design, run):
         mine = {product.key for product in next(iter(design.sets.values()))}
@@ -184,6 +208,8 @@ async def foreign(answers: Answers) -> AsyncIterator[Shop]:
 
     async def answer(request: Request) -> Response:
         body = await request.body()
+        if request.method == "GET":  # by which it is seen that the shop is there
+            return Response()
         return answers(request.url.path.removeprefix("/ucp"), json.loads(body) if body else {})
 
     app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
@@ -202,6 +228,10 @@ def whole(path: str, asked: Any, keys: dict[str, str], *, price: int = 1299) -> 
 CASES: dict[str, tuple[str, str]] = {
     "no JSON": ("infra_error", "/catalog/lookup: HTTP 200, and no JSON"),
     "refused": ("infra_error", "/catalog/lookup: HTTP 404"),
+    "no list": ("infra_error", "the shop has no product "),
+    "a list as id": ("infra_error", "the shop has no product "),
+    "half a character": ("infra_error", "/catalog/lookup: HTTP 200, and no JSON"),
+    "a price without end": ("treatment_failed", ""),
     "a product is gone": ("infra_error", "the shop has no product "),
     "an empty cart": ("no_choice", "the agent gave up"),
     "another price in the cart": ("choice", ""),
@@ -221,6 +251,16 @@ async def test_what_a_foreign_shop_does_is_recorded(tmp_path: Path, case: str) -
                 return Response("{", media_type="application/json")
             case "refused", "/catalog/lookup":
                 return JSONResponse({"code": "x", "content": "y"}, 404)
+            case "no list", "/catalog/lookup":
+                return JSONResponse({"products": 5})
+            case "a list as id", "/catalog/lookup":
+                return JSONResponse({"products": [product("x", asked["ids"][0]) | {"id": [1]}]})
+            case "half a character", "/catalog/lookup":
+                products = [product("\ud800", each) for each in asked["ids"]]
+                return Response(json.dumps({"products": products}), media_type="application/json")
+            case "a price without end", "/catalog/lookup":
+                products = [product("x", each, 10**400) | {"variants": 5} for each in asked["ids"]]
+                return JSONResponse({"products": products})
             case "a product is gone", "/catalog/lookup":
                 return JSONResponse({"products": [product("x", asked["ids"][0])]})
             case "an empty cart", "/carts":
