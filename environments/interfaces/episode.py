@@ -108,10 +108,11 @@ class FeedEpisode(DataEpisode):
 
     async def _take(self, action: Action) -> str:
         (wanted,) = action.args
-        ids = {name: each.ids[-1] for each in products_in(self.answers[0]) for name in each.ids}
-        ids |= {each.ids[0]: each.ids[1] for each in products_in(self.answers[0]) if len(each.ids) > 1}
-        variants = {name for each in products_in(self.answers[0]) for name in each.ids[1:]}
-        item = wanted if wanted in variants else ids.get(str(wanted))
+        items: dict[str, str] = {}
+        for each in products_in(self.answers[0]):
+            items |= {variant: variant for variant in each.ids[1:]}
+            items.setdefault(each.ids[0], each.ids[-1] if len(each.ids) < 2 else each.ids[1])
+        item = items.get(str(wanted))
         if item is None:
             return f"add_to_cart: there is no product {wanted!r}; the ids are {', '.join(self.wanted)}"
         cart = await self._post("/carts", {"line_items": [{"item": {"id": item}, "quantity": 1}]})
@@ -165,6 +166,9 @@ class ToolEpisode(DataEpisode):
         if length > MOST_BYTES or _is_deeper(arguments, MOST_DEPTH):
             most = f"{MOST_BYTES:,} bytes, and objects and lists {MOST_DEPTH} deep"
             return f"call_tool: the arguments are too large: at most {most}"
+        if _filters_prices(arguments):
+            # The shop filters by its own prices, which may be others than those that are shown.
+            return "call_tool: filters.price cannot be used here; leave it out"
         if name not in {each.name for each in self._tools}:
             return f"call_tool: there is no tool {name!r}; there are {', '.join(t.name for t in self._tools)}"
         meta = {"ucp-agent": {"profile": PLATFORM}, "idempotency-key": str(uuid.uuid4())}
@@ -207,6 +211,12 @@ def _is_deeper(value: object, most: int) -> bool:
             for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
         ]
     return bool(level)
+
+
+def _filters_prices(arguments: Json) -> bool:
+    catalog = arguments.get("catalog")
+    filters = catalog.get("filters") if isinstance(catalog, dict) else None
+    return isinstance(filters, dict) and filters.get("price") is not None
 
 
 def _said(answer: Json) -> str:

@@ -207,10 +207,17 @@ def to_record(
 
 
 def _given(trajectory: Trajectory) -> list[str]:
-    """The answers that the agent was given before it decided the last time, each once, in order."""
+    """The answers that the agent was given before it decided the last time, in order.
+
+    After an action that failed it is shown the last answer again.
+    """
     looked = [step for step, decision in enumerate(trajectory.decisions) if decision.looked]
     looks = trajectory.looks[: looked[-1] + 1 if looked else 0]
-    return list(dict.fromkeys(look.observation.data for look in looks))
+    return [
+        look.observation.data
+        for step, look in enumerate(looks)
+        if step == 0 or not trajectory.errors[step - 1]
+    ]
 
 
 def _option_rows(trial: ShopTrial, design: ShopDesign, session: Session, answers: Sequence[str]) -> list[Row]:
@@ -218,7 +225,7 @@ def _option_rows(trial: ShopTrial, design: ShopDesign, session: Session, answers
     shown, order = _facts(answers, keys)
     sent, _ = _facts([page.body.decode(errors="replace") for page in session.sent], keys)
     nothing = ShownFacts()
-    first = next(iter(order), trial.products[0].key)
+    first = next(iter(order), "")
     rows: list[Row] = []
     for position, product in enumerate(trial.products):
         mine = shown.get(product.key, nothing)

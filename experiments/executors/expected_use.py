@@ -25,7 +25,7 @@ With it, a request has 1,900 (a product) to 4,000 tokens (search results).
 TREE_TOKENS: Final = 600
 """The tokens of such a page as accessibility tree: as measured on products, 0.37 of those of its HTML."""
 DATA_TOKENS: Final = {"feed": 1_200, "mcp": 17_000}
-"""The tokens of two products of the embedded shop as data, and of its tools with the answer for one product."""
+"""The tokens of two products of the embedded shop as data, and of its tools with an answer."""
 PAGE_ANSWER_TOKENS: Final = 250
 """The tokens of an answer: thought, memory and action."""
 PICTURE_TOKENS: Final = 1_600

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-_CHILDREN: Final = re.compile(rf"\$(?:\.{_NAME}|\[\*\]|\[[0-9]{{1,6}}\])*")
+_CHILDREN: Final = re.compile(rf"\$(?:\.{_NAME}|\[\*\]|\[(?:0|[1-9][0-9]{{0,5}})\])*")
 _STEP: Final = re.compile(rf"\.({_NAME})|\[(\*|[0-9]+)\]")
-_HOLDING: Final = re.compile(rf"\$\.\.\[\?@\.{_NAME}(?:\s*&&\s*@\.{_NAME})*\]")
+_HOLDING: Final = re.compile(rf"\$\.\.\[\?@\.{_NAME}(?: *&& *@\.{_NAME})*\]")
 _LOOKS: Final = 2_000
 """After how many places a search looks at the time."""
 

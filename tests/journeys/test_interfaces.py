@@ -121,6 +121,10 @@ async def test_what_an_agent_does_wrongly_is_told_and_ends_nothing(tmp_path: Pat
             Action("call_tool", ("get_product", '{"catalog": 3}')),
             Action(
                 "call_tool",
+                ("search_catalog", '{"catalog": {"query": "a", "filters": {"price": {"min": 1}}}}'),
+            ),
+            Action(
+                "call_tool",
                 ("create_cart", '{"cart": {"line_items": [{"item": {"id": "?"}, "quantity": 1}]}}'),
             ),
             Action("give_up", ("enough",)),
@@ -133,9 +137,11 @@ async def test_what_an_agent_does_wrongly_is_told_and_ends_nothing(tmp_path: Pat
     assert errors[2].startswith("call_tool: the arguments are no JSON: ")
     assert errors[3] == "call_tool: the arguments have to be a JSON object"
     assert errors[4].startswith("call_tool: get_product: catalog: ")
-    assert errors[5] == ""  # the shop has answered that there is no such item
-    assert "not_found" in agent.seen[5].data
-    assert [row["error"] for row in record.steps[:5]] == errors[1:6]
+    assert errors[5] == "call_tool: filters.price cannot be used here; leave it out"
+    assert errors[6] == ""  # the shop has answered that there is no such item
+    assert "not_found" in agent.seen[6].data
+    assert [row["error"] for row in record.steps[:6]] == errors[1:7]
+    assert [(row["opened"], row["viewed_first"]) for row in record.options] == [(0, 0), (0, 0)]
     names = [tool.name for tool in agent.seen[0].shop_tools]
     assert {"search_catalog", "get_product", "create_cart"} <= {*names}
     assert all("meta" not in json.loads(tool.schema)["properties"] for tool in agent.seen[0].shop_tools)
@@ -311,10 +317,10 @@ async def test_what_an_agent_had_not_read_when_it_chose_was_not_shown(tmp_path: 
         ]
         lines = {"cart": {"line_items": [{"item": {"id": skus[second]}, "quantity": 1}]}}
         buy = Action("call_tool", ("create_cart", json.dumps(lines)))
-        read = await run(Scripted(*ask, buy))
+        read = await run(Scripted(*ask, Action("call_tool", ("nothing", "{}")), ask[0], buy))
         at_once = await run(Scripted(*ask, buy, looked=(True, True, False)))
     assert (read.trial.outcome, read.trial.choice) == ("choice", second)
-    assert [row["opened"] for row in read.options] == [1, 1]
+    assert {row["option"]: row["opened"] for row in read.options} == {first: 2, second: 1}
     assert at_once.trial.outcome == "treatment_failed"
     assert at_once.trial.reason == f"the agent was not given {second} before it chose"
     assert {row["option"]: row["opened"] for row in at_once.options} == {first: 1, second: 0}

@@ -7,6 +7,8 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, Final
 
+from babel.numbers import get_currency_precision
+
 from agents.base import is_command, is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, data_prompt, picture_prompt
 from agents.registry import looks_only
@@ -100,6 +102,11 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         check_decoys(experiment.decoys, self.sets, source)
         self._treatments.check(shown)
+        if experiment.interfaces and get_currency_precision(currency := self.shop.catalogue.currency) != 2:
+            message = (
+                f"{experiment.interfaces[0]} needs amounts in hundredths, and {currency} has none; remove it"
+            )
+            raise source.error(("observation",), message)
         if experiment.interfaces and (lost := self._treatments.not_carried(self.data_site, shown[0])):
             said = f"{' and '.join(experiment.interfaces)} cannot carry {', '.join(lost)}; remove "
             message = f"{said}{' and '.join(experiment.interfaces)}, or name other interventions"

@@ -103,7 +103,7 @@ KEYS = [
     (SHOP, "agents: []", "agents: the list is empty"),
     (SHOP, "observation: {pages: whole}", 'observation.pages: unknown key; did you mean "page"'),
     (SHOP, "observation: screenshoot", 'no modality; did you mean "screenshot"'),
-    (SHOP, "observation: [html, picture]", '"picture" is no modality; the modalities are: both, feed, html, mark'),
+    (SHOP, "observation: [html, picture]", '"picture" is no modality; the modalities are: both, feed, html'),
     (SHOP, "observation: [html, html]", "a modality stands twice"),
     (SHOP, "observation: {modality: [tree], screenshot: true}", "a modality says all of what is shown"),
     (SHOP, "computers: {'openai-computer:m': {coordinates: pixels}}", "takes no options; agents that do: "),

@@ -50,7 +50,18 @@ def test_what_is_found_is_what_the_library_finds() -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    ["$..price", "$.a[-1]", "$.a[1:2]", '$["a b"]', "$..[?@.a == 1]", "$..[?@.a || @.b]", "$.*", "$.ü"],
+    [
+        "$..price",
+        "$.a[-1]",
+        "$.a[1:2]",
+        '$["a b"]',
+        "$..[?@.a == 1]",
+        "$..[?@.a || @.b]",
+        "$.*",
+        "$.ü",
+        "$[01]",
+        "$..[?@.a\u00a0&& @.b]",
+    ],
 )
 def test_other_paths_are_left_to_the_library(asked: str) -> None:
     assert plain_path(asked) is None

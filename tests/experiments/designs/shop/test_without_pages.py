@@ -1,6 +1,7 @@
 """Trials without pages: what they are, and what is refused before the first of them."""
 
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,6 +66,16 @@ def test_what_cannot_be_done_without_pages_is_refused(changes: dict[str, Any], m
     with pytest.raises(UserError) as refused:
         ShopDesign(source("interfaces", **given))
     assert message in str(refused.value)
+
+
+def test_a_currency_without_hundredths_is_refused(tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("name,price,rating,reviews,category\nA,100,80,1,Tea\nB,110,90,2,Tea\n")
+    options = {"catalogue": str(own), "currency": "JPY", "sets": 1}
+    changes = {"options": options, "factors": {"order": "both"}}
+    ShopDesign(source("interfaces", observation=["html"], **changes))
+    with pytest.raises(UserError, match="observation: feed needs amounts in hundredths, and JPY has none"):
+        ShopDesign(source("interfaces", observation=["feed"], **changes))
 
 
 def test_experiments_without_interfaces_are_the_same_runs_as_before() -> None:
