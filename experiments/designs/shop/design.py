@@ -102,15 +102,8 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         check_decoys(experiment.decoys, self.sets, source)
         self._treatments.check(shown)
-        if experiment.interfaces and get_currency_precision(currency := self.shop.catalogue.currency) != 2:
-            message = (
-                f"{experiment.interfaces[0]} needs amounts in hundredths, and {currency} has none; remove it"
-            )
-            raise source.error(("observation",), message)
-        if experiment.interfaces and (lost := self._treatments.not_carried(self.data_site, shown[0])):
-            said = f"{' and '.join(experiment.interfaces)} cannot carry {', '.join(lost)}; remove "
-            message = f"{said}{' and '.join(experiment.interfaces)}, or name other interventions"
-            raise source.error(("observation",), message)
+        if experiment.interfaces:
+            self._check_interfaces(shown[0])
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
         self._cells = Cells(experiment, self.sets, self._arms, self.profiles, made.addresses, badges)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
@@ -127,6 +120,17 @@ class ShopDesign(Design[ShopTrial]):
         if self.stopping:
             self.most = self.stopping.most
             self.watched = self.stopping.effect if self.stopping.rule != "fixed" else ""
+
+    def _check_interfaces(self, product: ProductFacts) -> None:
+        """Raises UserError where something cannot be done without pages."""
+        ways, currency = " and ".join(self.experiment.interfaces), self.shop.catalogue.currency
+        message = ""
+        if lost := self._treatments.not_carried(self.data_site, product):
+            message = f"{ways} cannot carry {', '.join(lost)}; remove {ways}, or name other interventions"
+        if get_currency_precision(currency) != 2:
+            message = f"{ways} needs amounts in hundredths, and {currency} has none; remove {ways}"
+        if message:
+            raise self.source.error(("observation",), message)
 
     def _checked_allocation(self) -> Allocation | None:
         """How repeats are allocated; None: all are run. Raises UserError where too few questions have any."""
