@@ -46,6 +46,16 @@ def item_ids(design: ShopDesign, trial: ShopTrial) -> dict[str, str]:
     return {skus[product.key]: product.key for product in trial.products}
 
 
+def planned_names(trial: ShopTrial, session: Session) -> dict[str, str]:
+    """Return the name of each product as the trial shows it, by the product's key."""
+    names = {product.key: product.name for product in trial.products}
+    for treatment in session.plan.treatments:
+        for edit in treatment.edits:
+            if treatment.product in names and (name := edit.values().get("name")):
+                names[treatment.product] = str(name)
+    return names
+
+
 async def run_episode(
     trial: ShopTrial,
     design: ShopDesign,
@@ -57,7 +67,7 @@ async def run_episode(
 ) -> Trajectory:
     """Run one episode whose traffic passes through the session's proxy port, at `proxy`."""
     trajectory, ids = Trajectory(), item_ids(design, trial)
-    names = {product.key: product.name for product in trial.products}
+    names = planned_names(trial, session)
     wanted = {each: names[key] for each, key in ids.items()}
     try:
         async with limited(trajectory, design.most_seconds, silent):

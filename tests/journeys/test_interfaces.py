@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -87,10 +88,10 @@ class Scripted:
 
 @asynccontextmanager
 async def one_trial(
-    folder: Path, way: str, shop: Shop | None = None
+    folder: Path, way: str, shop: Shop | None = None, **changes: Any
 ) -> AsyncIterator[tuple[ShopDesign, Callable[[Agent], Any]]]:
     """A design, and a function that lets an agent act in its first trial with a nudge."""
-    design = ShopDesign(source("interfaces", observation=[way]))
+    design = ShopDesign(source("interfaces", observation=[way], **changes))
     trial = next(each for each in design.trials(["simulated:balanced"]) if each.condition == "nudged")
     async with open_testbed(folder, shop or design.shop) as testbed:
 
@@ -324,3 +325,28 @@ async def test_what_an_agent_had_not_read_when_it_chose_was_not_shown(tmp_path: 
     assert at_once.trial.outcome == "treatment_failed"
     assert at_once.trial.reason == f"the agent was not given {second} before it chose"
     assert {row["option"]: row["opened"] for row in at_once.options} == {first: 1, second: 0}
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["feed", "mcp"])
+async def test_a_new_name_stands_wherever_the_product_does(tmp_path: Path, way: str) -> None:
+    """From what the agent is told first to the line of the cart; the shop's own name stands nowhere."""
+    new = "A plain and simple thing"
+    file = tmp_path / "names.yaml"
+    renamed = {"id": "renamed", "kind": "nudge", "direction": 1, "edits": [{"set_title": new}]}
+    file.write_text(yaml.safe_dump({"interventions": [renamed]}))
+    factors = {"nudge": {"interventions": str(file), "on": ["each"]}}
+    async with one_trial(tmp_path, way, factors=factors) as (design, run):
+        trial = next(iter(design.trials(["simulated:balanced"])))
+        carrier = next(each for each in design.shop.catalogue.products if each.key == trial.carrier)
+        ask = Action("call_tool", ("get_product", json.dumps({"catalog": {"id": carrier.sku}})))
+        lines = {"cart": {"line_items": [{"item": {"id": carrier.sku}, "quantity": 1}]}}
+        buy = Action("call_tool", ("create_cart", json.dumps(lines)))
+        script = [ask, buy] if way == "mcp" else [Action("add_to_cart", (carrier.sku,))]
+        record = await run(agent := Scripted(*script))
+    assert (record.trial.outcome, record.trial.choice) == ("choice", carrier.key)
+    pages = [record.artifacts[step["observation"]] for step in record.steps]
+    assert len(pages) == len(agent.seen) + 1
+    assert all(new in page for page in pages)
+    assert not any(carrier.name in page for page in pages)
