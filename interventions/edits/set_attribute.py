@@ -11,9 +11,11 @@ from interventions.edits.in_browser import PagePlaces, Verdict, as_read
 from interventions.edits.showing import Change, ProductPlace
 from interventions.yaml.sitemap import Place
 
+_OF_TOOLS = ("toolname", "tooldescription", "toolparamdescription")
+"""What WebMCP calls a form and its fields."""
 _INERT = frozenset(
     "alt class dir disabled height hidden label lang placeholder role title value width".split()  # noqa: SIM905
-)
+).union(_OF_TOOLS)
 """Attributes that run nothing and lead nowhere."""
 
 
