@@ -200,3 +200,28 @@ async def test_every_answer_says_what_was_planned(
         made = {receipt.edit for receipt in session.receipts if receipt.intervention == "made"}
         assert {"set_price", "set_title", "insert_text"} & plan.keys() <= made <= plan.keys()
         assert {receipt.product for receipt in session.receipts} <= {product.key}
+
+
+async def test_what_a_tool_is_said_to_do_can_be_treated(
+    slot: Slot, client: httpx.AsyncClient, base: str
+) -> None:
+    """For one tool, in the list of every host; what the others are said to do stays."""
+
+    async def listed(http: httpx.AsyncClient) -> dict[str, Json]:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        tools = (await http.post(f"{base}ucp/mcp", json=asked)).json()["result"]["tools"]
+        return {tool["name"]: tool for tool in tools}
+
+    edit = edit_from_dict({"insert_text": {"after": "product.title", "text": TEXT}})
+    slot.session = session = Session(
+        Plan((Treatment("said", "tool/get_product", (edit,)),)), SITE, AllowList.of(base)
+    )
+    said = await listed(client)
+    slot.session = None
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as direct:
+        own = await listed(direct)
+    treated = own["get_product"] | {"description": f"{TEXT}\n{own['get_product']['description']}"}
+    assert said == own | {"get_product": treated}
+    assert [(each.product, each.role, each.after) for each in session.receipts] == [
+        ("tool/get_product", "data.told", TEXT)
+    ]

@@ -27,7 +27,7 @@ IDS = {
     "hotels": ("hotels-dda79ce8", "345489a87621"),
     "injection-channels": ("injection-channels-56cb42de", "3d8e3565d8a9"),
     "instructions": ("instructions-f858b50e", "150df7fdc3d3"),
-    "interfaces": ("interfaces-5ef901f1", "c9bbb9668d66"),
+    "interfaces": ("interfaces-0b9d92aa", "1e3dad64a6d6"),
     "listing": ("listing-0da69ec7", "3ef01ee15310"),
     "modality": ("modality-a2b1bc84", "a2850f2d3dc4"),
     "nudges-mr": ("nudges-mr-077c4115", "b254c9e4baf8"),
