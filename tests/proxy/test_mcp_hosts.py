@@ -59,7 +59,7 @@ async def test_a_host_reads_what_was_planned(host: tuple[str, ...], slot: Slot, 
     if status:
         pytest.skip(f"pip cannot install {', '.join(host[1:])}: {told.splitlines()[-1]}")
     treatment = Treatment("made", PRODUCT.key, (edit_from_dict({"set_price": 12.34}),))
-    async with shop(ucp=True) as base:
+    async with shop(interfaces=True) as base:
         slot.session = session = Session(Plan((treatment,)), load_site_map("ucp"), AllowList.of(base))
         asked = f"{base}ucp/mcp", PRODUCT.sku, PRODUCT.name
         through = {"HTTP_PROXY": slot.url, "http_proxy": slot.url}

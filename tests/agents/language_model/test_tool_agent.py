@@ -35,7 +35,7 @@ of_text = pytest.mark.parametrize("provider", ["openai", "openai-responses", "co
 
 @pytest.fixture(scope="module")
 async def base() -> AsyncIterator[str]:
-    async with shop(ucp=True) as address:
+    async with shop(interfaces=True) as address:
         yield f"{address}ucp"
 
 
