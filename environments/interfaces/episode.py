@@ -1,12 +1,13 @@
 """Run one episode without pages: the products as data at once (`feed`), or the shop's tools (`mcp`).
 
-Both speak UCP to the shop, through the proxy. What the agent is given are the shop's answers as they came.
+Both speak UCP to the shop, through the proxy. What the agent is given are the shop's answers: by `feed` the
+products in the trial's order, by `mcp` the texts of results as they came.
 """
 
 import json
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -134,7 +135,8 @@ class FeedEpisode(DataEpisode):
         return found
 
 
-CallTool = Callable[[str, Json], Any]
+CallTool = Callable[[str, Json], Awaitable[tuple[str, bool]]]
+"""Calls a tool with arguments; returns the text of its result, and whether it failed."""
 
 
 class ToolEpisode(DataEpisode):
@@ -148,7 +150,7 @@ class ToolEpisode(DataEpisode):
         address: str,
         wanted: Mapping[str, str],
         tools: Sequence[ShopTool],
-        call: "CallTool",
+        call: CallTool,
     ) -> None:
         super().__init__(goal, address, wanted)
         self._tools, self._call = tuple(tools), call

@@ -16,8 +16,9 @@ LONGEST_PATH = 20
 class ProductData:
     """A product as an answer shows it; a field that it does not have is None or empty.
 
-    `ids`: its own first, then those of its variants. `price` is in currency units, `rating` in percent.
-    `text` is its description.
+    `ids`: its own first, then those of its variants. `price` is in currency units, `rating` in percent, and
+    `prices` are all that the answer has of it: the ends of its range, and those of its variants. `text` is
+    its description.
     """
 
     ids: tuple[str, ...]
@@ -27,16 +28,15 @@ class ProductData:
     reviews: int | None = None
     text: str = ""
     in_stock: bool = True
+    prices: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LineData:
-    """A line of a cart, a checkout or an order: the item's id, its title, price in currency units."""
+    """A line of a cart, a checkout or an order: the item's id, and its price in currency units."""
 
     id: str
-    name: str
     price: float | None
-    quantity: int | None
 
 
 def products_in(text: str) -> list[ProductData]:
@@ -51,9 +51,7 @@ def lines_in(text: str) -> list[LineData]:
     return [
         LineData(
             str(item.get("id", "")),
-            str(item.get("title", "")),
             _amount({"amount": item.get("price"), "currency": currency}),
-            quantity if isinstance(quantity := each.get("quantity"), int) else None,
         )
         for each in _objects(answer)
         if isinstance(item := each.get("item"), dict)
@@ -91,15 +89,19 @@ def _product(data: dict[str, Any]) -> ProductData:
     rating, metadata = _object(data, "rating"), _object(data, "metadata")
     scale, value = _number(rating.get("scale_max")) or 5.0, _number(rating.get("value"))
     count = _number(rating.get("count", metadata.get("reviews")))
+    span = _object(data, "price_range")
+    own = [_object(span, end) for end in ("min", "max")]
+    prices = [_amount(each) for each in (*own, *(_object(each, "price") for each in variants))]
     stock = [_object(each, "availability").get("available") for each in variants]
     return ProductData(
         tuple(str(each["id"]) for each in (data, *variants) if each.get("id")),
         str(data.get("title") or ""),
-        _amount(_object(_object(data, "price_range"), "min")),
+        prices[0],
         None if value is None else _number(round(value * 100 / scale, 6)),
         None if count is None else round(count),
         str(_object(data, "description").get("plain") or ""),
         not stock or any(each is not False for each in stock),
+        tuple(prices),
     )
 
 

@@ -125,7 +125,7 @@ def untreated(answers: Sequence[str], session: Session, ids: dict[str, str], cho
             for edit in treatment.edits:
                 if (treatment.intervention, edit.kind(), key) not in made:
                     return f"{treatment.intervention}: {edit.kind()} has no receipt for {key}"
-                if lacks := _not_shown(edit, product):
+                if lacks := not_shown(edit, product):
                     return f"{treatment.intervention}: {edit.kind()}: {key} shows {lacks}"
     planned = {
         key: edit.values()["price"]
@@ -141,15 +141,17 @@ def untreated(answers: Sequence[str], session: Session, ids: dict[str, str], cho
     return ""
 
 
-def _not_shown(edit: Edit, product: ProductData) -> str:
-    """What stands in an answer in place of what an edit makes; empty: it is there."""
+def not_shown(edit: Edit, product: ProductData) -> str:
+    """Return what stands in an answer in place of what an edit makes; empty: it is there."""
     for part, value in edit.values().items():
-        shown = getattr(product, part, None)
         if isinstance(value, str):
             if part == "name" and squeeze(product.name) != squeeze(value):
                 return repr(product.name)
-        elif shown is None or not _is_near(part, shown, value):
-            return f"{part} {shown}, and {value} was planned"
+            continue
+        # In the shop all variants of a product have its price.
+        for shown in product.prices if part == "price" else (getattr(product, part),):
+            if shown is None or not _is_near(part, shown, value):
+                return f"{part} {shown}, and {value} was planned"
     if edit.told and squeeze(edit.words()) not in squeeze(product.text):
         return f"no {edit.words()!r}"
     return ""

@@ -21,13 +21,16 @@ from starlette.routing import Route
 from agents.base import Agent, Decision
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
+from environments.protocol.shown_data import products_in
 from environments.shop.shop import Shop
 from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.data_episode import not_shown
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, open_testbed
 from experiments.executors.executor import Attempt
 from experiments.records.record import Start, TrialRecord
 from experiments.records.tables import options, receipts, steps
+from interventions.edits.registry import edit_from_dict
 from tests.experiments.designs.make import source
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, probabilities
 from tests.support import serve, size
@@ -350,3 +353,17 @@ async def test_a_new_name_stands_wherever_the_product_does(tmp_path: Path, way: 
     assert len(pages) == len(agent.seen) + 1
     assert all(new in page for page in pages)
     assert not any(carrier.name in page for page in pages)
+
+
+def test_every_price_of_a_product_is_read() -> None:
+    """One that was left over in a variant is no price that was planned."""
+    shown = [{"amount": cents, "currency": "USD"} for cents in (1299, 1399, 1499)]
+    product = {
+        "id": "a",
+        "price_range": {"min": shown[0], "max": shown[1]},
+        "variants": [{"price": shown[2]}],
+    }
+    (read,) = products_in(json.dumps({"products": [product]}))
+    assert (read.price, read.prices) == (12.99, (12.99, 13.99, 14.99))
+    left = not_shown(edit_from_dict({"set_price": 12.99}), read)
+    assert left == "price 13.99, and 12.99 was planned"
