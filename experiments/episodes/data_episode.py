@@ -1,6 +1,7 @@
 """Run one trial without pages: bind the plan, open the shop's data or its tools, let the agent act, judge."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -11,19 +12,14 @@ from environments.protocol.shown_data import ProductData, lines_in, products_in
 from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.records.page_figures import figure_row
-from experiments.records.record import Row, Start, TrialRecord, to_row
-from experiments.treatment.sent_pages import sent_pages
+from experiments.episodes.shop_record import option_row, shop_record
+from experiments.records.record import Row, Start, TrialRecord
 from experiments.treatment.trajectory import (
     Trajectory,
     act_until,
     failed_on_the_way,
     limited,
-    recorded_calls,
-    recorded_checks,
     trace,
-    trial_row,
-    usage_of,
 )
 from experiments.treatment.treatment_check import squeeze
 from interventions.authoring.page_facts import ShownFacts
@@ -180,41 +176,20 @@ def to_record(
     attempts: int,
 ) -> TrialRecord:
     """Make the record of a finished trial."""
-    calls = recorded_calls(trajectory)
-    steps, artifacts = trace(trajectory)
-    sent, bodies = sent_pages(session)
-    answers, shown = _given(trajectory), [look.observation.data for look in trajectory.looks]
-    return TrialRecord(
-        trial=trial_row(
-            design.run_id,
-            trial,
-            trajectory,
-            usage_of(calls),
-            steps=len(trajectory.decisions),
-            start=start,
-            attempts=attempts,
-            nudges=trial.nudges,
-            match=design.match,
-            profile=trial.profile,
-            modality=trial.modality or "",
-        ),
-        options=_option_rows(trial, design, session, answers),
-        steps=steps,
-        receipts=[to_row(receipt) for receipt in session.receipts],
-        calls=[to_row(call, step=step) for step, call in calls],
+    shown = [look.observation.data for look in trajectory.looks]
+    count = len(trajectory.decisions)
+    record = shop_record(
+        trial, design, trajectory, session, trace(trajectory), count, start=start, attempts=attempts
+    )
+    return replace(
+        record,
+        options=_option_rows(trial, design, session, _given(trajectory)),
         disagreements=[{"text": text} for text in _disagreements(shown, item_ids(design, trial))],
-        safety_checks=[
-            to_row(each, step=step, acknowledged=int(each.acknowledged))
-            for step, each in recorded_checks(trajectory)
-        ],
         attributes=[
             {"position": at, "attributes": own}
             for at, product in enumerate(trial.products)
             if (own := design.list_facts(product) | trial.facts(product.key))
         ],
-        sent_pages=sent,
-        artifacts=artifacts | bodies,
-        cause=trajectory.cause,
     )
 
 
@@ -237,25 +212,22 @@ def _option_rows(trial: ShopTrial, design: ShopDesign, session: Session, answers
     shown, order = _facts(answers, keys)
     sent, _ = _facts([page.body.decode(errors="replace") for page in session.sent], keys)
     nothing = ShownFacts()
-    first = next(iter(order), "")
     rows: list[Row] = []
     for position, product in enumerate(trial.products):
         mine = shown.get(product.key, nothing)
-        lacking = [part for part in _OF_DATA if getattr(mine, part) is None]
-        why = (
-            "no answer showed it" if mine is nothing else "; ".join(f"{part}: no answer" for part in lacking)
-        )
+        lacking = [f"{part}: no answer" for part in _OF_DATA if getattr(mine, part) is None]
         rows.append(
-            {
-                **figure_row(design.products.get(product.key, product), sent.get(product.key, mine)),
-                **mine._asdict(),
-                "unread": why,
-                "position": position,
-                "category": product.category,
-                "viewed_first": int(product.key == first),
-                "nudged": int(product.key in trial.carried),
-                "opened": order.count(product.key),
-            }
+            option_row(
+                trial,
+                design,
+                product,
+                position,
+                sent=sent.get(product.key, mine),
+                shown=mine,
+                unread="no answer showed it" if mine is nothing else "; ".join(lacking),
+                first=product.key == next(iter(order), ""),
+                opened=order.count(product.key),
+            )
         )
     return rows
 

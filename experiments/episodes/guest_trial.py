@@ -22,16 +22,15 @@ from environments.observation.observe import ObservationQuery, PageDisturbed
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
+from experiments.episodes.page_record import GuestFacts, to_record
 from experiments.episodes.shop_episode import (
     BY,
-    GuestFacts,
     allowed,
     end_with,
     known,
     not_its_own,
     session,
     start_urls,
-    to_record,
 )
 from experiments.records.record import NEVER_IN_VIEW, Start, TrialRecord
 from experiments.treatment.guest_steps import PageNotice, PageVisit, guest_steps

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from analysis.tables.outcomes import OUTCOMES, outcome_facts
-from experiments.episodes.shop_episode import IN_VAIN
+from experiments.episodes.page_record import IN_VAIN
 from experiments.records.page_figures import differences, unread_notes
 from experiments.records.reading.queries import (
     cells,

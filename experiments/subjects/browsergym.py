@@ -32,7 +32,8 @@ from environments.shop.shop import Shop
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls, to_record
+from experiments.episodes.page_record import to_record
+from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.control import named

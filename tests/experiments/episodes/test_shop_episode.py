@@ -10,7 +10,8 @@ from environments.episode import Episode
 from environments.observation.stops import NOT_PRESSED, guard
 from environments.protocol.actions import Action
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.shop_episode import allowed, grid_cells
+from experiments.episodes.page_record import grid_cells
+from experiments.episodes.shop_episode import allowed
 from experiments.treatment.treatment_check import EditBox
 from interventions.yaml.yaml_source import parse_yaml
 from tests.support import STOPS, pages, usual

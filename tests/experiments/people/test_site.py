@@ -22,7 +22,8 @@ from experiments.cli import app
 from experiments.commands.traces import write_trace
 from experiments.designs.loading import load_shop_design
 from experiments.episodes.guest_trial import GuestTrial
-from experiments.episodes.shop_episode import session, to_record
+from experiments.episodes.page_record import to_record
+from experiments.episodes.shop_episode import session
 from experiments.people.administration import StudyBooks
 from experiments.people.identity import StudyKey
 from experiments.people.register import Register, answers, blocks, events, participants

@@ -12,7 +12,8 @@ from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
 from environments.shop.shop import Shop
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.shop_episode import IN_VAIN, ShopTrialRunner, judge, to_record
+from experiments.episodes.page_record import IN_VAIN, to_record
+from experiments.episodes.shop_episode import ShopTrialRunner, judge
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.records.record import Start
 from experiments.treatment.trajectory import Trajectory

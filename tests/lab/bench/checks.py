@@ -16,7 +16,7 @@ from environments.shop.shop import Shop
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes import shop_episode
+from experiments.episodes import page_record, shop_episode
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from tests.lab.bench.result import Result
@@ -124,9 +124,10 @@ def unchecked() -> Iterator[None]:
     with (
         mock.patch.object(shop_episode, "wanted_in_browser", lambda *_: NOTHING),
         mock.patch.object(shop_episode, "sights", lambda *_: []),
+        mock.patch.object(page_record, "sights", lambda *_: []),
         mock.patch.object(shop_episode, "untreated", lambda *_: ""),
-        mock.patch.object(shop_episode, "placed", lambda *_: []),
-        mock.patch.object(shop_episode, "unchecked", lambda *_: []),
+        mock.patch.object(page_record, "placed", lambda *_: []),
+        mock.patch.object(page_record, "unchecked", lambda *_: []),
     ):
         yield
 
