@@ -263,7 +263,7 @@ def treat(
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
     shown = request.url, content_type(response), result.body, result.product
-    page = ShownPage(*shown, sent=body, cart=cart, drift=result.drift)
+    page = ShownPage(*shown, sent=body, cart=cart, drift=result.drift, links=result.links)
     shows = result.receipts or is_page(response) or session.site.loads(request.url)
     (session.note_page if shows else session.keep)(page)
     session.note_replaced(result)

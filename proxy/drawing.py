@@ -118,7 +118,8 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
     for shown in (product, result.product or ""):
         (session.awaited or {}).pop(shown, None)
     cart = None if session.changing else session.changes
-    page = ShownPage(url, KIND, _NUMBERS.sub(b"", result.body), result.product, drawn=True, cart=cart)
+    made = _NUMBERS.sub(b"", result.body)
+    page = ShownPage(url, KIND, made, result.product, drawn=True, cart=cart, links=result.links)
     if session.plan.treatments:
         session.note_page(page)
     else:

@@ -35,6 +35,8 @@ class ShownPage:
     """How often the cart may have changed before; None: it may have changed while the page came."""
     drift: Decimal = Decimal(0)
     """What edits have added to the sum of an order without a line."""
+    links: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The links that edits have made lead elsewhere (see `ParsedPage`)."""
 
     @property
     def text(self) -> str:
@@ -90,9 +92,11 @@ class ShownPage:
 @lru_cache(maxsize=32)  # a parsed page takes twenty times its bytes
 def _parsed(page: ShownPage) -> Page | None:
     try:
-        return Page(page.body, page.content_type, Marks(frozenset()), page.url)
+        parsed = Page(page.body, page.content_type, Marks(frozenset()), page.url)
     except CannotEdit:
         return None
+    parsed.links.update(page.links)
+    return parsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeVar
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.edits.in_browser import CardElements, Element, ElementQuery, PageElements, ScreenBox
 from interventions.edits.place_values import pattern_part
+from interventions.html.source_page import own_address
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session
 from proxy.shown_page import ShownPage
@@ -174,12 +175,19 @@ def _as_met(cards: Sequence[tuple[str, _Card]], standing: PageElements) -> list[
 
 def card_key(group: str, address: str, url: str, session: Session) -> str:
     """Return the product to which a card's link leads, on the page at `url`; empty where none is known."""
-    place = session.site.role(f"{group}.link")[0]
+    place, address = session.site.role(f"{group}.link")[0], own_link(address, session)
     named = pattern_part(place, address) if place.pattern else address
     if not named:
         return ""
     key = session.site.key(named)
     return key if key in session.known.values() else product_at(named, session.known, session.site, url)
+
+
+def own_link(address: str, session: Session) -> str:
+    """Return the address of the card's product, of a link that an edit may have made lead elsewhere."""
+    changed = (page.links for page in session.pages if page.links) if "#" in address else ()
+    found = (own_address(address, links) for links in changed)
+    return next((each for each in found if each != address), address)
 
 
 def _common(cards: Sequence[tuple[str, Element]], keys: Sequence[str]) -> int:

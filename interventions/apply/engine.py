@@ -77,6 +77,7 @@ class Rewrite:
     key, on a product's own page; `inline` is what a content security policy may forbid. `lacks` is the first
     edit that could not be made, where the others were wanted all the same. `earlier`: by product, what edits
     have replaced, here and before. `drift`: what edits have added to the sum of an order without a line.
+    `links`: see `ParsedPage`.
     """
 
     body: bytes
@@ -87,6 +88,7 @@ class Rewrite:
     lacks: "EditFailed | None" = None
     earlier: Mapping[str, Earlier] = field(default_factory=dict)
     drift: Decimal = Decimal(0)
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 class EditFailed(Exception):
@@ -215,6 +217,7 @@ class _Rewriting:
     current: Owner = ("", "", "")
     done: list[tuple[Owner, str, Change]] = field(default_factory=list)
     inner: list[Receipt] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
     steps: int = 0
 
     def run(self, page: Page) -> Rewrite:
@@ -251,7 +254,7 @@ class _Rewriting:
             return Rewrite(self.body, page_type, product, (), lacks=self.lacks)
         body = page.finish()
         receipts = self.receipts(page_type, body)
-        more = self.lacks, self.earlier, page.drift
+        more = self.lacks, self.earlier, page.drift, page.links
         return Rewrite(body, page_type, product, receipts, page.inline, *more)
 
     def run_shell(self, page: Page) -> Rewrite:
@@ -293,7 +296,8 @@ class _Rewriting:
             before, after = page_hash(self.body, self.url), page_hash(body, self.url)
             inner = (replace(each, page_hash_before=before, page_hash_after=after) for each in self.inner)
             receipts += (*inner,)
-        return Rewrite(body, "data" if is_known else "", None, receipts, earlier=self.earlier)
+        page_type = "data" if is_known else ""
+        return Rewrite(body, page_type, None, receipts, earlier=self.earlier, links=self.links)
 
     def in_string(self, text: str) -> str:
         """Make the edits in a part of a page that stands in a text. Raises CannotEdit, EditFailed."""
@@ -310,6 +314,7 @@ class _Rewriting:
             return text
         self.inner += result.receipts
         self.earlier.update(result.earlier)
+        self.links.update(result.links)
         return result.body.decode("utf-8", "surrogatepass")
 
     def earlier_of(self, key: str) -> Earlier:

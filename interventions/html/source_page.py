@@ -3,7 +3,7 @@
 import codecs
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -33,6 +33,11 @@ _CURRENCY = (
 
 class TargetNotMarked(Exception):
     """A target has no reliable offset: the page has to be read again with every start tag marked."""
+
+
+def own_address(address: str, links: Mapping[str, str]) -> str:
+    """Return what stood at an address's place in a page with these `links` (see ParsedPage)."""
+    return links.get(address[address.rfind("#") :], address)
 
 
 class ParsedPage:
@@ -69,6 +74,8 @@ class ParsedPage:
         self._ends: dict[int, End] = {}
         self._values: dict[tuple[int, str | None], str] = {}
         self._removed: set[int] = set()
+        self.links: dict[str, str] = {}
+        """Links that an edit has made lead elsewhere: the end of an address, `#...` -> what stood there."""
 
     def stand_among(self, selectors: Sequence[str]) -> None:
         """Read a part of a page as it stands in the page, where else none of the selectors is met.
@@ -105,11 +112,14 @@ class ParsedPage:
         return "" if node is None else self.value(node, None)
 
     def value(self, node: LexborNode, attribute: str | None) -> str:
-        """Return the text of an element, or an attribute, as earlier edits leave it."""
-        if (changed := self._values.get((node.mem_id, attribute))) is not None:
-            return changed
-        text = node.text() if attribute is None else node.attributes.get(attribute) or ""
-        return one_line(text)
+        """Return the text of an element, or an attribute, as earlier edits leave it.
+
+        Of a link that an edit has made lead elsewhere it is the old address, which names the card's product.
+        """
+        text = self._values.get((node.mem_id, attribute))
+        if text is None:
+            text = one_line(self.raw(node, attribute))
+        return own_address(text, self.links) if attribute and self.links else text
 
     def raw(self, node: LexborNode, attribute: str | None) -> str:
         """Return the text of an element, or an attribute, just as the page has it."""

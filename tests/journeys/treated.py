@@ -24,5 +24,5 @@ def treated_by(plan: Plan, body: str, site: SiteMap, url: str, product: str | No
     made = rewrite(body.encode(), content_type=HTML, url=url, plan=plan, site=site)
     session = Session(plan, site)
     session.note_receipts(made.receipts)
-    session.note_page(ShownPage(url, HTML, made.body, product))
+    session.note_page(ShownPage(url, HTML, made.body, product, links=made.links))
     return made.body.decode(), session
