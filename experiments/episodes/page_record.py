@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeVar
+from urllib.parse import urljoin
 
 from environments.action.pointer import Hit
 from environments.protocol.actions import Action
@@ -15,6 +16,7 @@ from experiments.episodes.orders import order_rows
 from experiments.episodes.shop_record import option_row, shop_record
 from experiments.records.record import IN_VIEW, Row, Start, TrialRecord
 from experiments.treatment.guest_steps import GuestSteps, leads_to
+from experiments.treatment.list_order import own_link
 from experiments.treatment.shown_figures import shown_figures, shown_products, titles
 from experiments.treatment.sights import ProductObservation
 from experiments.treatment.trajectory import Trajectory, trace
@@ -60,8 +62,9 @@ class GuestFacts:
                 number, _ = looks.popleft()
                 last[self.seen[number].product] = number
             url = self.steps.rows[step]["url"]
-            product = product_at(url) or (hit.href and product_at(leads_to(hit, url)))
-            look = last.get(product, -1)
+            page = product_at(url)
+            product = _product_hit(hit, url, page, session)
+            look = last.get(page or product, -1)
             right, down = self.seen[look].scroll if look >= 0 else (0, 0)
             under = (
                 place.intervention
@@ -148,18 +151,25 @@ def _pressed(trajectory: Trajectory, hits: Sequence[Row]) -> int:
 def _hit_rows(
     trial: ShopTrial, design: ShopDesign, trajectory: Trajectory, session: Session, places: Sequence[EditBox]
 ) -> list[Row]:
-    """What stood at the points of actions: a product is that of the page, or of the link there."""
+    """What stood at the points of actions."""
     found: list[Row] = []
     for step, hit in ((step, hit) for step, hits in enumerate(trajectory.hits) for hit in hits):
-        product = shown_product(trajectory.looks[step], trial, design, session)
-        if not product and hit.href:
-            product = session.product_at(hit.href)
+        look = trajectory.looks[step]
+        product = _product_hit(hit, look.url, shown_product(look, trial, design, session), session)
         under = (
             place for place in places if place.step == step and not place.why and place.holds(hit.x, hit.y)
         )
         edited = next(under, None)
         found.append(_hit_row(step, hit, product, edited.intervention if edited else ""))
     return found
+
+
+def _product_hit(hit: Hit, url: str, page: str, session: Session) -> str:
+    """The product of the `page`, or of the link that was hit: on a list the address tells none."""
+    in_card = hit.role.partition(".")[0] in session.site.cards
+    if not hit.href or (page and not in_card):
+        return "" if in_card else page
+    return session.product_at(urljoin(url, own_link(leads_to(hit, url), session)))
 
 
 def _hit_row(step: int, hit: Hit, product: str, intervention: str) -> Row:
