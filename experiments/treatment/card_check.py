@@ -95,7 +95,7 @@ class CardCheck:
                 continue
             for edit in treatment.edits:
                 role = _role_in_card(edit, group, self._site)
-                if not role:
+                if not role or (edit.pages and met.page_type not in edit.pages):
                     continue
                 proof = ReceiptKey(treatment.intervention, edit.kind(), role, met.key)
                 # An edit for all products concerns those that have what it edits.
@@ -154,7 +154,7 @@ def lacking(seen: Sequence[ProductObservation], session: Session, keys: list[str
                 return f"{what} is gone: {verdict.problem} in the {where}"
             if verdict and not each.sight.part and (is_whole_set or not _is_further_on(verdict, each.card)):
                 given = verdict.given and is_told(verdict, each.sight)
-                whole = proof._replace(role=proof.role.partition(".")[2])
+                whole = proof._replace(role=proof.role.partition(".")[2] or proof.role)
                 held[whole] = held.get(whole, False) or given
         if reason := cards.old_value(each):
             return f"{reason}, in the {each.card.group} on {each.sight.url}"
@@ -177,7 +177,7 @@ def _gone(
     for page in session.pages:
         for page_type, key, role in cards_on(page, session, keys) if page.url in looked_at else ():
             is_planned = any(
-                role(edit.roles()[0]) and not edit.orders
+                role(edit.roles()[0]) and not edit.orders and (not edit.pages or page_type in edit.pages)
                 for treatment in session.plan.by_product.get(key, ())
                 if not treatment.pages or page_type in treatment.pages
                 for edit in treatment.edits

@@ -209,12 +209,19 @@ class Intervention(BaseModel):
     def mistakes(self) -> list[Problem]:
         """Return the mistakes that show once the file is read: in a card's texts, in `deceived_when`."""
         if not self.card:
+            found = []
+            for edit in self.edits:
+                if self.pages and edit.pages and not {*self.pages} & {*edit.pages}:
+                    message = (
+                        f"{edit.kind()} is made on {', '.join(edit.pages)} only; add it, or leave the key out"
+                    )
+                    found.append(self._source.problem((*self._path, "pages"), message))
             known = self.may_cause()
             if not self.deceived_when or self.deceived_when in known:
-                return []
+                return found
             hint = f"write {' or '.join(sorted(known))}" if known else "no edit here has such an outcome"
             message = f'no edit here can end in "{self.deceived_when}"; {hint}, or leave the key out'
-            return [self._source.problem((*self._path, "deceived_when"), message)]
+            return [*found, self._source.problem((*self._path, "deceived_when"), message)]
         found = [
             self._source.problem((*self._path, *(path if path[0] == "cases" else ("card", *path))), message)
             for path, message in self.card.mistakes()

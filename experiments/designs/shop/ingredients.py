@@ -118,6 +118,9 @@ def _unfit_for_lists(item: Intervention, experiment: Experiment) -> str:
         if cut and edit.orders and not edit.doubles:
             why = "each trial sets itself what its list shows, and in which order"
             return f"{why}; write options.pairing: whole-list, or leave {edit.kind()} out"
+        if edit.pages and experiment.task in ("compare-tabs", "home"):
+            lists = f"{edit.kind()} is made on pages of a category or a search only"
+            return f"{lists}; write task: listing or search, or leave it out"
     return ""
 
 
