@@ -34,7 +34,8 @@ class ListingShopper(Shopper):
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         super().__init__(taste, seed=seed, nudges=nudges)
         self._filled = self._searched = False
-        self._cards: dict[str, ListedProduct] = {}  # in the page's order
+        # In the page's order. Two products may lead to one address.
+        self._cards: dict[tuple[str, str], ListedProduct] = {}
         self._last_sight = ""
         self._choice: ListedProduct | None = None
 
@@ -65,7 +66,7 @@ class ListingShopper(Shopper):
         for card in read_cards(sight):
             if _SOLD_OUT in card.text:
                 continue
-            self._cards.setdefault(card.address or card.title, card)
+            self._cards.setdefault((card.address, card.title), card)
         if not self._cards or sight != self._last_sight:
             self._last_sight = sight
             return "I look whether there is more to choose from.", _SCROLL
