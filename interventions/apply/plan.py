@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -17,6 +17,9 @@ from interventions.files.schema import Intervention
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import KeyPath, did_you_mean
+
+OTHER: Final = "product.other"
+"""The variable for the key of another product of the choice set."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,9 @@ def _fact(name: str, path: KeyPath, intervention: Intervention, product: Product
         own = Decimal(_fact(step[1], path, intervention, product))
         by = Decimal(step[2] + step[3]) * (own / 100 if step[4] else 1)
         return str((own + by).quantize(Decimal("0.01" if step[1] == "price" else "1"), ROUND_HALF_UP))
+    if name == "other":
+        message = "another product is known in an experiment's choice set only; write the key of one"
+        raise intervention.error(path, f"{message}, or give --var {OTHER}=KEY")
     if name not in _FACTS:
         raise intervention.error(path, f'a product has no "{name}"; {did_you_mean(name, _FACTS)}')
     if product is None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from interventions.apply.plan import ProductFacts, compile_treatment
+from interventions.apply.plan import OTHER, ProductFacts, compile_treatment
 from interventions.authoring.confounds import confounds
 from interventions.edits.registry import edit_from_dict
 from interventions.files.schema import (
@@ -20,7 +20,7 @@ from interventions.files.schema import (
 from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Problem, Source, YamlError, in_order
 
-DESIGN_VALUES: Final[Mapping[str, object]] = {"value": 1}
+DESIGN_VALUES: Final[Mapping[str, object]] = {"value": 1, OTHER: "another"}
 """The variables that a design fills in, each with a value that fits every edit."""
 
 _EXPLAINED: Final = {

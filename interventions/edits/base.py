@@ -111,6 +111,10 @@ class Edit:
         """Return the keys of the products whose places the edit changes besides the one that it is for."""
         return frozenset()
 
+    def leads_to(self, site: SiteMap) -> str:
+        """Return the key of the product to which the edit makes links lead; empty: it changes no link."""
+        return ""
+
     def observed_in(self) -> ObservedIn:
         """Return the observations of agents that hold what the edit makes."""
         return "all"

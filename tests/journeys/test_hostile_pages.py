@@ -119,6 +119,7 @@ ELSEWHERE = {
     "swap": "test_hostile_lists.py",
     "results": "test_hostile_lists.py",
     "insert_item": "test_listings.py",
+    "link_to": "test_listings.py",
     "sort_default": "test_hostile_lists.py",
     "review": "test_reviews.py: in a part of the page that is fetched",
     **dict.fromkeys(

@@ -19,6 +19,7 @@ from experiments.treatment.treatment_check import untreated
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
 from interventions.edits.insert_item import InsertItem
+from interventions.edits.link_to import LinkTo
 from interventions.edits.results import Results
 from interventions.edits.sort_default import SortDefault
 from interventions.yaml.sitemap import load_site_map
@@ -53,8 +54,8 @@ class Visit:
         read: dict[str, Any] = await self.page.evaluate(READ)
         return read
 
-    async def reason(self, keys: list[str]) -> str:
-        wanted = ObservationQuery(order_spots(SITE), cards=card_spots((), SITE, all_kinds=True))
+    async def reason(self, keys: list[str], *edits: Edit) -> str:
+        wanted = ObservationQuery(order_spots(SITE), cards=card_spots(edits, SITE, all_kinds=True))
         seen = await observe(self.page, View(screenshot=True), (), wanted)
         return untreated(
             [ProductObservation("", seen.html, seen.standing, self.page.url)], self.session, keys
@@ -149,4 +150,33 @@ async def test_an_advertisement_stands_in_the_list_and_leads_to_the_product(
         async with shown.page.expect_response("**/checkout/cart/add/**"):
             await shown.page.locator("ol.products > li").first.locator("button.tocart").click()
         assert {added.product or added.named for added in shown.session.added} & {keys[at]}
+        assert not shown.session.failures
+
+
+LINKS: Final = """name => [...document.querySelectorAll("ol.products > li")].find(
+  (card) => card.querySelector("a.product-item-link").innerText.trim() === name)"""
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["the shop's list", "the choice set only"])
+async def test_a_link_that_is_set_back_or_taken_out_is_no_treatment(visit: Any, whole: bool) -> None:
+    plain = (await (await visit()).read())["cards"]
+    keys, names = [SITE.key(card["link"]) for card in plain][:3], [card["name"] for card in plain][:3]
+    only = Treatment("show-only", None, (ShowOnly(keys=tuple(keys)),), ("listing",))
+    for bait, other in ((0, 2), (2, 0), (1, 2)):
+        edit = LinkTo(to=keys[other])
+        known = {key: key for key in keys}
+        shown = await visit(edit, known=known, of=keys[bait], also=() if whole else (only,))
+        assert await shown.reason(keys, edit) == ""
+        cards = (await shown.read())["cards"]
+        assert [card["name"] for card in cards][:3] == names, "the order of the list is the shop's"
+        assert [card["link"] for card in cards][bait] == plain[other]["link"]
+        assert cards[bait] | {"link": ""} == plain[bait] | {"link": ""}
+        card = await shown.page.evaluate_handle(LINKS, names[bait])
+        for attack in (
+            f"card => card.querySelectorAll('a')[1].href = '{plain[bait]['link']}'",
+            "card => card.querySelectorAll('a')[1].setAttribute('href', 'http://[')",
+            "card => card.querySelectorAll('a').forEach(each => each.removeAttribute('href'))",
+        ):
+            await card.evaluate(attack)
+            assert "is gone" in await shown.reason(keys, edit)
         assert not shown.session.failures

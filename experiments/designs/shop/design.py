@@ -101,7 +101,7 @@ class ShopDesign(Design[ShopTrial]):
         check_stopping(experiment.stopping, self.sets, self.nudges, source)
         check_levels(experiment, shown, source)
         check_decoys(experiment.decoys, self.sets, source)
-        self._treatments.check(shown)
+        self._treatments.check(self.sets.values())
         if experiment.interfaces:
             self._check_interfaces(shown[0])
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)

@@ -1,15 +1,16 @@
 """Say which edits each trial of a study in a shop needs, and what simulated shoppers see of them."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from agents.simulated.nudges import DeclaredNudges, Nudge, as_searched
 from environments.observation.views import View
+from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.designs.shop.listing import show_only
 from experiments.designs.shop.trial import ShopTrial
-from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
+from interventions.apply.plan import OTHER, Plan, ProductFacts, Treatment, compile_treatment
 from interventions.edits.base import Edit
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap
@@ -59,7 +60,7 @@ class Treatments:
         self._display = tuple(item for item in display if not item.lacks(site) and not self._is_said)
         self._left_out = tuple(item for item in display if item.lacks(site))
         self._everywhere = tuple(compile_treatment(item, None) for item in self._display)
-        self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
+        self._treatments: dict[tuple[str, ProductFacts, str], Treatment] = {}
         twins = {each.id: each.twin for each in self._nudges if each.twin} if experiment.treats_shop else {}
         of_shop = (*self._nudges, *twins.values()) if experiment.treats_shop else ()
         self._of_shop = {each.id: compile_treatment(each, None) for each in of_shop}
@@ -79,11 +80,28 @@ class Treatments:
         every = (*self._nudges, *self._badges)
         return tuple(nudge for nudge in every if nudge.kind != "placebo")
 
-    def check(self, products: Sequence[ProductFacts]) -> None:
-        """Compile each nudge for each product: a variable that does not fit is found before any trial."""
-        for product in products if not self._of_shop else ():
-            for nudge in (*self._nudges, *self._badges):
-                self._treatment(nudge, product)
+    def check(self, sets: Iterable[ChoiceSet]) -> None:
+        """Compile each nudge for each product: what does not fit is found before any trial.
+
+        Raises UserError.
+        """
+        for products in sets if not self._of_shop else ():
+            for product in products:
+                for nudge in (*self._nudges, *self._badges):
+                    self._check_links(nudge, product, products)
+
+    def _check_links(self, nudge: Intervention, product: ProductFacts, products: ChoiceSet) -> None:
+        others = [each.key for each in products if each.key != product.key]
+        for index, edit in enumerate(self._treatment(nudge, product, products).edits):
+            to = edit.leads_to(self._site)
+            if to and to not in others:
+                what = (
+                    "is the product itself"
+                    if to == product.key
+                    else f"is not in its set ({', '.join(others)})"
+                )
+                message = f'for {product.key}: "{to}" {what}; write ${{{OTHER}}}, which fits all sets'
+                raise nudge.error(("edits", index, edit.kind(), "to"), message)
 
     def plan(self, trial: ShopTrial) -> Plan:
         """Return the edits of a trial.
@@ -102,9 +120,11 @@ class Treatments:
                 shown_value = getattr(product, intervention.kind)
                 treatments.append(self._treatment(intervention, product, value=shown_value))
             if nudge:
-                treatments.append(self._treatment(nudge, product))
+                treatments.append(self._treatment(nudge, product, trial.products))
             treatments += [
-                self._treatment(badge, product) for badge, key in trial.badges if key == product.key
+                self._treatment(badge, product, trial.products)
+                for badge, key in trial.badges
+                if key == product.key
             ]
         if self._of_shop and trial.nudge and (shown := trial.nudge if trial.carrier else trial.nudge.twin):
             treatments.append(self._of_shop[shown.id])
@@ -197,10 +217,21 @@ class Treatments:
                 if words := edit.words():
                     yield Nudge(words, nudge.direction, nudge.family)
 
-    def _treatment(self, intervention: Intervention, product: ProductFacts, **values: object) -> Treatment:
-        """Compiled once for a product as displayed, from which `values` follow."""
-        known = self._treatments.get((intervention.id, product))
+    def _treatment(
+        self,
+        intervention: Intervention,
+        product: ProductFacts,
+        among: Iterable[ProductFacts] = (),
+        **values: object,
+    ) -> Treatment:
+        """Compiled once for a product as displayed, from which `values` follow, and its choice set (`among`).
+
+        The set says what `product.other` is: the next key in alphabetical order, after the last the first.
+        """
+        keys = sorted({product.key, *(each.key for each in among)})
+        other = keys[(keys.index(product.key) + 1) % len(keys)]
+        known = self._treatments.get((intervention.id, product, other))
         if known is None:
-            known = compile_treatment(intervention, product, **values)
-            self._treatments[intervention.id, product] = known
+            known = compile_treatment(intervention, product, **{OTHER: other}, **values)
+            self._treatments[intervention.id, product, other] = known
         return known

@@ -174,6 +174,7 @@ EXAMPLES = [
     {"reorder": {"rank": "${figure}"}},
     {"reorder": {"shuffle": "${figure}"}},
     {"swap": "${address}"},
+    {"link_to": {"to": "${address}"}},
     {"results": "${figure}"},
     {"insert_item": {"rank": "${figure}", "label": "${text}"}},
     {"hide_option": "${word}"},

@@ -79,8 +79,8 @@ def test_what_is_shipped_is_right_and_confounds_nothing(path: Path) -> None:
 def test_every_edit_of_an_intervention_is_filled_in(tmp_path: Path) -> None:
     edits = "    edits: [{set_title: '${one}'}, {set_stock: '${two}'}, {set_price: '${value}'}]"
     assert item(tmp_path, f"    kind: title\n{edits}") == [
-        '4:14: interventions[0].edits[0].set_title: nothing is known of "${one}"; known: product.category, product.key, product.name, product.price, product.rating, product.reviews, value',
-        '4:37: interventions[0].edits[1].set_stock: nothing is known of "${two}"; known: product.category, product.key, product.name, product.price, product.rating, product.reviews, value',
+        '4:14: interventions[0].edits[0].set_title: nothing is known of "${one}"; known: product.category, product.key, product.name, product.other, product.price, product.rating, product.reviews, value',
+        '4:37: interventions[0].edits[1].set_stock: nothing is known of "${two}"; known: product.category, product.key, product.name, product.other, product.price, product.rating, product.reviews, value',
     ]
 
 

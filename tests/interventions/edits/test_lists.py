@@ -1,6 +1,7 @@
 """Lists that are cut, and that stand in another order: generated ones, read back by another parser."""
 
 import random
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -9,16 +10,20 @@ from bs4 import BeautifulSoup
 
 from experiments.designs.shop.listing import ShowOnly
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.badge import Badge
 from interventions.edits.base import Edit
 from interventions.edits.insert_item import InsertItem
+from interventions.edits.link_to import LinkTo
 from interventions.edits.reorder import Reorder
 from interventions.edits.results import Results
 from interventions.edits.set_price import SetPrice
 from interventions.edits.show_rating_text import ShowRatingText
 from interventions.edits.sort_default import SortDefault
+from interventions.edits.swap import Swap
 from interventions.yaml.sitemap import SiteMap
+from proxy.shown_page import ShownPage
 from tests.support import size
 
 SITE = SiteMap.model_validate(
@@ -194,6 +199,46 @@ def test_an_advertisement_stands_on_lists_only() -> None:
     products = made(random.Random(2), 4)
     plan = Treatment("ad", next(iter(products)).lower(), (InsertItem(rank=1),))
     assert names(shown(products, plan, kind="home")[0]) == list(products)
+
+
+def test_a_card_whose_links_lead_elsewhere_stays_its_products() -> None:
+    """Another parser reads where its link leads; Souk says whose card it is, of the page as it was sent."""
+    chance = random.Random(9)
+    for _ in range(size(40, 500)):
+        products = made(chance, chance.randint(2, 9))
+        bait, other, third = [*chance.sample(list(products), 2), chance.choice(list(products))]
+        mine = [LinkTo(to=f"/{other}"), SetPrice(Decimal("12.50"))]
+        mine += chance.sample([Reorder(rank=chance.randint(1, 9)), InsertItem(rank=1), Swap(third)], 2)
+        chance.shuffle(mine)
+        back = Treatment("back", other.lower(), (LinkTo(to=bait),))
+        treatments = [Treatment("mine", bait.lower(), tuple(mine)), *[back] * chance.randint(0, 1)]
+        chance.shuffle(treatments)
+        page, found = shown(products, *treatments)
+        leads = {bait: other} | ({other: bait} if back in treatments else {})
+        for card in page.select("li"):
+            name, link = card.a.get_text(), card.a["href"]
+            path, mark = f"/{leads.get(name, name)}", r"#[0-9a-f]{8}" if name in leads else ""
+            assert re.fullmatch(re.escape(path) + mark, link)
+            assert (card.b.get_text() == "$12.50") == (name == bait)
+        receipts = [(r.before, r.after.partition("#")[0]) for r in found.receipts if r.edit == "link_to"]
+        assert sorted(receipts) == sorted((f"/{one}", f"/{two}") for one, two in leads.items())
+        sent = ShownPage("http://s.test/l", "text/html", found.body, None, links=found.links)
+        assert sent.parsed
+        keys = [key for key, showing in MappedPage(sent.parsed, SITE).showings() if showing.group == "item"]
+        assert keys == [name.lower() for name in names(page)]
+
+
+def test_links_lead_to_another_product_of_the_list_at_the_same_shop_only() -> None:
+    products = {key: {"price": Decimal(1), "rating": None, "reviews": 1} for key in "ab"}
+    for to, kind in (("c", "list"), ("b", "home")):
+        page, found = shown(products, Treatment("bait", "a", (LinkTo(to=to),)), kind=kind)
+        assert [each["href"] for each in page.select("li > a")] == ["/a", "/b"] and not found.receipts
+    with pytest.raises(EditFailed, match="a is the product itself; name another one"):
+        shown(products, Treatment("bait", "a", (LinkTo(to="a"),)))
+    abroad = '<body class="list"><ul><li><a href="/a">a</a></li><li><a href="//t.test/b">b</a></li></ul>'
+    plan = Plan((Treatment("bait", "a", (LinkTo(to="b"),)),))
+    with pytest.raises(EditFailed, match=r"//t\.test/b is at another host than /a"):
+        rewrite(abroad.encode(), content_type="text/html", url="http://s.test/l", plan=plan, site=SITE)
 
 
 def test_what_names_an_element_of_the_copy_means_the_copys() -> None:

@@ -57,7 +57,7 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "show_rating_text": [{"insert_text": {"before": "product.title", "text": "Stars in words"}}],
 }
 ELSEWHERE: Final = {"ask", "hide_option", "reorder", "replace_text", "review", "set_default", "swap"} | {
-    *("results", "sort_default", "insert_item"),
+    *("results", "sort_default", "insert_item", "link_to"),
     *("fee", "order_total", "add_line", "checkout_option", "dialog", "require_step"),
 }
 """They need a card, a product with options, a list, words of one product, or a checkout."""
