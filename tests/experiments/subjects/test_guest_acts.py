@@ -15,6 +15,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from proxy.keys import new_key
+from tests.experiments.designs.make import shop
 from tests.experiments.subjects.guest_place import BUY, END, JSON, SEEN, Place, first_trial
 from tests.support import size
 
@@ -318,3 +319,28 @@ async def test_a_report_that_no_observer_sends_adds_nothing(embedded_place: Plac
     record, _ = await carry_out(embedded_place, acts, visit)
     assert record.trial.outcome == "choice", record.trial.reason
     assert [hit["text"] for hit in record.hits] == ["Add to Cart"]
+
+
+async def test_a_click_on_a_card_that_leads_elsewhere_is_told(embedded_place: Place) -> None:
+    nudge = {"interventions": "ads", "only": ["bait-and-switch"], "on": ["none", "each"]}
+    made = shop("listing", site="embedded", factors={"nudge": nudge, "order": "listed"})
+    trial = first_trial(made)
+    bait, other = trial.products
+
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        card = hand.page.locator("a.product-item-link", has_text=bait.name)
+        await card.scroll_into_view_if_needed()
+        await hand.page.evaluate(STILL)
+        async with hand.page.expect_navigation(), hand.page.expect_request(f"**{SEEN}"):
+            await card.click()
+        assert await hand.page.locator("h1").inner_text() == other.name
+        await hand.page.locator(BUY).click()
+        await hand.page.wait_for_selector(".message-success")
+
+    record, _ = await carry_out(embedded_place, made, visit)
+    assert (record.trial.outcome, record.trial.choice) == ("choice", other.key), record.trial.reason
+    card, buy = record.hits
+    assert (card["product"], card["intervention"]) == (bait.key, "bait-and-switch")
+    assert (buy["product"], buy["intervention"]) == (other.key, "")
+    assert {row["option"]: row["opened"] for row in record.options} == {bait.key: 0, other.key: 1}
