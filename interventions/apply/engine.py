@@ -2,7 +2,7 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -369,7 +369,7 @@ class _Rewriting:
             if key in self.plan.by_product and (ids := tuple(entry.texts("id"))):
                 known = self.earlier.get(key, Earlier())
                 self.earlier[key] = replace(known, ids=tuple(dict.fromkeys((*known.ids, *ids))))
-            for treatment, edit in self.concerning(key, page_type):
+            for treatment, edit in self.concerning(key, data.shown_on or (page_type,)):
                 for part, value in edit.values().items():
                     if entry.has(part):
                         self.begin(treatment, edit, f"data.{part}")
@@ -412,20 +412,20 @@ class _Rewriting:
             owner = self.begin(treatment, edit, edit.roles()[0])
             raise OtherPage(product, *owner, self.url, reason)
 
-    def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
-        """The edits of a product that show on this type of page; a copy of its card is made at last."""
+    def concerning(self, key: str, pages: Collection[str]) -> Iterator[tuple[Treatment, Edit]]:
+        """The edits of a product that show on these types of pages; a copy of its card is made at last."""
         found = [
             (treatment, edit)
             for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere)
-            if not treatment.pages or page_type in treatment.pages
+            if treatment.is_on(pages)
             for edit in treatment.edits
-            if not edit.pages or page_type in edit.pages
+            if not edit.pages or {*pages} <= {*edit.pages}
         ]
         yield from sorted(found, key=lambda each: each[1].doubles)
 
     def planned(self, key: str, showing: ProductPlace, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits to be made where a product shows."""
-        for treatment, edit in self.concerning(key, page_type):
+        for treatment, edit in self.concerning(key, (page_type,)):
             if showing.group in STAGES or edit.stages():
                 if showing.group in edit.stages():
                     yield treatment, edit

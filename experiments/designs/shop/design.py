@@ -102,6 +102,7 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         check_decoys(experiment.decoys, self.sets, source)
         self._treatments.check(shown)
+        self._check_tools()
         if experiment.interfaces:
             self._check_interfaces(shown[0])
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
@@ -120,6 +121,15 @@ class ShopDesign(Design[ShopTrial]):
         if self.stopping:
             self.most = self.stopping.most
             self.watched = self.stopping.effect if self.stopping.rule != "fixed" else ""
+
+    def _check_tools(self) -> None:
+        """Raises UserError where what a tool is to say is not in each trial, as no tools are given there."""
+        said = [nudge.id for nudge in self.nudges if nudge and nudge.tool]
+        others = {*(self.experiment.observation.modality or ("html",))} - {"mcp"}
+        if said and others:
+            ways = " and ".join(sorted(others))
+            message = f"{ways} cannot carry {', '.join(said)}, which a tool says; write observation: [mcp]"
+            raise self.source.error(("observation",), message)
 
     def _check_interfaces(self, product: ProductFacts) -> None:
         """Raises UserError where something cannot be done without pages."""
