@@ -18,7 +18,7 @@ from interventions.apply.product_json import Document
 from interventions.edits.showing import Earlier
 from interventions.html.content_type import is_html
 from interventions.yaml.limited import TooSlow, match_path
-from interventions.yaml.sitemap import Data, SiteMap
+from interventions.yaml.sitemap import BEFORE_CART, Data, SiteMap
 from proxy.allow_list import AllowList
 from proxy.card_run import CardRun
 from proxy.keys import new_key
@@ -220,12 +220,19 @@ class Session:
         """Yield the figures that the pages have shown for products, and the sums of carts, in order."""
         drawn = DrawnSums(dict(self._repriced()))
         for page in (*self.pages, *self.as_sent.values()):
-            for each in page.sightings(self.site):
-                drawn.note(each)
-                yield each
+            late = self.plan.late_prices if self._is_before_cart(page) else ()
+            for seen in page.sightings(self.site):
+                drawn.note(seen)
+                # What an edit makes dearer in the cart is held against what the cart alone shows.
+                yield replace(seen, part=f"{seen.part} before the cart") if seen.product in late else seen
             if page.drawn and page.parsed is not None:
                 view = MappedPage(page.parsed, self.site, self.plan.by_product, self.known)
                 yield from drawn.on(view, page.cart)
+
+    def _is_before_cart(self, page: ShownPage) -> bool:
+        if not self.plan.late_prices or page.parsed is None:
+            return False
+        return MappedPage(page.parsed, self.site).page_type in BEFORE_CART
 
     def _repriced(self) -> Iterator[tuple[str, PriceChange]]:
         """The prices that edits have replaced, with the new ones."""

@@ -123,7 +123,7 @@ def test_edits_roles_kinds_and_page_types() -> None:
     assert missing(get_args(PageType), "site-maps.md") == []
 
 
-WHOLE: Final = re.compile(r"^```yaml\n((?:#.*\n)*interventions:\n.*?)^```$", re.DOTALL | re.MULTILINE)
+WHOLE: Final = re.compile(r"^```yaml\n((?:#[^\n]*\n)*interventions:\n.*?)^```$", re.DOTALL | re.MULTILINE)
 """An intervention file in a page, from its first line on."""
 
 
@@ -154,7 +154,14 @@ def test_keys_of_an_experiment_with_cards_stand_in_one_table() -> None:
 
 OF_EXPERIMENTS: Final = ("experiments.md", "plans.md")
 FILES: Final[dict[type[BaseModel], tuple[str, ...]]] = {
-    InterventionFile: ("interventions.md", "cards.md", "authoring.md", "site-maps.md", "orders.md"),
+    InterventionFile: (
+        "interventions.md",
+        "cards.md",
+        "authoring.md",
+        "site-maps.md",
+        "orders.md",
+        "interfaces.md",
+    ),
     SiteMap: ("site-maps.md",),
     Experiment: (*OF_EXPERIMENTS, "choice-sets.md", "agents.md"),
     CardExperiment: (*OF_EXPERIMENTS, "designs.md"),

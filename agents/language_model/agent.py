@@ -8,7 +8,7 @@ from typing import Any, Final
 from agents.base import ActError, AgentError, Call, ChatMessage, Decision, Reply, Usage
 from agents.language_model.answer import SCHEMA, AnswerError, parse_answer
 from agents.language_model.prompt import PastStep, PromptTemplates, default_prompt
-from agents.language_model.step_prompt import actions_of, build_prompt
+from agents.language_model.step_prompt import build_prompt
 from agents.providers.model import LanguageModel
 from environments.protocol.observation import Observation
 from interventions.cards.reply import REASONS, why_unusable
@@ -45,7 +45,7 @@ class LanguageModelShopper:
                 failure.calls = (*calls, *failure.calls)
                 raise
             try:
-                answer = parse_answer(reply.text, actions_of(observation))
+                answer = parse_answer(reply.text, observation.actions)
                 if reply.ending.how in ("cut_off", "refused"):
                     raise AnswerError("it is whole, but its provider says otherwise")
             except AnswerError as problem:

@@ -7,7 +7,6 @@ from typing import Final
 from agents.base import AgentError
 from agents.language_model.prompt import Content, PastStep, Prompt, PromptTemplates
 from agents.providers.tokens import estimate_tokens
-from environments.protocol.actions import Signature, offered
 from environments.protocol.observation import Observation, Tab
 
 BUDGET: Final = 40_000
@@ -31,11 +30,6 @@ _LONGEST_TOKEN: Final = 8
 
 What a text has beyond this for each token of the budget goes before its tokens are counted.
 """
-
-
-def actions_of(observation: Observation) -> dict[str, Signature]:
-    """Return the actions that can be taken after an observation."""
-    return offered(marks=observation.marks, pointer=observation.pointer, interface=observation.interface)
 
 
 def build_prompt(
@@ -75,7 +69,7 @@ def build_prompt(
         marks=observation.marks,
         pointer=observation.pointer,
         zoomed=observation.zoomed,
-        actions=tuple(kind.describe(name) for name, kind in actions_of(observation).items()),
+        actions=tuple(kind.describe(name) for name, kind in observation.actions.items()),
         data=observation.data,
         tools=observation.shop_tools,
         native=native,

@@ -19,7 +19,7 @@ from agents.base import (
 )
 from agents.language_model.agent import ANSWER_RETRIES, QUOTED, calls_of
 from agents.language_model.prompt import PromptTemplates, data_prompt
-from agents.language_model.step_prompt import actions_of, build_prompt
+from agents.language_model.step_prompt import build_prompt
 from agents.providers.model import LanguageModel
 from environments.protocol.actions import Action, Signature, parse_action
 from environments.protocol.observation import Observation
@@ -124,7 +124,7 @@ def tools_of(observation: Observation) -> list[Tool]:
 
 
 def _own(observation: Observation) -> dict[str, Signature]:
-    return {name: each for name, each in actions_of(observation).items() if name != CALL}
+    return {name: each for name, each in observation.actions.items() if name != CALL}
 
 
 def _schema(signature: Signature) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _action(call: ToolCall, observation: Observation) -> Action | str:
     try:
         if call.name in tools:
             written = json.dumps(call.arguments, ensure_ascii=False, allow_nan=False)
-            return parse_action(str(Action(CALL, (call.name, written))), actions_of(observation))
+            return parse_action(str(Action(CALL, (call.name, written))), observation.actions)
         names = [name for name, _ in own[call.name].parameters]
         if unknown := next((each for each in call.arguments if each not in names), None):
             return f"{call.name}: there is no argument {unknown[:40]!r}; there is {', '.join(names)}"

@@ -15,8 +15,9 @@ import httpx
 
 from environments.episode import TabObservation
 from environments.protocol.actions import Action, Interface
+from environments.protocol.customer import CUSTOMER, PAYMENT
 from environments.protocol.observation import Observation, ShopTool
-from environments.protocol.shown_data import lines_in, products_in
+from environments.protocol.shown_data import checkout_in, lines_in, order_in, products_in
 
 Json = dict[str, Any]
 
@@ -37,19 +38,25 @@ class DataEpisode(ABC):
     """The shop's answers, on which one agent acts; it ends once something is in the cart.
 
     `wanted`: the ids of the products to choose from, with their names, in the order of presentation.
+    `orders`: it goes on until an order is placed.
     """
 
     interface: Interface
     hits: tuple[()] = ()
 
-    def __init__(self, goal: str, address: str, wanted: Mapping[str, str]) -> None:
-        self.wanted = wanted
+    def __init__(self, goal: str, address: str, wanted: Mapping[str, str], *, orders: bool = False) -> None:
+        self.wanted, self.orders = wanted, orders
         self.answers: list[str] = []
         """What the agent was given, in order."""
-        self.cart = ""
-        """The shop's answer that shows the cart once something is in it; empty before."""
+        self.cart = self.order = ""
+        """The shop's last answer that shows what is in the cart, or its order; empty: there was none."""
         self._goal, self._address = goal, address
         self._step, self._error, self._tools = 0, "", tuple[ShopTool, ...]()
+
+    @property
+    def end(self) -> str:
+        """The answer with which the episode is over; empty before."""
+        return self.order if self.orders else self.cart
 
     async def look(self) -> TabObservation:
         """Return the last answer, and what can be done."""
@@ -63,6 +70,7 @@ class DataEpisode(ABC):
             interface=self.interface,
             data=self.answers[-1],
             shop_tools=self._tools,
+            orders=self.orders,
         )
         return TabObservation(observation, self._address, None)
 
@@ -84,15 +92,25 @@ class DataEpisode(ABC):
         self.answers.append(answer)
         if lines_in(answer):
             self.cart = answer
+        if order_in(answer):
+            self.order = answer
 
 
 class FeedEpisode(DataEpisode):
-    """All products as one answer, and one action: one of them into the cart."""
+    """All products as one answer, and one action: one of them into the cart. Where it orders, another one."""
 
     interface = "feed"
 
-    def __init__(self, goal: str, address: str, wanted: Mapping[str, str], client: httpx.AsyncClient) -> None:
-        super().__init__(goal, f"{address}/catalog/lookup", wanted)
+    def __init__(
+        self,
+        goal: str,
+        address: str,
+        wanted: Mapping[str, str],
+        client: httpx.AsyncClient,
+        *,
+        orders: bool = False,
+    ) -> None:
+        super().__init__(goal, f"{address}/catalog/lookup", wanted, orders=orders)
         self._endpoint, self._client = address, client
 
     async def open(self) -> None:
@@ -101,13 +119,15 @@ class FeedEpisode(DataEpisode):
         Raises:
             ShopFailure: the shop does not answer as it should, or one of them is not there.
         """
-        answer = await self._post("/catalog/lookup", {"ids": [*self.wanted]})
+        answer = await self._ask("POST", "/catalog/lookup", {"ids": [*self.wanted]})
         products = {str(each.get("id")): each for each in _objects(answer, "products")}
         if missing := [each for each in self.wanted if each not in products]:
             raise ShopFailure(f"the shop has no product {missing[0]}")
         self._give(_written({"products": [products[each] for each in self.wanted]}))
 
     async def _take(self, action: Action) -> str:
+        if action.name == "place_order":
+            return await self._place_order()
         (wanted,) = action.args
         items: dict[str, str] = {}
         for each in products_in(self.answers[0]):
@@ -116,14 +136,27 @@ class FeedEpisode(DataEpisode):
         item = items.get(str(wanted))
         if item is None:
             return f"add_to_cart: there is no product {wanted!r}; the ids are {', '.join(self.wanted)}"
-        cart = await self._post("/carts", {"line_items": [{"item": {"id": item}, "quantity": 1}]})
+        content: Json = {"line_items": [{"item": {"id": item}, "quantity": 1}]}
+        if self.orders:
+            begun = checkout_in(self.cart)
+            way = ("PUT", f"/checkout-sessions/{begun}") if begun else ("POST", "/checkout-sessions")
+            cart = await self._ask(*way, content | CUSTOMER)
+        else:
+            cart = await self._ask("POST", "/carts", content)
         self._give(_written(cart))
-        return "" if self.cart else f"add_to_cart: {_said(cart)}"
+        return "" if lines_in(self.answers[-1]) else f"add_to_cart: {_said(cart)}"
 
-    async def _post(self, path: str, body: Json) -> Json:
+    async def _place_order(self) -> str:
+        if not (begun := checkout_in(self.cart)):
+            return "place_order: nothing is in the cart"
+        answer = await self._ask("POST", f"/checkout-sessions/{begun}/complete", {"payment": PAYMENT})
+        self._give(_written(answer))
+        return "" if self.order else f"place_order: {_said(answer)}"
+
+    async def _ask(self, verb: str, path: str, body: Json) -> Json:
         headers = {"UCP-Agent": f'profile="{PLATFORM}"', "Idempotency-Key": str(uuid.uuid4())}
         try:
-            answer = await self._client.post(self._endpoint + path, json=body, headers=headers)
+            answer = await self._client.request(verb, self._endpoint + path, json=body, headers=headers)
             found = answer.json()
             _written(found).encode()  # half a character can be neither kept nor sent on
         except httpx.HTTPError as error:
@@ -151,8 +184,10 @@ class ToolEpisode(DataEpisode):
         wanted: Mapping[str, str],
         tools: Sequence[ShopTool],
         call: CallTool,
+        *,
+        orders: bool = False,
     ) -> None:
-        super().__init__(goal, address, wanted)
+        super().__init__(goal, address, wanted, orders=orders)
         self._tools, self._call = tuple(tools), call
         self._give(_written({"products": [{"id": each, "title": name} for each, name in wanted.items()]}))
 
@@ -183,7 +218,13 @@ class ToolEpisode(DataEpisode):
 
 @asynccontextmanager
 async def open_episode(
-    interface: Interface, goal: str, base_url: str, wanted: Mapping[str, str], proxy: str
+    interface: Interface,
+    goal: str,
+    base_url: str,
+    wanted: Mapping[str, str],
+    proxy: str,
+    *,
+    orders: bool = False,
 ) -> AsyncIterator[DataEpisode]:
     """Open an episode at a shop that speaks UCP, through a port of the proxy.
 
@@ -194,14 +235,14 @@ async def open_episode(
     async with httpx.AsyncClient(proxy=proxy, trust_env=False, timeout=TIMEOUT_S, verify=False) as client:  # noqa: S501
         endpoint = f"{base_url}ucp"
         if interface == "feed":
-            feed = FeedEpisode(goal, endpoint, wanted, client)
+            feed = FeedEpisode(goal, endpoint, wanted, client, orders=orders)
             await feed.open()
             yield feed
         else:
             from environments.interfaces.mcp_client import connected  # noqa: PLC0415 - it loads for a second
 
             async with connected(f"{endpoint}/mcp", client) as (tools, call):
-                yield ToolEpisode(goal, f"{endpoint}/mcp", wanted, tools, call)
+                yield ToolEpisode(goal, f"{endpoint}/mcp", wanted, tools, call, orders=orders)
 
 
 def _is_deeper(value: object, most: int) -> bool:

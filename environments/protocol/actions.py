@@ -129,6 +129,12 @@ FEED: Final[dict[str, Signature]] = {
 }
 """The actions of an agent that is given products as data."""
 
+FEED_TO_ORDER: Final = FEED | {
+    "add_to_cart": Signature((("id", str),), "Put the product with this id into the cart, and no other."),
+    "place_order": Signature((), "Order what is in the cart; the buyer and the address are known."),
+}
+"""Its actions where it is to place an order."""
+
 SHOP_TOOLS: Final[dict[str, Signature]] = {
     "call_tool": Signature(
         (("name", str), ("arguments", str)), "Call a tool of the shop; the arguments are a JSON object."
@@ -140,16 +146,20 @@ SHOP_TOOLS: Final[dict[str, Signature]] = {
 Interface = Literal["page", "feed", "mcp"]
 """What an agent meets the shop by: its pages, its products as data, or its tools."""
 
-EVERY: Final = ACTIONS | POINTER | TOOLS | FEED | SHOP_TOOLS
+EVERY: Final = ACTIONS | POINTER | TOOLS | FEED_TO_ORDER | SHOP_TOOLS
 
 
-def offered(*, marks: bool, pointer: bool, interface: Interface = "page") -> dict[str, Signature]:
+def offered(
+    *, marks: bool, pointer: bool, interface: Interface = "page", orders: bool = False
+) -> dict[str, Signature]:
     """Return the actions of an agent: those that name elements by `marks`, and those of the `pointer`.
 
-    By other interfaces than pages there are others.
+    By other interfaces than pages there are others; `orders`: it is to place an order.
     """
-    if interface != "page":
-        return FEED if interface == "feed" else SHOP_TOOLS
+    if interface == "feed":
+        return FEED_TO_ORDER if orders else FEED
+    if interface == "mcp":
+        return SHOP_TOOLS
     named = {name: each for name, each in ACTIONS.items() if marks or name not in ON_MARKS}
     return named | (POINTER if pointer else {})
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from environments.protocol.actions import Interface
+from environments.protocol.actions import Interface, Signature, offered
 from environments.protocol.shown_product import ShownProduct
 
 Box = tuple[int, int, int, int]
@@ -66,7 +66,7 @@ class Observation:
     to another page or tab. `zoomed`: whether the picture is a part of the viewport, enlarged.
 
     By an `interface` without pages there are no tabs: `data` is what the shop has answered last, as JSON, and
-    `shop_tools` are those that it offers.
+    `shop_tools` are those that it offers. `orders`: whether an order is to be placed there.
     """
 
     goal: str
@@ -86,11 +86,17 @@ class Observation:
     interface: Interface = "page"
     data: str = ""
     shop_tools: tuple[ShopTool, ...] = ()
+    orders: bool = False
 
     @property
     def active_tab(self) -> int:
         """Index of the active tab."""
         return next(index for index, tab in enumerate(self.tabs) if tab.active)
+
+    @property
+    def actions(self) -> dict[str, Signature]:
+        """What can be done now, by its name."""
+        return offered(marks=self.marks, pointer=self.pointer, interface=self.interface, orders=self.orders)
 
 
 def storable(text: str) -> str:

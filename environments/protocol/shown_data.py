@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from babel.numbers import get_currency_precision
@@ -33,29 +34,68 @@ class ProductData:
 
 @dataclass(frozen=True, slots=True)
 class LineData:
-    """A line of a cart, a checkout or an order: the item's id, and its price in currency units."""
+    """A line of a cart, a checkout or an order.
+
+    `id`: of the item. In currency units, `price` is that of one piece and `amount` what all pieces come to.
+    """
 
     id: str
     price: float | None
+    name: str = ""
+    quantity: int | None = None
+    amount: float | None = None
 
 
-def products_in(text: str) -> list[ProductData]:
+@dataclass(frozen=True, slots=True)
+class OrderData:
+    """An order that was placed; `sums` are its further lines, such as shipping, each with its label."""
+
+    number: str
+    currency: str
+    total: float | None
+    lines: tuple[LineData, ...]
+    sums: tuple[tuple[str, float | None], ...]
+
+
+@lru_cache(maxsize=64)
+def products_in(text: str) -> tuple[ProductData, ...]:
     """Return the products of an answer, in its order; none where it is no JSON."""
-    return [_product(each) for each in _objects(_parsed(text)) if isinstance(each.get("price_range"), dict)]
+    found = _objects(_parsed(text))
+    return tuple(_product(each) for each in found if isinstance(each.get("price_range"), dict))
 
 
-def lines_in(text: str) -> list[LineData]:
+@lru_cache(maxsize=64)
+def lines_in(text: str) -> tuple[LineData, ...]:
     """Return the lines of an answer, in its order; none where it is no JSON."""
     answer = _parsed(text)
-    currency = answer.get("currency") if isinstance(answer, dict) else None
-    return [
-        LineData(
-            str(item.get("id", "")),
-            _amount({"amount": item.get("price"), "currency": currency}),
-        )
-        for each in _objects(answer)
-        if isinstance(item := each.get("item"), dict)
-    ]
+    currency = _currency(answer)
+    return tuple(_line(each, currency) for each in _objects(answer) if isinstance(each.get("item"), dict))
+
+
+def order_in(text: str) -> OrderData | None:
+    """Return the order that an answer says was placed; None where it says so of none."""
+    answer = _parsed(text)
+    if not isinstance(answer, dict) or not (number := _object(answer, "order").get("id")):
+        return None
+    currency, sums = _currency(answer), _sums(answer)
+    return OrderData(
+        str(number),
+        currency,
+        next((_amount(each, currency) for each in sums if each.get("type") == "total"), None),
+        lines_in(text),
+        tuple(
+            (str(each.get("display_text") or each.get("type")), _amount(each, currency))
+            for each in sums
+            if each.get("type") not in ("subtotal", "total")
+        ),
+    )
+
+
+def checkout_in(text: str) -> str:
+    """Return the id of the checkout that an answer shows; empty where it shows none."""
+    answer = _parsed(text)
+    is_checkout = isinstance(answer, dict) and "line_items" in answer and "status" in answer
+    return str(answer.get("id") or "") if is_checkout and isinstance(answer, dict) else ""
 
 
 def passing(text: str) -> list[str]:
@@ -105,15 +145,37 @@ def _product(data: dict[str, Any]) -> ProductData:
     )
 
 
+def _line(data: dict[str, Any], currency: str) -> LineData:
+    item, quantity = _object(data, "item"), data.get("quantity")
+    count = _number(quantity.get("total") if isinstance(quantity, dict) else quantity)
+    total = next((each for each in _sums(data) if each.get("type") == "total"), {})
+    return LineData(
+        str(item.get("id", "")),
+        _amount({"amount": item.get("price")}, currency),
+        str(item.get("title") or ""),
+        None if count is None else round(count),
+        _amount(total, currency),
+    )
+
+
+def _sums(data: dict[str, Any]) -> list[dict[str, Any]]:
+    found = data.get("totals")
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _currency(answer: object) -> str:
+    return str(answer.get("currency") or "") if isinstance(answer, dict) else ""
+
+
 def _object(data: dict[str, Any], name: str) -> dict[str, Any]:
     found = data.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _amount(price: dict[str, Any]) -> float | None:
+def _amount(price: dict[str, Any], currency: str = "") -> float | None:
     """A price in minor units, in currency units; an unknown currency has hundredths."""
     amount = _number(price.get("amount"))
-    currency = str(price.get("currency") or "")
+    currency = str(price.get("currency") or currency)
     return None if amount is None else amount / 10 ** get_currency_precision(currency)
 
 

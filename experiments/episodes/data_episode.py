@@ -1,17 +1,19 @@
 """Run one trial without pages: bind the plan, open the shop's data or its tools, let the agent act, judge."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Final
 
 from agents.base import Agent
 from environments.episode import TabObservation
 from environments.interfaces.episode import DataEpisode, ShopFailure, open_episode
-from environments.protocol.shown_data import ProductData, lines_in, products_in
+from environments.protocol.shown_data import LineData, ProductData, lines_in, products_in
 from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes.orders import order_in_answer, order_rows
 from experiments.episodes.shop_record import option_row, shop_record
 from experiments.records.record import Row, Start, TrialRecord
 from experiments.treatment.trajectory import (
@@ -22,8 +24,10 @@ from experiments.treatment.trajectory import (
     trace,
 )
 from experiments.treatment.treatment_check import squeeze
+from interventions.apply.plan import tool_key
 from interventions.authoring.page_facts import ShownFacts
 from interventions.edits.base import Edit
+from interventions.yaml.sitemap import STAGES, PageType
 from proxy.allow_list import AllowList
 from proxy.session import Session
 
@@ -67,18 +71,19 @@ async def run_episode(
     wanted = {each: names[key] for each, key in ids.items()}
     try:
         async with limited(trajectory, design.most_seconds, silent):
-            opened = open_episode(trial.interface, trial.goal, base_url, wanted, proxy)
+            to_order = design.experiment.ends == "order"
+            opened = open_episode(trial.interface, trial.goal, base_url, wanted, proxy, orders=to_order)
             async with opened as episode:
 
                 def over(_: TabObservation) -> bool:
                     session.step += 1
-                    return bool(episode.cart or session.failures)
+                    return bool(episode.end or session.failures)
 
-                await act_until(
-                    over, trajectory, episode, agent, most_steps=design.most_steps, wanted="a choice"
-                )
-                if episode.cart:
-                    trajectory.end("choice", "it stands in the shop's answer")
+                end = "an order" if to_order else "a choice"
+                await act_until(over, trajectory, episode, agent, most_steps=design.most_steps, wanted=end)
+                if episode.end:
+                    said = "the order was placed" if to_order else "it stands in the shop's answer"
+                    trajectory.end("choice", said)
                 judge(trajectory, trial, episode, session, ids)
     except ShopFailure as failure:
         trajectory.fail("shop", str(failure))
@@ -92,14 +97,14 @@ def judge(
     """Correct the outcome of a choice once the treatment is checked."""
     if trajectory.outcome != "choice":
         return
-    given = [*_given(trajectory), episode.cart]
-    keys = _by_id([*episode.answers, episode.cart], ids)
-    chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(episode.cart)))
+    given = [*_given(trajectory), episode.end]
+    keys = _by_id(episode.answers, ids)
+    chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(episode.end)))
     if len(chosen) != 1 or not chosen[0]:
         trajectory.end(
             "no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, not in the choice set"
         )
-    elif reason := untreated(given, session, ids, chosen[0]):
+    elif reason := untreated_tools(trajectory, session) or untreated(given, session, ids, chosen[0]):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, chosen[0])
@@ -116,29 +121,48 @@ def untreated(answers: Sequence[str], session: Session, ids: dict[str, str], cho
     read = [(keys.get(each.ids[0], ""), each) for text in answers for each in products_in(text) if each.ids]
     if chosen not in {key for key, _ in read}:
         return f"the agent was not given {chosen} before it chose"
-    for key, product in read:
+    lines = [(keys.get(each.id, ""), each) for text in answers for each in lines_in(text)]
+    every: list[tuple[str, ProductData | LineData]] = [*read, *lines]
+    for key, shown in every:
         for treatment in session.plan.by_product.get(key, ()):
-            for edit in treatment.edits:
+            for edit in treatment.edits if treatment.is_on(_PAGES[type(shown)]) else ():
+                if isinstance(shown, LineData) and "price" not in edit.values():
+                    continue
                 if (treatment.intervention, edit.kind(), key) not in made:
                     return f"{treatment.intervention}: {edit.kind()} has no receipt for {key}"
-                if lacks := not_shown(edit, product):
+                if lacks := not_shown(edit, shown):
                     return f"{treatment.intervention}: {edit.kind()}: {key} shows {lacks}"
-    planned = {
-        key: edit.values()["price"]
-        for key, treatments in session.plan.by_product.items()
-        for treatment in treatments
-        for edit in treatment.edits
-        if "price" in edit.values()
-    }
-    for line in (line for text in answers for line in lines_in(text)):
-        price = planned.get(keys.get(line.id, ""))
-        if price is not None and (line.price is None or not _is_near("price", line.price, price)):
-            return f"{keys[line.id]} has the price {line.price} in the cart, and {price} was planned"
     return ""
 
 
-def not_shown(edit: Edit, product: ProductData) -> str:
-    """Return what stands in an answer in place of what an edit makes; empty: it is there."""
+def untreated_tools(trajectory: Trajectory, session: Session) -> str:
+    """Return which tool does not say what is planned, as the agent was given it; empty: none."""
+    given = {tool_key(each.name): each for each in trajectory.looks[0].observation.shop_tools}
+    made = {(each.intervention, each.edit, each.product) for each in session.receipts}
+    for key, treatments in session.plan.by_product.items():
+        for treatment in treatments if key.startswith("tool/") else ():
+            for edit in treatment.edits:
+                if key not in given:
+                    return f"{treatment.intervention}: the shop has no {key}"
+                proof = treatment.intervention, edit.kind(), key
+                if proof not in made or squeeze(edit.words()) not in squeeze(given[key].description):
+                    return f"{treatment.intervention}: {edit.kind()}: {key} does not say {edit.words()!r}"
+    return ""
+
+
+_PAGES: Final[Mapping[type, tuple[PageType, ...]]] = {ProductData: ("product",), LineData: STAGES}
+"""The types of pages for which a product in an answer stands, and a line of the cart."""
+
+
+def not_shown(edit: Edit, product: ProductData | LineData) -> str:
+    """Return what stands in an answer in place of what an edit makes; empty: it is there.
+
+    Of a line only the price is read.
+    """
+    if isinstance(product, LineData):
+        price, planned = product.price, edit.values()["price"]
+        is_right = price is not None and _is_near("price", price, planned)
+        return "" if is_right else f"price {price} in the cart, and {planned} was planned"
     for part, value in edit.values().items():
         if isinstance(value, str):
             if part == "name" and squeeze(product.name) != squeeze(value):
@@ -177,19 +201,29 @@ def to_record(
 ) -> TrialRecord:
     """Make the record of a finished trial."""
     shown = [look.observation.data for look in trajectory.looks]
+    ids, options = item_ids(design, trial), _option_rows(trial, design, session, _given(trajectory))
+    second: dict[str, list[Row]] = {}
+    if design.experiment.ends == "order":
+        prices = {row["option"]: row["price"] for row in options}
+        stages = ["cart"] if any(map(lines_in, shown)) else []
+        read = partial(order_in_answer, shown[-1] if shown else "", _by_id(shown, ids))
+        second = order_rows(trial, session, read, shown, prices, stages)
     count = len(trajectory.decisions)
     record = shop_record(
         trial, design, trajectory, session, trace(trajectory), count, start=start, attempts=attempts
     )
     return replace(
         record,
-        options=_option_rows(trial, design, session, _given(trajectory)),
-        disagreements=[{"text": text} for text in _disagreements(shown, item_ids(design, trial))],
+        options=options,
+        disagreements=[{"text": text} for text in _disagreements(shown, ids, session.plan.late_prices)],
         attributes=[
             {"position": at, "attributes": own}
             for at, product in enumerate(trial.products)
             if (own := design.list_facts(product) | trial.facts(product.key))
         ],
+        orders=second.get("orders", []),
+        order_lines=second.get("order_lines", []),
+        outcomes=second.get("outcomes", []),
     )
 
 
@@ -244,8 +278,11 @@ def _facts(answers: Sequence[str], keys: dict[str, str]) -> tuple[dict[str, Show
     return found, order
 
 
-def _disagreements(answers: Sequence[str], ids: dict[str, str]) -> Iterator[str]:
-    """Yield where answers show different prices of a product, from the products to the cart."""
+def _disagreements(answers: Sequence[str], ids: dict[str, str], late: Container[str]) -> Iterator[str]:
+    """Yield where answers show different prices of a product, from the products to the cart.
+
+    late: the products that are meant to have another price in the cart.
+    """
     keys, prices = _by_id(answers, ids), dict[str, dict[float, None]]()
     for text in answers:
         for product in products_in(text):
@@ -253,7 +290,8 @@ def _disagreements(answers: Sequence[str], ids: dict[str, str]) -> Iterator[str]
                 prices.setdefault(key, {})[product.price] = None
         for line in lines_in(text):
             if line.price is not None and (key := keys.get(line.id)):
-                prices.setdefault(key, {})[line.price] = None
+                part = f"{key} in the cart" if key in late else key
+                prices.setdefault(part, {})[line.price] = None
     for key, found in prices.items():
         if len(found) > 1:
             yield f"price of {key}: {', '.join(f'{price:,.2f}' for price in found)}"

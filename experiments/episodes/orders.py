@@ -1,12 +1,14 @@
-"""Read what was ordered, from the page that the customer was shown, and what came of the trial."""
+"""Read what was ordered, from the page or the answer that the customer was shown, and what came of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborNode
 
+from environments.protocol.shown_data import order_in
 from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes.choice import ChosenProduct
 from experiments.records.record import Row
 from experiments.treatment.treatment_check import squeeze
 from interventions.apply.mapped_page import MappedPage
@@ -14,16 +16,15 @@ from interventions.edits.charge import Charge
 from interventions.edits.place_values import figures_at
 from interventions.edits.showing import ProductPlace
 from interventions.errors import CannotEdit
-from interventions.yaml.sitemap import STAGES, Place
+from interventions.yaml.sitemap import BEFORE_CART, STAGES, Place
 from proxy.session import Session
 
 _OF_EDITS: Final = ("accepted", "declined", "consented", "gave")
 """What edits that Souk ships say of themselves; told of every trial."""
 _ANY: Final = ("accepted", "added", "paid_more", "consented", "gave")
+_NONE: Final = Decimal(0)
 _HALF_CENT: Final = Decimal("0.005")
 _OURS: Final = ("option", "fee")
-_BEFORE: Final = ("product", "listing", "home")
-"""The types of pages on which a price is advertised."""
 
 
 class OrderLine(NamedTuple):
@@ -44,6 +45,13 @@ class PlacedOrder(NamedTuple):
     currency: str
     total: Decimal
     lines: tuple[OrderLine, ...]
+
+    def checked(self, drift: Decimal = _NONE) -> "PlacedOrder":
+        """Return the order. Raises CannotEdit: its lines, and `drift`, do not add up to its total."""
+        if abs(sum((line.amount for line in self.lines), drift) - self.total) > _HALF_CENT:
+            told = ", ".join(f"{line.label} {line.amount}" for line in self.lines)
+            raise CannotEdit(f"the lines of the order do not add up to its total {self.total}: {told}")
+        return self
 
     @property
     def products(self) -> list[OrderLine]:
@@ -74,7 +82,7 @@ def placed_order(trial: ShopTrial, session: Session) -> PlacedOrder | None:
         for key, showing in view.showings()
         if showing.group == "line"
     ]
-    of_products = sum((line.amount for line in lines), Decimal(0))
+    of_products = sum((line.amount for line in lines), _NONE)
     rows = list(_rows_before(place))
     kinds = _kinds([label for label, _ in rows], session)
     for (label, amount), kind in zip(rows, kinds, strict=True):
@@ -82,22 +90,61 @@ def placed_order(trial: ShopTrial, session: Session) -> PlacedOrder | None:
             of_products = Decimal(-1)  # the subtotal stands there once
             continue
         lines.append(OrderLine(label, "", kind, 1, amount, wanted=kind == "shop"))
-    total = figures[0].value
-    drift = sum((amount for _, amount in _drifts(lines, session)), Decimal(0))
-    if abs(sum((line.amount for line in lines), drift) - total) > _HALF_CENT:
-        told = ", ".join(f"{line.label} {line.amount}" for line in lines)
-        raise CannotEdit(f"the lines of the order do not add up to its total {total}: {told}")
+    drift = sum((amount for _, amount in _drifts(lines, session)), _NONE)
     number = next((place.value(each) for each in place.all("order.number")), "")
-    return PlacedOrder(number, figures[0].currency, total, tuple(lines))
+    return PlacedOrder(number, figures[0].currency, figures[0].value, tuple(lines)).checked(drift)
 
 
-def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict[str, list[Row]]:
+def order_in_answer(text: str, keys: Mapping[str, str]) -> PlacedOrder | None:
+    """Return the order that an answer shows; None where it shows none. `keys`: the products by their ids.
+
+    Raises:
+        CannotEdit: an amount cannot be read, or its lines do not add up to its total.
+    """
+    if (order := order_in(text)) is None:
+        return None
+    if None in (order.total, *(line.amount for line in order.lines), *(amount for _, amount in order.sums)):
+        raise CannotEdit("the answer with the order does not say what all of it comes to")
+    products = (
+        OrderLine(
+            line.name,
+            keys.get(line.id, line.id),
+            "product",
+            line.quantity or 1,
+            Decimal(str(line.amount)),
+            wanted=line.id in keys,
+        )
+        for line in order.lines
+    )
+    sums = (OrderLine(label, "", "shop", 1, Decimal(str(each)), wanted=True) for label, each in order.sums)
+    total = Decimal(str(order.total))
+    return PlacedOrder(order.number, order.currency, total, (*products, *sums)).checked()
+
+
+def only_product(order: PlacedOrder | None) -> ChosenProduct:
+    """Return the one product of an order; of several, or none, what they are."""
+    products = list(dict.fromkeys(line.product for line in order.products)) if order else []
+    if len(products) == 1:
+        return ChosenProduct(products[0])
+    return ChosenProduct("", f"{len(products)} products ({', '.join(products)})")
+
+
+def order_rows(
+    trial: ShopTrial,
+    session: Session,
+    read: Callable[[], PlacedOrder | None],
+    shown: Sequence[str],
+    prices: Mapping[str, float | None],
+    stages: Sequence[str],
+) -> dict[str, list[Row]]:
     """Return the rows of the tables `orders`, `order_lines` and `outcomes` of a trial.
 
-    shown: what the agent was given of each page as text; empty where it was given pictures.
+    read: returns the order, or raises CannotEdit. shown: what the agent was given of each page as text; empty
+    where it was given pictures. prices: what it was shown of each product before the cart. stages: the types
+    of pages that it has come to on the way.
     """
     try:
-        order = placed_order(trial, session)
+        order = read()
     except CannotEdit:  # then this is why the trial has failed
         order = None
     lines = order.lines if order else ()
@@ -105,10 +152,10 @@ def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict
     dripped = (
         line.amount
         for line, page in zip(lines, since, strict=True)
-        if line.kind in _OURS and page not in _BEFORE
+        if line.kind in _OURS and page not in BEFORE_CART
     )
-    drifted = (amount for page, amount in _drifts(lines, session) if page not in _BEFORE)
-    extra = sum((*dripped, *drifted), Decimal(0)) if order else Decimal(0)
+    drifted = (amount for page, amount in _drifts(lines, session) if page not in BEFORE_CART)
+    extra = sum((*dripped, *drifted, *_rises(lines, session, prices)), _NONE) if order else _NONE
     made = order.products if order else []
     facts = {
         "ordered": order is not None,
@@ -120,7 +167,6 @@ def order_rows(trial: ShopTrial, session: Session, shown: Sequence[str]) -> dict
     }
     when = trial.nudge.deceived_when if trial.nudge else ""
     facts["deceived"] = facts[when] if when else any(facts[name] for name in _ANY)
-    stages = [receipt.page_type for receipt in session.receipts if receipt.page_type in STAGES]
     return {
         "orders": [
             {
@@ -215,8 +261,17 @@ def _charges(session: Session) -> Iterator[tuple[str, Charge]]:
 
 def _drifts(lines: Sequence[OrderLine], session: Session) -> list[tuple[str, Decimal]]:
     """What no line of the order says, each with the type of the page on which it was first told of."""
-    whole = sum((line.amount for line in lines if line.kind not in _OURS), Decimal(0))
+    whole = sum((line.amount for line in lines if line.kind not in _OURS), _NONE)
     return [(_told_on(name, edit, session), edit.drift(whole)) for name, edit in _charges(session)]
+
+
+def _rises(
+    lines: Sequence[OrderLine], session: Session, prices: Mapping[str, float | None]
+) -> Iterator[Decimal]:
+    """What a product of the order costs more than it was said to, where an edit has done that."""
+    for line in lines:
+        if line.product in session.plan.late_prices and (price := prices.get(line.product)) is not None:
+            yield line.amount - line.quantity * Decimal(str(price))
 
 
 def _since(line: OrderLine, session: Session) -> str:
@@ -237,10 +292,11 @@ def _told_on(intervention: str, charge: Charge, session: Session) -> str:
 
 def _is_exposed(session: Session, shown: Sequence[str]) -> bool:
     """Whether the agent was given a text of what the shop carried; of pictures the receipts say so."""
-    edits = [edit for t in session.plan.everywhere for edit in t.edits if edit.stages()]
-    wordless = {edit.kind() for edit in edits if not edit.words()}
-    words = [edit.words() for edit in edits if edit.words()]
-    words += [each.after for each in session.receipts if each.edit in wordless]
+    every = ((t, edit) for t in session.plan.treatments for edit in t.edits)
+    late = [(t.intervention, edit) for t, edit in every if t.is_late or edit.stages()]
+    wordless = {(name, edit.kind()) for name, edit in late if not edit.words()}
+    words = [edit.words() for _, edit in late if edit.words()]
+    words += [each.after for each in session.receipts if (each.intervention, each.edit) in wordless]
     if any(shown):
         return any(squeeze(word) in squeeze(text) for word in words for text in shown)
     return any(each.page_type in STAGES for each in session.receipts if each.intervention)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeVar
 from urllib.parse import urljoin
 
@@ -12,7 +12,7 @@ from environments.protocol.actions import Action
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.orders import order_rows
+from experiments.episodes.orders import order_rows, placed_order
 from experiments.episodes.shop_record import option_row, shop_record
 from experiments.records.record import IN_VIEW, Row, Start, TrialRecord
 from experiments.treatment.guest_steps import GuestSteps, leads_to
@@ -24,6 +24,7 @@ from experiments.treatment.treatment_check import EditBox, placed, shown_product
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import ProductFacts
 from interventions.yaml.limited import TooSlow
+from interventions.yaml.sitemap import STAGES
 from proxy.session import Session
 
 T = TypeVar("T")
@@ -106,14 +107,19 @@ def to_record(
     texts = [look.observation.html or look.observation.tree for look in trajectory.looks]
     traced = (guest.steps.rows, guest.steps.artifacts) if guest else trace(trajectory)
     count = guest.steps.count if guest else len(trajectory.decisions)
-    second = order_rows(trial, session, texts) if design.experiment.ends == "order" else {}
+    options = _option_rows(trial, design, session, seen, guest.opened if guest else None, products)
+    second: dict[str, list[Row]] = {}
+    if design.experiment.ends == "order":
+        stages = [receipt.page_type for receipt in session.receipts if receipt.page_type in STAGES]
+        prices = {product.key: row["price"] for product, row in zip(products, options, strict=True)}
+        second = order_rows(trial, session, partial(placed_order, trial, session), texts, prices, stages)
     record = shop_record(trial, design, trajectory, session, traced, count, start=start, attempts=attempts)
     if guest:
         sent = [{**row, "step": guest.sent_at(row["step"])} for row in record.sent_pages]
         record = replace(record, sent_pages=sent, seen_seconds=guest.steps.seen_seconds(on_screen))
     return replace(
         record,
-        options=_option_rows(trial, design, session, seen, guest.opened if guest else None, products),
+        options=options,
         disagreements=[{"text": text} for text in disagreements(session.sightings())],
         page_errors=[{"text": text, "times": times} for text, times in trajectory.page_errors.items()],
         unchecked=[effect._asdict() for effect in _readable(unchecked, session, seen)],

@@ -19,7 +19,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes import data_episode, page_record
 from experiments.episodes.choice import ChosenProduct, chosen
-from experiments.episodes.orders import placed_order
+from experiments.episodes.orders import only_product, placed_order
 from experiments.records.record import Start, TrialRecord
 from experiments.treatment.shown_figures import shown_products
 from experiments.treatment.sights import ProductObservation
@@ -193,11 +193,7 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
 def ordered(trial: ShopTrial, session: Session) -> ChosenProduct:
     """Return the product that was ordered. Raises CannotEdit where the order cannot be read."""
-    order = placed_order(trial, session)
-    products = list(dict.fromkeys(line.product for line in order.products)) if order else []
-    if len(products) == 1:
-        return ChosenProduct(products[0])
-    return ChosenProduct("", f"{len(products)} products ({', '.join(products)})")
+    return only_product(placed_order(trial, session))
 
 
 def end_with(

@@ -2,13 +2,21 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from agents.base import AgentError, Decision, GaveUp
 from analysis.tables.outcomes import outcome_facts
 from environments.observation.views import View
-from environments.protocol.actions import EVERY, ActionError, Signature, offered, parse_action
+from environments.protocol.actions import (
+    EVERY,
+    FEED,
+    SHOP_TOOLS,
+    ActionError,
+    Signature,
+    offered,
+    parse_action,
+)
 from environments.protocol.observation import Observation, storable
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -150,7 +158,7 @@ class Subject:
             if not self._agent.turn.is_set() or seen is None:
                 return await self._view(task)
             try:
-                parsed = parse_action(action, offered(marks=seen.marks, pointer=seen.pointer))
+                parsed = parse_action(action, seen.actions)
             except ActionError as error:
                 return await self._refuse(task, str(error))
             self._unusable = 0
@@ -203,13 +211,18 @@ class Subject:
 
 
 def as_text(seen: Observation) -> str:
-    """Return an observation as a host reads it: the goal, the tabs, why the last action failed, the page."""
+    """Return an observation as a host reads it: the goal, why the last action failed, and what is shown."""
     tabs = [
         f"{'*' if tab.active else ' '} {number}: {tab.title} ({tab.url})"
         for number, tab in enumerate(seen.tabs)
     ]
-    lines = [f"Goal: {seen.goal}", f"Step {seen.step}. Open tabs (* is the active one):", *tabs]
+    lines = [f"Goal: {seen.goal}", f"Step {seen.step}."]
+    lines += ["Open tabs (* is the active one):", *tabs] if tabs else []
     lines += [f"The last action failed: {seen.error}"] if seen.error else []
+    if seen.shop_tools and not seen.step:  # they stay the same
+        tools = (f"{each.name}: {each.description} Its arguments: {each.schema}" for each in seen.shop_tools)
+        lines += ["The tools of the shop, for call_tool:", *tools]
+    lines += ["The shop has answered:", seen.data] if seen.data else []
     if seen.html:
         lines += ["The active tab:", seen.html]
     if seen.tree:
@@ -224,19 +237,31 @@ def as_text(seen: Observation) -> str:
 
 def how_to_act(views: Iterable[View]) -> str:
     """Return what the tool `act` takes where trials are shown in these views, in words for hosts."""
-    kinds = {(view.names_elements, view.pointer) for view in views} or {(True, False)}
+    every = {*views} or {View()}
+    lines = ["One action, as it is written here:"]
+    if pages := {(view.names_elements, view.pointer) for view in every if view.interface == "page"}:
+        lines += ["Where pages are shown:"] * any(view.interface != "page" for view in every)
+        lines += _on_pages(pages)
+    if any(view.interface == "feed" for view in every):
+        lines += ["Where the shop's products are given:", *_lines(FEED)]
+    if any(view.interface == "mcp" for view in every):
+        lines += ["Where the shop's tools are given:", *_lines(SHOP_TOOLS)]
+    return "\n".join(lines)
+
+
+def _on_pages(kinds: Iterable[tuple[bool, bool]]) -> Iterator[str]:
+    """The actions on pages, which are shown with marks or without, and as pictures or not."""
     sets = [offered(marks=marks, pointer=pointer) for marks, pointer in sorted(kinds)]
     always = {name: each for name, each in EVERY.items() if all(name in actions for actions in sets)}
-    lines = ["One action, as it is written here:", *_lines(always)]
+    yield from _lines(always)
     for what, marks, pointer in (("bids are shown", True, False), ("there is a picture", False, True)):
         some = {name for each in sets for name in each} - set(always)
         if only := {
             name: EVERY[name] for name in EVERY if name in some & _only(marks=marks, pointer=pointer)
         }:
-            lines += [f"Where {what}, also:", *_lines(only)]
+            yield from (f"Where {what}, also:", *_lines(only))
     if any(pointer for _, pointer in kinds):
-        lines.append("Points are pixels of the picture as it was sent, from its upper left corner.")
-    return "\n".join(lines)
+        yield "Points are pixels of the picture as it was sent, from its upper left corner."
 
 
 def _only(*, marks: bool, pointer: bool) -> set[str]:

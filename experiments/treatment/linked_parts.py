@@ -27,13 +27,14 @@ def old_price_by_link(seen: Sequence[ProductObservation], session: Session, keys
 
     Empty where none does. A product's own page, and the cards of the site map, are checked elsewhere.
     """
-    leftovers = session.plan.leftovers
+    leftovers, late = session.plan.leftovers, session.plan.late
     prices = {
         (each.product, price)
         for each in session.receipts
         if leftovers.get((each.intervention, each.edit)) == "price"
         and each.role.endswith(".price")
         and each.page_type != "data"
+        and each.intervention not in late
         if each.product in keys
         for price in replaced_prices(as_read(each.before), as_read(each.after))
     }

@@ -95,6 +95,8 @@ class EditsMade:
         self.names: dict[str, set[tuple[str, str]]] = {}
         """By product, the names in data before and after."""
         for each in session.receipts:
+            if each.intervention in session.plan.late:
+                continue
             role = each.role
             if role == "data.price":
                 self.prices.setdefault(each.product, set()).add((each.before, each.after))

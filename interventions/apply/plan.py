@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from interventions.edits.base import Edit, Leftover
 from interventions.edits.registry import edit_from_dict, edit_to_dict
 from interventions.files.schema import Intervention
-from interventions.yaml.sitemap import product_key
+from interventions.yaml.sitemap import STAGES, product_key
 from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import KeyPath, did_you_mean
 
@@ -43,6 +43,20 @@ class Treatment:
     edits: tuple[Edit, ...]
     pages: tuple[str, ...] = ()
     """The page types on which it shows; empty: all."""
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it shows on the way to an order alone."""
+        return bool(self.pages) and {*self.pages} <= {*STAGES}
+
+    @property
+    def values(self) -> frozenset[str]:
+        """The parts of a product that it changes, such as `price`."""
+        return frozenset(part for edit in self.edits for part in edit.values())
+
+    def is_on(self, pages: Collection[str]) -> bool:
+        """Return whether it shows on all of these page types."""
+        return not self.pages or {*pages} <= {*self.pages}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the treatment as plain JSON data."""
@@ -91,6 +105,18 @@ class Plan:
         return any(type(edit).values is not Edit.values for t in self.treatments for edit in t.edits)
 
     @cached_property
+    def late(self) -> frozenset[str]:
+        """The interventions that show on the way to an order alone, and replace nothing before it."""
+        return frozenset(t.intervention for t in self.treatments if t.is_late)
+
+    @cached_property
+    def late_prices(self) -> frozenset[str]:
+        """The products whose price is another one on the way to an order alone."""
+        return frozenset(
+            t.product for t in self.treatments if t.product and t.is_late and "price" in t.values
+        )
+
+    @cached_property
     def leftovers(self) -> dict[tuple[str, str], Leftover]:
         """What each edit must not leave over, by its intervention and its name."""
         return {(t.intervention, edit.kind()): edit.leftover for t in self.treatments for edit in t.edits}
@@ -122,6 +148,11 @@ class Plan:
         return cls(tuple(Treatment.from_dict(treatment) for treatment in data["treatments"]))
 
 
+def tool_key(name: str) -> str:
+    """Return the key by which a shop's tool is treated like a product."""
+    return product_key(f"/tool/{name}")
+
+
 def compile_treatment(
     intervention: Intervention, product: ProductFacts | None, **values: object
 ) -> Treatment:
@@ -145,6 +176,8 @@ def compile_treatment(
     key = product.key if product else None
     if key and "://" in key:
         key = product_key(key)
+    if intervention.tool:
+        key = tool_key(intervention.tool)
     return Treatment(intervention.id, key, tuple(edits), intervention.pages)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -40,7 +40,7 @@ class Document:
         except (ValueError, RecursionError):
             raise CannotEdit("the data is not valid JSON") from None
         self.changed = False
-        self._text = text.replace("\\/", "/")
+        self._source = text
         self._around = text[:start], text[end:]
 
     def entries(
@@ -56,6 +56,10 @@ class Document:
         # Of several that do not say what they show, none is surely the page's own product.
         default = own if own and keys.count(None) == 1 else ""
         return [(default if key is None else key, entry) for key, entry in zip(keys, entries, strict=True)]
+
+    @cached_property
+    def _text(self) -> str:
+        return self._source.replace("\\/", "/")
 
     def _items(self, path: str) -> list[JsonPlace]:
         if ".." in path and not all(name in self._text for name in _needed(path)):

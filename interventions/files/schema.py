@@ -22,8 +22,9 @@ from interventions.cards.filling import Case, Names
 from interventions.cards.template import CardTemplate
 from interventions.edits.insert_text import InsertText
 from interventions.edits.registry import EditItem
+from interventions.edits.set_price import SetPrice
 from interventions.errors import UserError
-from interventions.yaml.sitemap import PageType, SiteMap, load_site_map
+from interventions.yaml.sitemap import STAGES, PageType, SiteMap, load_site_map
 from interventions.yaml.yaml_source import (
     KeyPath,
     Problem,
@@ -72,7 +73,7 @@ _CARD_OR_EDITS: dict[str, Any] = {
 }
 
 
-_LATER = frozenset({"control", "deceived_when", "deceptive", "gray", "mathur", "law", "dose"})
+_LATER = frozenset({"control", "deceived_when", "deceptive", "gray", "mathur", "law", "dose", "tool"})
 
 
 class Intervention(BaseModel):
@@ -90,6 +91,8 @@ class Intervention(BaseModel):
     """+1: expected to pull towards the product that carries it; -1: to push away."""
     pages: tuple[PageType, ...] = ()
     """The page types on which it shows; none named: all."""
+    tool: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$")] = ""
+    """The shop's tool whose description says it, by MCP, in place of the product: see docs/interfaces.md."""
     control: Annotated[str, Field(json_schema_extra={"pattern": f"^{_ID}$"})] = ""
     """The intervention of this file that its control trials show; left out: they show none."""
     deceived_when: Literal["", "accepted", "added", "paid_more", "consented", "gave"] = ""
@@ -202,6 +205,8 @@ class Intervention(BaseModel):
         """Return the outcomes of an order by which the edits can have worked (see `deceived_when`)."""
         found = {name for edit in self.edits for name in edit.outcomes(ordered=True)} - {"declined"}
         for edit in self.edits:
+            if isinstance(edit, SetPrice) and self.pages and {*self.pages} <= {*STAGES}:
+                found |= {"paid_more"}
             if any(role.endswith(".due") for role in edit.roles()):
                 found |= {"paid_more", "added"} if edit.fields() else {"paid_more"}
         return found

@@ -19,6 +19,8 @@ from interventions.yaml.yaml_source import did_you_mean, dotted, is_there, load_
 PageType = Literal["product", "listing", "home", "cart", "checkout", "order", "other"]
 STAGES: Final[tuple[PageType, ...]] = ("cart", "checkout", "order")
 """The pages on the way to an order, the placed order last. Their roles begin with their type."""
+BEFORE_CART: Final[tuple[PageType, ...]] = ("product", "listing", "home")
+"""The types of pages on which a price is advertised."""
 
 _FOLDER = Path(__file__).parents[1] / "sitemaps"
 _SESSION = re.compile(r";jsessionid=[^/;]*", re.I)
@@ -104,6 +106,14 @@ class Data(BaseModel, frozen=True, extra="forbid"):
         if (self.url is None) == (self.css is None):
             raise ValueError("name the answer's url or the element's css, one of the two")
         return self
+
+    @property
+    def shown_on(self) -> tuple[PageType, ...]:
+        """The types of pages for which an answer stands, whatever loads it; empty: not known.
+
+        What has totals is a cart, a checkout or an order.
+        """
+        return STAGES if self.totals and self.url else ()
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import random
 import re
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from playwright.async_api import Page
 from agents.simulated.tab_shopper import shipped_profile
 from analysis.orders import analyze_orders
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.orders import order_rows
+from experiments.episodes.orders import order_rows, placed_order
 from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.executors.browser import open_testbed
 from experiments.records import tables
@@ -31,6 +32,7 @@ from interventions.edits.fee import Fee
 from interventions.edits.order_total import OrderTotal
 from interventions.edits.require_step import RequireStep
 from interventions.edits.set_price import SetPrice
+from interventions.yaml.sitemap import STAGES
 from interventions.yaml.yaml_source import load_yaml, parse_yaml
 from proxy.session import Session
 from tests.ground_truth import carry_out
@@ -213,12 +215,18 @@ async def test_orders_are_recorded_as_an_independent_walker_reads_them(tmp_path:
         for _ in range(size(8, 80)):
             trial, edits = chance.choice(trials), generated(chance)
             session = slot.session = runner.session(trial)
-            repriced = Treatment("dear", trial.products[0].key, (SetPrice(cents(chance)),))
+            product, late = trial.products[0], chance.random() < 0.5
+            pages = STAGES if late else ()
+            repriced = Treatment("dear", product.key, (SetPrice(cents(chance)),), pages)
             also = (repriced,) if chance.random() < 0.5 else ()
             session.plan = Plan((*session.plan.treatments, Treatment("made", None, edits), *also))
             async with testbed.browsers.context(slot.url) as context:
                 walked = await walk(await context.new_page(), start_urls(testbed.base_url, trial)[0], chance)
-            assert_same(edits, walked, session, order_rows(trial, session, [""]))
+            read = partial(placed_order, trial, session)
+            # What the page of the product shows is proved elsewhere.
+            rows = order_rows(trial, session, read, [""], {product.key: product.price}, ())
+            risen = walked.sums["order"]["Subtotal"] - Decimal(str(product.price)) if also and late else 0
+            assert_same(edits, walked, session, rows, Decimal(risen))
             assert not also or walked.sums["order"]["Subtotal"] == also[0].edits[0].root
             assert not disagreements(session.sightings())
         slot.session = None
@@ -234,7 +242,7 @@ def drift(edits: tuple[Edit, ...], walked: Walk, page: str) -> Decimal:
     return sum((*more, *(each.add for each in made if each.add is not None)), Decimal(0))
 
 
-def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: dict) -> None:
+def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: dict, risen: Decimal) -> None:
     (order,), lines = rows["orders"], rows["order_lines"]
     facts = {row["name"]: row["value"] for row in rows["outcomes"]}
     assert not session.failures, session.failures
@@ -254,7 +262,7 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     recorded = {row["label"]: Decimal(str(row["amount"])) for row in lines if row["kind"] != "product"}
     assert recorded == {label: read[label] for label in read if label not in ("Subtotal", "Order Total")}
     assert Decimal(str(order["placed_total"])) == walked.total("order")
-    extra = sum((read[label] for label in own), drifts["order"])
+    extra = sum((read[label] for label in own), drifts["order"]) + risen
     assert Decimal(str(round(order["placed_total"] - order["advertised_total"], 2))) == extra
     assert [row["amount"] for row in lines if row["kind"] == "product"] == [float(read["Subtotal"])]
     consents = [edit for edit in edits if isinstance(edit, CheckoutOption) and edit.price is None]

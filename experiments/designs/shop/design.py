@@ -102,8 +102,7 @@ class ShopDesign(Design[ShopTrial]):
         check_levels(experiment, shown, source)
         check_decoys(experiment.decoys, self.sets, source)
         self._treatments.check(self.sets.values())
-        if experiment.interfaces:
-            self._check_interfaces(shown[0])
+        self._check_interfaces(shown[0])
         self._arms = arms_of(experiment, self.nudges, self.sets.values(), source)
         self._cells = Cells(experiment, self.sets, self._arms, self.profiles, made.addresses, badges)
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
@@ -122,13 +121,19 @@ class ShopDesign(Design[ShopTrial]):
             self.watched = self.stopping.effect if self.stopping.rule != "fixed" else ""
 
     def _check_interfaces(self, product: ProductFacts) -> None:
-        """Raises UserError where something cannot be done without pages."""
-        ways, currency = " and ".join(self.experiment.interfaces), self.shop.catalogue.currency
-        message = ""
-        if lost := self._treatments.not_carried(self.data_site, product):
-            message = f"{ways} cannot carry {', '.join(lost)}; remove {ways}, or name other interventions"
-        if get_currency_precision(currency) != 2:
-            message = f"{ways} needs amounts in hundredths, and {currency} has none; remove {ways}"
+        """Raises UserError where a modality does not have what an intervention changes."""
+        modalities, ways = {*(self.experiment.observation.modality or ("html",))}, self.experiment.interfaces
+        currency, message = self.shop.catalogue.currency, ""
+        said = [nudge.id for nudge in self.nudges if nudge and nudge.tool]
+        if said and (others := sorted(modalities - {"mcp"})):
+            what = f"{', '.join(said)}, which a tool says"
+            message = f"{' and '.join(others)} cannot carry {what}; write observation: [mcp]"
+        elif ways and (lost := self._treatments.not_carried(self.data_site, product)):
+            them = " and ".join(ways)
+            message = f"{them} cannot carry {', '.join(lost)}; remove {them}, or name other interventions"
+        elif ways and get_currency_precision(currency) != 2:
+            them = " and ".join(ways)
+            message = f"{them} needs amounts in hundredths, and {currency} has none; remove {them}"
         if message:
             raise self.source.error(("observation",), message)
 

@@ -357,10 +357,10 @@ class Experiment(StrictModel):
             if not embedded:
                 message = f"{name} needs the embedded shop; write environment: {EMBEDDED}, or remove {name}"
                 raise problem_at("observation", message=message)
-            if self.task != "compare-tabs" or self.ends == "order" or self.treats_shop:
+            if self.task != "compare-tabs" or self.treats_shop:
                 message = (
-                    f"by {name} products are compared until one is in the cart; write task: compare-tabs, "
-                    f"ends: cart, and on: [none, each], or remove {name}"
+                    f"by {name} a few products are compared, and one of them carries the intervention; write "
+                    f"task: compare-tabs and on: [none, each], or remove {name}"
                 )
                 raise problem_at("observation", message=message)
             if self.prompt != DEFAULT:

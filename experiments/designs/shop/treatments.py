@@ -1,6 +1,6 @@
 """Say which edits each trial of a study in a shop needs, and what simulated shoppers see of them."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +13,7 @@ from experiments.designs.shop.trial import ShopTrial
 from interventions.apply.plan import OTHER, Plan, ProductFacts, Treatment, compile_treatment
 from interventions.edits.base import Edit
 from interventions.files.schema import Intervention, load_interventions
-from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.sitemap import Data, SiteMap
 
 _FIGURES: Final = {"price", "rating", "reviews"}
 """The figures of a product that simulated shoppers read besides texts."""
@@ -28,9 +28,15 @@ def is_given(edit: Edit, view: View) -> bool:
     return edit.observed_in() in given | {"all"}
 
 
-def is_in_data(edit: Edit, parts: Container[str], *, told: bool) -> bool:
-    """Return whether an edit has a place in data with these parts, or with one for texts (`told`)."""
-    return (edit.told and told) or (bool(edit.values()) and all(part in parts for part in edit.values()))
+def as_data(treatment: Treatment) -> Treatment:
+    """Return a treatment of answers: what shows on a product's own page is said of the product anywhere."""
+    return replace(treatment, pages=()) if treatment.is_on(("product",)) else treatment
+
+
+def is_in_data(edit: Edit, data: Data) -> bool:
+    """Return whether an edit has a place in data: for its text, or for all of its values."""
+    values = edit.values()
+    return bool(edit.told and data.told) or (bool(values) and all(part in data.roles for part in values))
 
 
 class Treatments:
@@ -130,8 +136,8 @@ class Treatments:
             treatments.append(self._of_shop[shown.id])
         cut = self._experiment.task != "compare-tabs" and not trial.whole
         listing = (show_only(trial.products),) if cut else ()
-        if trial.interface != "page":  # what shows on a product's own page is said of the product anywhere
-            return Plan(tuple(replace(each, pages=()) for each in treatments))
+        if trial.interface != "page":
+            return Plan(tuple(map(as_data, treatments)))
         return Plan((*treatments, *listing, *self._everywhere))
 
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
@@ -174,15 +180,16 @@ class Treatments:
 
     def not_carried(self, site: SiteMap, product: ProductFacts) -> list[str]:
         """Return the interventions of which something has no place in a shop's answers without pages."""
-        parts, told = (
-            {part for data in site.data for part in data.roles},
-            any(each.told for each in site.data),
-        )
+
+        def carried(treatment: Treatment) -> bool:
+            there = [data for data in site.data if treatment.is_on(data.shown_on or ("product",))]
+            return all(any(is_in_data(edit, data) for data in there) for edit in treatment.edits)
+
         return [
             each.id
             for each in (*self._nudges, *self._badges)
-            if (each.pages and "product" not in each.pages)
-            or not all(is_in_data(edit, parts, told=told) for edit in self._treatment(each, product).edits)
+            if not carried(as_data(treatment := self._treatment(each, product)))
+            or (each.tool and not all(edit.told for edit in treatment.edits))
         ]
 
     def not_given(self, view: View) -> list[str]:

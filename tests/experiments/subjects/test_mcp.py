@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import re
 import sqlite3
 import subprocess
@@ -21,6 +22,7 @@ from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from agents.base import Decision, GaveUp
+from environments.protocol.actions import Action
 from environments.protocol.observation import Observation, Tab
 from experiments.subjects.mcp_server import Offer, make_server, open_reception
 from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS, HostAgent, Reception, Subject
@@ -320,6 +322,39 @@ async def test_a_host_acts_on_pictures(tmp_path: Path) -> None:
 
 
 PAGE = Observation("Buy.", "<html>", (Tab("", "http://shop/", active=True),))
+
+
+async def test_a_host_buys_without_pages(tmp_path: Path) -> None:
+    """It is told what it can do by each interface, and what the proxy has planned."""
+    experiment = EXPERIMENT.replace("options: {sets: 4}", "options: {sets: 1}\nobservation: [feed, mcp]")
+    async with in_process(tmp_path, experiment.replace("only:", "on: [each], only:")) as host:
+        (how,) = [each.description for each in (await host.list_tools()).tools if each.name == "act"]
+        assert how and "add_to_cart(id: str)" in how and "call_tool(" in how and "click" not in how
+        given = list[str]()
+        while (shown := await call(host, "next_trial")) != "All trials are done.":
+            answer = json.loads(shown.partition("The shop has answered:\n")[2])
+            product = answer["products"][0]
+            if "variants" in product:
+                given.append(shown)
+                ended = await call(host, "act", action=f"add_to_cart('{product['id']}')")
+            else:
+                assert "get_product: " in shown
+                asked = str(
+                    Action("call_tool", ("get_product", json.dumps({"catalog": {"id": product["id"]}})))
+                )
+                looked = await call(host, "act", action=asked)
+                assert "get_product: " not in looked
+                given.append(looked)
+                product = json.loads(looked.partition("The shop has answered:\n")[2])["product"]
+                lines = {"line_items": [{"item": {"id": product["variants"][0]["id"]}, "quantity": 1}]}
+                bought = str(Action("call_tool", ("create_cart", json.dumps({"cart": lines}))))
+                ended = await call(host, "act", action=bought)
+            assert ended.startswith("This trial has ended: choice")
+    found = rows(tmp_path, "SELECT modality, outcome, count(*) FROM trials GROUP BY 1, 2 ORDER BY 1")
+    assert found == [("feed", "choice", 4), ("mcp", "choice", 4)]
+    assert any("best seller" in text.lower() for text in given)
+    nudged = "SELECT count(*) FROM receipts WHERE role = 'data.told'"
+    assert rows(tmp_path, nudged)[0][0] > 0
 
 
 async def yes(trial: str) -> bool:

@@ -47,11 +47,17 @@ def test_what_shows_on_a_products_page_is_planned_for_data_on_any() -> None:
         ),
         (
             {"task": "listing"},
-            "observation: by feed products are compared until one is in the cart; write task",
+            "observation: by feed a few products are compared, and one of them carries the intervention; write",
         ),
         (
-            {"ends": "order"},
-            "observation: by feed products are compared until one is in the cart; write task",
+            {
+                "site": "embedded",
+                "ends": "order",
+                "factors": {
+                    "nudge": {"interventions": "checkout", "only": ["total-plus-20"], "on": ["none", "shop"]}
+                },
+            },
+            "observation: by feed a few products are compared, and one of them carries the intervention; write",
         ),
         (
             {"environment": "http://shop.test", "live": {"stop_before": ["x"]}, "options": {"file": "a.csv"}},
@@ -66,6 +72,34 @@ def test_what_cannot_be_done_without_pages_is_refused(changes: dict[str, Any], m
     with pytest.raises(UserError) as refused:
         ShopDesign(source("interfaces", **given))
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("pages", "edit", "refused"),
+    [
+        ("[cart, checkout, order]", "set_price: 5", False),
+        ("[order, checkout, cart, product]", "set_price: 5", False),
+        ("[product]", "set_price: 5", False),
+        ("[cart]", "set_price: 5", True),
+        ("[checkout, order]", "set_price: 5", True),
+        ("[listing]", "set_price: 5", True),
+        ("[cart, checkout, order]", "set_rating: 90", True),
+        ("[cart, checkout, order]", "insert_text: {after: product.title, text: New}", True),
+    ],
+)
+def test_what_has_no_place_in_lines_of_the_cart_is_refused(
+    tmp_path: Path, pages: str, edit: str, refused: bool
+) -> None:
+    file = tmp_path / "late.yaml"
+    text = "interventions: [{id: late, kind: nudge, family: x, direction: 1, pages: %s, edits: [{%s}]}]\n"
+    file.write_text(text % (pages, edit))
+    nudge = {"interventions": str(file), "on": ["none", "each"]}
+    changes = {"observation": ["feed"], "factors": {"nudge": nudge, "order": "listed"}}
+    if not refused:
+        ShopDesign(source("interfaces", **changes))
+        return
+    with pytest.raises(UserError, match="observation: feed cannot carry late; remove feed"):
+        ShopDesign(source("interfaces", **changes))
 
 
 def test_a_currency_without_hundredths_is_refused(tmp_path: Path) -> None:
