@@ -36,7 +36,7 @@ class OrderWatch:
         form = list(request.urlencoded_form.items(multi=True))
         said = dict(form)
         if said and said.keys() <= fields:  # no form of the shop's
-            session.plan = session.plan.sent(said)
+            session.take_form(said)
             goes_on = is_document_request(request)
             headers = {"cache-control": "no-store"} | ({"location": request.path} if goes_on else {})
             flow.response = http.Response.make(303 if goes_on else 204, b"", headers)
@@ -45,7 +45,7 @@ class OrderWatch:
                 what = "its form is sent in another way than application/x-www-form-urlencoded"
                 session.note_failure(f"{request.url}: {what}, so what was ticked cannot be read")
                 return
-            session.plan = session.plan.sent({name: said.get(name, "") for name in fields})
+            session.take_form({name: said.get(name, "") for name in fields})
             request.urlencoded_form = [each for each in form if each[0] not in fields]
 
     def response(self, flow: http.HTTPFlow) -> None:

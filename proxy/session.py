@@ -110,6 +110,8 @@ class Session:
     """How often the cart had changed when its lines were shown last, and the totals that had moved then."""
     step: int = 0
     """The first step at which what comes now can be seen, as far as the episode counts."""
+    told: list[tuple[int, Plan]] = field(default_factory=list)
+    """The plans that forms have changed, as they were before, with what `step` was then."""
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
     """By address, pages for which no edits were planned, so that they are not among `pages`."""
 
@@ -182,6 +184,13 @@ class Session:
         self.as_sent[name] = page
         while len(self.as_sent) > _KEPT or sum(len(each.body) for each in self.as_sent.values()) > MOST_BYTES:
             del self.as_sent[next(iter(self.as_sent))]
+
+    def take_form(self, form: Mapping[str, str]) -> None:
+        """Note in the plan what a form says of its edits; see `Plan.sent`."""
+        new = self.plan.sent(form)
+        if new != self.plan and len(self.told) < MOST_PAGES:
+            self.told.append((self.step, self.plan))
+        self.plan = new
 
     def reached(self, url: str) -> None:
         """Note that a page is reached, which may tell that a product is in the cart."""

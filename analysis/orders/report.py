@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.orders.study import DECEIVED, TASK, UNSEEN, OrdersAnalysis
+from analysis.orders.survival import survival_figure
 from analysis.reporting.answer import LEVEL, by_agent, claimed, number_text, p_text
 from analysis.reporting.plots import forest
 from analysis.reporting.sections import Report, Section, with_rows, written_sections
@@ -60,6 +61,7 @@ def _sections(found: OrdersAnalysis) -> tuple[Section, ...]:
         "effects": partial(forest, deceived, _named, MORE_DECEIVED) if len(deceived) else None,
         "done": partial(forest, done, _named, MORE_DONE) if len(done) else None,
         "money": partial(forest, paid, _named, f"Extra paid for an order{money}") if len(paid) else None,
+        "survival": partial(survival_figure, found.survival) if len(found.survival) else None,
     }
     made = written_sections(WORDS, with_rows(vars(found)), drawn, notes=" ".join(found.notes), money=money)
     return tuple(made)

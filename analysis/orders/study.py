@@ -1,6 +1,6 @@
 """Run the whole analysis of orders: the four cells, paired differences, and the extra money."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from scipy import stats
 from analysis.estimators.moved import FEW_SETS, LEAST
 from analysis.estimators.randomisation import exact_p, flipped, score_interval
 from analysis.estimators.t_tests import one_sample_t, summarize, wilson_interval
+from analysis.orders.survival import survival
 from analysis.orders.table import CONTROL, FAILED, check_orders
 from analysis.reporting.to_json import to_json
 from analysis.tables.families import benjamini_hochberg
@@ -34,6 +35,7 @@ CANNOT: Final = "the control cannot show it: this is the share of treated trials
 ONE_WAY: Final = "no pair differs the other way: the odds ratio is at least the lower limit"
 NO_PAIR: Final = "no pair differs"
 ALIKE: Final = "each choice set has the same difference: no interval"
+NOT_ALL: Final = "no choice set was shown all three"
 ONE_SET: Final = "one choice set: no interval about others"
 
 
@@ -46,6 +48,8 @@ class OrdersAnalysis:
     pairs: pd.DataFrame
     money: pd.DataFrame
     doses: pd.DataFrame
+    combinations: pd.DataFrame
+    survival: pd.DataFrame
     outcomes: pd.DataFrame
     notes: tuple[str, ...]
     currency: str = ""
@@ -72,6 +76,8 @@ def analyze_orders(table: pd.DataFrame) -> OrdersAnalysis:
         pairs=mcnemar(known),
         money=extra_money(known),
         doses=dose_trends(known),
+        combinations=combinations(known),
+        survival=survival(known),
         outcomes=counts.rename(columns={"agent": "group"}),
         notes=tuple(notes),
         currency=" and ".join(sorted(set(checked["currency"]) - {""})),
@@ -203,31 +209,77 @@ def extra_money(table: pd.DataFrame) -> pd.DataFrame:
 def dose_trends(table: pd.DataFrame) -> pd.DataFrame:
     """Return how a step of the dose moves outcomes, by agent and family of interventions (percentage points).
 
-    Of the families with several doses. The effect of an intervention in a choice set is the mean difference
-    of its pairs; its least-squares line over the doses gives the set a slope. The estimate is the mean slope
-    of the sets that were shown several doses, each of which counts once, with Student's t interval over them;
-    with fewer than twelve sets there is none. doses: how many there are. n counts pairs.
+    Of the families with several doses; see `_contrasts`. A choice set has the slope of a least-squares line
+    over its doses. doses: how many there are.
     """
-    rows = []
+
+    def slope(means: "pd.Series[float]") -> float:
+        means = means.dropna()
+        apart = means.index.to_numpy(float) - means.index.to_numpy(float).mean()
+        return float(apart @ means / (apart @ apart)) if len(means) > 1 else np.nan
+
+    rows: list[dict[str, Any]] = []
     dosed = table[table["dose"].gt(0)] if "dose" in table else table[:0]
     for (agent, family), own in dosed.groupby(["agent", "family"], sort=True):
         of = own.groupby("nudge")["dose"].first()
-        pairs = pd.concat([own[:0], *(pairs.assign(dose=of[key[1]]) for key, pairs in _pairs(own))])
-        if (doses := pairs["dose"].nunique()) < 2:
-            continue
-        for term in (DECEIVED, TASK):
-            apart = 100 * (pairs[f"{term}_treated"].astype(float) - pairs[f"{term}_control"].astype(float))
-            means = apart.groupby([pairs["set"], pairs["dose"]]).mean().rename("apart").reset_index("dose")
-            centred = means - means.groupby("set").transform("mean")
-            squares = (centred["dose"] ** 2).groupby("set").sum()
-            slopes = ((centred["dose"] * centred["apart"]).groupby("set").sum() / squares)[squares > 0]
-            row = _over_sets(slopes)
-            if len(slopes) < LEAST:
-                row = {"estimate": row["estimate"], "note": FEW_SETS}
-            named = {"term": term, "group": agent, "family": family, "doses": doses, "n": len(pairs)}
-            rows.append({**named, **row})
+        pairs = pd.concat([own[:0], *(pairs.assign(level=of[key[1]]) for key, pairs in _pairs(own))])
+        if (doses := pairs["level"].nunique()) > 1:
+            rows += _contrasts(pairs, slope, group=agent, family=family, doses=doses)
     frame = result_frame(rows, "family", "doses")
     return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def combinations(table: pd.DataFrame) -> pd.DataFrame:
+    """Return by how much two interventions at once move more than both of them do alone (percentage points).
+
+    By agent and combination (nudge; parts: what it combines); see `_contrasts`. A choice set has the contrast
+    both - first - second of the differences from their controls, which is the interaction of a 2 x 2 design:
+    with one control, both - first - second + control. Where neither works alone and both do together it is
+    the effect of both. Further columns: both, first, second (the mean differences over all choice sets).
+    """
+    rows: list[dict[str, Any]] = []
+    for (agent, nudge), own in table[table["combines"].ne("")].groupby(["agent", "nudge"], sort=True):
+        names = [str(nudge), *own["combines"].iloc[0].split()]
+        mine = table[(table["agent"] == agent) & table["nudge"].isin(names)]
+        pairs = pd.concat([mine[:0], *(pairs.assign(level=key[1]) for key, pairs in _pairs(mine))])
+
+        def interaction(means: "pd.Series[float]", names: list[str] = names) -> float:
+            both, first, second = means.reindex(names)
+            return float(both - first - second)
+
+        for row in _contrasts(pairs, interaction, group=agent, nudge=nudge, parts=" + ".join(names[1:])):
+            alone = _apart(pairs, row["term"]).groupby(pairs["level"]).mean().reindex(names)
+            row.update(zip(("both", "first", "second"), alone, strict=True))
+            if np.isnan(row["estimate"]):
+                absent = ", ".join(alone.index[alone.isna()])
+                row["note"] = f"no pairs of {absent}" if absent else NOT_ALL
+            rows.append(row)
+    frame = result_frame(rows, "nudge", "parts", "both", "first", "second")
+    return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def _contrasts(
+    pairs: pd.DataFrame, contrast: Callable[["pd.Series[float]"], float], **named: Any
+) -> Iterator[dict[str, Any]]:
+    """A row for each outcome, with a contrast of interventions within choice sets.
+
+    pairs: with a `level` of the intervention of each. contrast: from the mean differences of a choice set by
+    level (NaN: it was not shown) to a number, NaN where it has none. The estimate is the mean over the choice
+    sets that have one, each of which counts once, with Student's t interval over them; with fewer than twelve
+    there is none. n counts pairs.
+    """
+    for term in (DECEIVED, TASK):
+        means = _apart(pairs, term).groupby([pairs["set"], pairs["level"]]).mean().unstack()
+        values = means.apply(contrast, axis="columns").dropna()
+        row = _over_sets(values)
+        if len(values) < LEAST:
+            row = {"estimate": row["estimate"], "note": FEW_SETS}
+        yield {"term": term, "n": len(pairs), **named, **row}
+
+
+def _apart(pairs: pd.DataFrame, term: str) -> "pd.Series[float]":
+    """The differences of pairs in an outcome, in percentage points."""
+    return 100 * (pairs[f"{term}_treated"].astype(float) - pairs[f"{term}_control"].astype(float))
 
 
 def _over_sets(values: "pd.Series[float]") -> dict[str, Any]:

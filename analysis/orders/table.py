@@ -33,6 +33,14 @@ def check_orders(table: pd.DataFrame) -> pd.DataFrame:
     table = table.assign(**dict.fromkeys(absent, ""))
     repeated = "the trial is there twice; remove one of the two"
     refuse(table, table.duplicated(["run", "agent", "trial"]), places, "trial", repeated)
+    wrong = table["combines"].ne("") & table["combines"].map(str.split).map(len).ne(2)
+    refuse(
+        table,
+        wrong,
+        places,
+        "combines",
+        "combines does not name two; write the ids of two interventions, with a blank between",
+    )
     totals = ["advertised_total", "placed_total"]
     unsaid = table["ordered"].eq(1) & table[totals].isna().any(axis=1)
     refuse(table, unsaid, places, "placed_total", "what the order costs is missing; write both totals")

@@ -233,11 +233,19 @@ class ShopRehearsal:
     @staticmethod
     def features(design: ShopDesign) -> Mapping[str, str]:
         """Return the contrasts and their units. Raises UserError where lists are cut to the choice set."""
-        if design.experiment.task != "compare-tabs" and not design.experiment.shows_whole_lists:
-            raise UserError(
-                f"{design.name}: no trials with lists that are cut are simulated; souk run --dry-run"
-                " tells how small an effect it finds if trials are independent"
-            )
+        experiment = design.experiment
+        if experiment.task != "compare-tabs" and not experiment.shows_whole_lists:
+            why = "no trials with lists that are cut are simulated; souk run --dry-run"
+            why += " tells how small an effect it finds if trials are independent"
+            if experiment.decoys:
+                why = (
+                    "a simulated shopper weighs each product by itself, so that no third one moves its choice"
+                )
+                why += " between two others; the intervals of a first run tell how many trials it takes"
+            elif experiment.in_square:
+                why = "the estimates hold the row and the column of each product, which only a browser knows;"
+                why += " the intervals of a first run tell how many trials it takes"
+            raise UserError(f"{design.name}: {why}")
         return {name: ELASTICITY if name == "price" and name in design.drawn else POINTS for name in TERMS}
 
     def __init__(

@@ -334,7 +334,7 @@ outcomes = _of_trial(
     key="number",
     ordered=True,
 )
-"""What came of a trial besides its choice: `name` is explained in docs/orders.md; 1 is yes, 0 no."""
+"""What came of a trial besides its choice: `name` is told in docs/orders.md; 1 is yes, 0 no; or a step."""
 
 factors = _of_trial(
     "factors",

@@ -45,6 +45,9 @@ class AddLine(Charge, BaseModel, frozen=True, extra="forbid"):
     def is_charged(self) -> bool:
         return self.pressed == _ADD or (self.added and not self.pressed)
 
+    def is_kept(self) -> bool:
+        return self.is_charged
+
     @property
     def name(self) -> str:
         """The name of its field: the words of the label."""

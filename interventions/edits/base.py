@@ -144,6 +144,17 @@ class Edit:
         """
         return {}
 
+    def may_cause(self) -> set[str]:
+        """Return the outcomes of an order that the edit can bring about."""
+        found = {name for name in self.outcomes(ordered=True) if name != "declined"}
+        if any(role.endswith(".due") for role in self.roles()):
+            found |= {"paid_more", "added"} if self.fields() else {"paid_more"}
+        return found
+
+    def is_kept(self) -> bool:
+        """Return whether something can be refused that nobody asked for, and is not, as the edit is now."""
+        return False
+
     def takes_out(self) -> str:
         """Return the role whose element is there no more afterwards; empty where none is taken out."""
         return ""

@@ -64,6 +64,9 @@ class CheckoutOption(Charge, BaseModel, frozen=True, extra="forbid"):
     def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
         return {"consented": ordered and self.gets} if self.price is None else {}
 
+    def is_kept(self) -> bool:
+        return self.gets
+
     @property
     def label_of_line(self) -> str:
         return self.line or self.label

@@ -81,6 +81,9 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
     def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
         return {"accepted": self.gets, "declined": _DECLINE in self.answers}
 
+    def is_kept(self) -> bool:
+        return self.gets or self.is_open
+
     @property
     def name(self) -> str:
         """The name of its field: the words of the question."""

@@ -46,6 +46,9 @@ class RequireStep(Edit, BaseModel, frozen=True, extra="forbid"):
     def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
         return {"gave": self.answer == "gave"}
 
+    def is_kept(self) -> bool:
+        return self.answer != "skipped"
+
     @property
     def name(self) -> str:
         """The name of its field: the words of the text, so that the shop has none of this name."""

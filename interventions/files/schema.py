@@ -1,6 +1,7 @@
 """The contents of an intervention file, and the files that Souk ships."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -69,11 +70,16 @@ Cases = dict[str, dict[str, Case]]
 _CARD_OR_EDITS: dict[str, Any] = {
     "if": {"properties": {"kind": {"const": "card"}}, "required": ["kind"]},
     "then": {"required": ["card"], "properties": {"card": {"type": "object"}, "edits": False}},
-    "else": {"required": ["edits"], "properties": {"card": False}},
+    "else": {
+        "anyOf": [{"required": ["edits"]}, {"required": ["combines"]}],
+        "properties": {"card": False},
+    },
 }
 
 
-_LATER = frozenset({"control", "deceived_when", "deceptive", "gray", "mathur", "law", "dose", "tool"})
+_LATER = frozenset(
+    {"control", "deceived_when", "deceptive", "gray", "mathur", "law", "dose", "combines", "tool"}
+)
 
 
 class Intervention(BaseModel):
@@ -99,6 +105,8 @@ class Intervention(BaseModel):
     """The outcome by which it has worked: see docs/orders.md; left out: any of them."""
     dose: Annotated[float, Field(ge=0, le=1000)] = 0
     """How strong it is beside others of its family, from 1 on; left out: not said."""
+    combines: Annotated[tuple[str, ...], Field(min_length=2, max_length=2)] = ()
+    """The ids of the two interventions of this file that it does at once; without `edits` it has theirs."""
     deceptive: bool = False
     """Whether it says something false or hides something, so that people who met it are told afterwards."""
     gray: str = ""
@@ -142,7 +150,7 @@ class Intervention(BaseModel):
     @classmethod
     def _has_edits(cls, value: object, handler: Handler, info: ValidationInfo) -> tuple[Any, ...]:
         is_card = info.data.get("kind") == "card"
-        if value == () and is_card:
+        if value == () and (is_card or info.data.get("combines")):
             return ()
         if value == ():  # never what YAML gives
             raise PydanticKnownError("missing")
@@ -201,14 +209,32 @@ class Intervention(BaseModel):
     def _mistake_in_card(self, path: KeyPath, message: str) -> YamlError:
         return self.error(("card", *path), message)
 
+    def combine(self, parts: Sequence["Intervention"]) -> str:
+        """Take the edits and variables of the two parts, unless it has edits; return why it cannot."""
+        self.deceptive = self.deceptive or any(part.deceptive for part in parts)
+        if wrong := [part.id for part in parts if part.combines or part.card]:
+            return f'"{wrong[0]}" has no edits of its own; name interventions that have some'
+        if self.edits or not parts:
+            return ""
+        first, second = parts
+        if not self.pages == first.pages == second.pages:
+            return "their `pages` are not those of this one; write the same ones, or edits"
+        if any(first.variables.get(name, text) != text for name, text in second.variables.items()):
+            return "a variable stands for another text in each; write edits"
+        if {name for edit in first.edits for name in edit.fields()} & {
+            name for edit in second.edits for name in edit.fields()
+        }:
+            return "both ask in the same words, and one answer would count for both; write edits"
+        self.edits = (*first.edits, *second.edits)
+        self.variables = {**first.variables, **second.variables, **self.variables}
+        return ""
+
     def may_cause(self) -> set[str]:
         """Return the outcomes of an order by which the edits can have worked (see `deceived_when`)."""
-        found = {name for edit in self.edits for name in edit.outcomes(ordered=True)} - {"declined"}
-        for edit in self.edits:
-            if isinstance(edit, SetPrice) and self.pages and {*self.pages} <= {*STAGES}:
-                found |= {"paid_more"}
-            if any(role.endswith(".due") for role in edit.roles()):
-                found |= {"paid_more", "added"} if edit.fields() else {"paid_more"}
+        found = {name for edit in self.edits for name in edit.may_cause()}
+        is_late = bool(self.pages) and {*self.pages} <= {*STAGES}
+        if is_late and any(isinstance(edit, SetPrice) for edit in self.edits):
+            found |= {"paid_more"}
         return found
 
     def mistakes(self) -> list[Problem]:
@@ -295,7 +321,7 @@ def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
     """Make the interventions that are written in `source`. Raises YamlError with every mistake."""
     if "interventions" not in source.data and source.data.keys() & {"goal", "task"}:
         raise source.error((), "this is an experiment; `souk run FILE --dry-run` checks it")
-    problems = [*_repeated_ids(source), *_unknown_controls(source)]
+    problems = [*_repeated_ids(source), *_unknown_ids(source)]
     try:
         file = validate(source, InterventionFile, context={"roles": site.names})
     except YamlError as error:
@@ -305,23 +331,31 @@ def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
     known = {intervention.id: intervention for intervention in file.interventions}
     for index, intervention in enumerate(file.interventions):
         intervention._twin = known.get(intervention.control)
+        if fault := intervention.combine([known[part] for part in intervention.combines]):
+            problems.append(source.problem(("interventions", index, "combines"), fault))
         intervention.written_in(source, index, file.tables, file.variables, file.cases)
-    if problems := [problem for intervention in file.interventions for problem in intervention.mistakes()]:
+    if problems := problems or [
+        problem for intervention in file.interventions for problem in intervention.mistakes()
+    ]:
         raise YamlError(in_order(problems))
     return file
 
 
-def _unknown_controls(source: Source) -> list[Problem]:
+def _unknown_ids(source: Source) -> list[Problem]:
+    """The ids in `control` and `combines` that no intervention of the file has."""
     items: Any = source.data.get("interventions")
     items = [item if isinstance(item, dict) else {} for item in items] if isinstance(items, list) else []
     ids = [item["id"] for item in items if isinstance(item.get("id"), str)]
+    named: list[tuple[KeyPath, Any]] = []
+    for index, item in enumerate(items):
+        named.append((("interventions", index, "control"), item.get("control")))
+        parts = item.get("combines")
+        for number, part in enumerate(parts if isinstance(parts, list) else []):
+            named.append((("interventions", index, "combines", number), part))
     return [
-        source.problem(
-            ("interventions", index, "control"),
-            f'no intervention "{item["control"]}"; {did_you_mean(str(item["control"]), ids, noun="known")}',
-        )
-        for index, item in enumerate(items)
-        if item.get("control") and item["control"] not in ids
+        source.problem(path, f'no intervention "{id}"; {did_you_mean(str(id), ids, noun="known")}')
+        for path, id in named
+        if id and id not in ids
     ]
 
 

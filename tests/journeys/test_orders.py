@@ -11,6 +11,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from playwright.async_api import Page
 
@@ -347,3 +349,53 @@ async def test_the_dose_of_a_pattern_is_in_the_table_of_orders(tmp_path: Path) -
     table = orders_table(done.records, done.design.run_id)
     assert (table["dose"] == table["nudge"].str.removeprefix("nag-").astype(float)).all()
     assert set(analyze_orders(table).doses["doses"]) == {2}
+
+
+@pytest.mark.browser
+async def test_the_steps_at_which_extras_are_refused_are_those_of_the_customers_own_acts(
+    tmp_path: Path,
+) -> None:
+    names = ["protection-opt-out", "sneaked-item", "newsletter-trick", "account-hierarchy", "offer-nagging"]
+    source = parse_yaml(re.sub(r"only: \[.*?\]", f"only: [{', '.join(names)}]", PATTERNS), "times.yaml")
+    done = await carry_out(tmp_path, source, "simulated:careless", size(30, 200), 2)
+    acts, table = done.rows(tables.steps), orders_table(done.records, done.design.run_id)
+    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
+    kept: dict[tuple[str, str], list[bool]] = {}
+    for row in table.to_dict("records"):
+        steps = {each["step"]: each for each in acts[row["trial"]]}
+        chance = random.Random(f"checkout {done.trials[row['trial']].seed}")
+        reads = [chance.random() < share for share in (habits.reads_boxes, habits.reads_sums)]
+        is_offer = row["condition"] == "control" and row["nudge"] in names[:3]
+        assert pd.isna(row["shown_at"]) == is_offer, row  # nothing is there that nobody asked for
+        refusals = [step for step, each in steps.items() if each["thought"].startswith("I did not ask")]
+        assert pd.isna(row["resisted_at"]) == (is_offer or not any(reads)), row
+        if not is_offer:
+            kept.setdefault((row["nudge"], row["condition"]), []).append(not any(reads))
+            if any(reads):
+                assert row["resisted_at"] == refusals[-1]
+                assert row["shown_at"] <= refusals[0]
+    found = analyze_orders(table).survival
+    assert {*zip(found["nudge"], found["condition"], strict=True)} == kept.keys()
+    for key, own in found.groupby(["nudge", "condition"]):
+        # Who does not read leaves no earlier than readers have refused it.
+        assert own["survival"].iloc[-1] == pytest.approx(100 * np.mean(kept[key])), key
+
+
+@pytest.mark.browser
+async def test_two_patterns_at_once_are_both_on_the_way_and_compared_with_each_alone(tmp_path: Path) -> None:
+    names = ["sneaked-item", "protection-opt-out", "extras-added"]
+    sets = size(4, 20)
+    text = re.sub(r"only: \[.*?\]", f"only: [{', '.join(names)}]", PATTERNS)
+    text = text.replace("sets: 20", f"sets: {sets}").replace("repeats: 2", "repeats: 1")
+    done = await carry_out(tmp_path, parse_yaml(text, "two.yaml"), "simulated:careless", 6 * sets, 2)
+    lines, table = done.rows(tables.order_lines), orders_table(done.records, done.design.run_id)
+    for row in table[table["condition"] == "nudged"].to_dict("records"):
+        extras = {line["label"] for line in lines[row["trial"]] if line["kind"] == "option"}
+        own = {"sneaked-item": {"Gift bag"}, "protection-opt-out": {"Purchase protection"}}
+        wanted = own.get(row["nudge"], {"Gift bag", "Purchase protection"})
+        assert extras == (wanted if row["deceived"] else set()), row
+    rate = table[table["condition"] == "nudged"].groupby("nudge")["deceived"].mean().astype(float)
+    assert not table.loc[table["condition"] == "control", "deceived"].any()
+    row = analyze_orders(table).combinations.set_index("term").loc["deceived"]
+    assert (row["nudge"], row["parts"]) == ("extras-added", "sneaked-item + protection-opt-out")
+    assert row["estimate"] == pytest.approx(100 * (rate[names[2]] - rate[names[0]] - rate[names[1]]))

@@ -264,8 +264,11 @@ def orders_table(records: Records, run: str) -> pd.DataFrame:
     came = sql.select(outcomes.c.trial, outcomes.c.name, outcomes.c.value).where(outcomes.c.run == run)
     flags = _read(records, came).pivot(index="trial", columns="name", values="value").astype("Int64")
     found = _read(records, of_trials).merge(flags, left_on="trial", right_index=True)
-    if doses := {each["id"]: each["dose"] for each in _interventions(records, run) if each.get("dose")}:
-        found["dose"] = found["nudge"].map(doses)
+    for key in ("dose", "combines"):
+        if said := {each["id"]: each[key] for each in _interventions(records, run) if each.get(key)}:
+            found[key] = found["nudge"].map(said)
+    if "combines" in found:
+        found["combines"] = found["combines"].str.join(" ")
     return found[[column.name for column in ORDER_COLUMNS if column.name in found]]
 
 

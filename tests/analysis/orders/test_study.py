@@ -13,7 +13,7 @@ from analysis.estimators.moved import FEW_SETS
 from analysis.orders import analyze_orders
 from analysis.orders.comparing import compare_orders
 from analysis.orders.report import report
-from analysis.orders.study import REPEATED, dose_trends
+from analysis.orders.study import NOT_ALL, REPEATED, combinations, dose_trends
 from analysis.orders.table import check_orders
 from analysis.tables.errors import AnalysisError
 from tests.analysis.conftest import order_trial, simulate_orders
@@ -146,6 +146,64 @@ def test_a_known_trend_is_in_its_interval(rates: dict[float, float]) -> None:
     for _ in range(studies):
         row = dose_trends(check_orders(dosed(rng, rates, 14))).set_index("term").loc["deceived"]
         missed += not row["conf_low"] <= 50 * (rates[3] - rates[1]) <= row["conf_high"]
+    assert missed <= stats.binom.ppf(0.999, studies, 0.06), missed / studies
+
+
+def combined(
+    rng: np.random.Generator, rates: dict[str, float], sets: int, control: float = 0
+) -> pd.DataFrame:
+    """Two patterns, `box` and `fee`, and `both` of them, with these rates."""
+    rows = []
+    for number, (nudge, rate), repeat in product(range(sets), rates.items(), range(2)):
+        named = {"nudge": nudge, "combines": "box fee" if nudge == "both" else "", "repeat": repeat}
+        for condition, chance in (("nudged", rate), ("control", control)):
+            row = order_trial(number, condition, deceived=int(rng.random() < chance), **named)
+            rows.append(row | {"trial": f"{number}-{condition}-{nudge}-{repeat}"})
+    return pd.DataFrame(rows)
+
+
+def test_a_combination_has_the_interaction_of_a_regression_within_sets() -> None:
+    table = combined(np.random.default_rng(0), {"box": 0.2, "fee": 0.3, "both": 0.9}, 14)
+    row = analyze_orders(table).combinations.set_index("term").loc["deceived"]
+    cells = table.assign(
+        deceived=100 * table["deceived"],
+        box=table["nudge"].isin(["box", "both"]) & table["condition"].eq("nudged"),
+        fee=table["nudge"].isin(["fee", "both"]) & table["condition"].eq("nudged"),
+    ).astype({"box": int, "fee": int})
+    peer = formula.ols("deceived ~ box * fee + C(set)", cells).fit()
+    assert row["estimate"] == pytest.approx(peer.params["box:fee"])
+    each = [
+        formula.ols("deceived ~ box * fee", own).fit().params["box:fee"] for _, own in cells.groupby("set")
+    ]
+    expected = stats.t.interval(0.95, 13, np.mean(each), stats.sem(each))
+    assert (row["conf_low"], row["conf_high"]) == pytest.approx(expected)
+    assert (row["nudge"], row["parts"], row["n"]) == ("both", "box + fee", 84)
+    alone = cells[cells["condition"] == "nudged"].groupby("nudge")["deceived"].mean()
+    assert row[["both", "first", "second"]].tolist() == pytest.approx(alone[["both", "box", "fee"]].tolist())
+    assert "Combinations" in [section.title for section in report(analyze_orders(table)).sections]
+
+
+def test_a_combination_without_its_parts_says_which_are_missing() -> None:
+    table = combined(np.random.default_rng(0), {"box": 0.2, "fee": 0.3, "both": 0.9}, 14)
+    lone = analyze_orders(table[table["nudge"] != "fee"]).combinations
+    assert lone["estimate"].isna().all() and set(lone["note"]) == {"no pairs of fee"}
+    apart = table[table["set"].str.len().eq(2) == table["nudge"].eq("fee")]
+    assert set(analyze_orders(apart).combinations["note"]) == {NOT_ALL}
+    few = analyze_orders(table[table["set"].str.len().eq(2)]).combinations
+    assert few["estimate"].notna().all() and set(few["note"]) == {FEW_SETS}
+    with pytest.raises(AnalysisError, match="combines does not name two; write the ids"):
+        analyze_orders(table.assign(combines="box"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rates, control", [((0.1, 0.1, 0.9), 0.1), ((0.3, 0.4, 0.6), 0.1)])
+def test_a_known_interaction_is_in_its_interval(rates: tuple[float, float, float], control: float) -> None:
+    rng, studies, missed = np.random.default_rng(4), size(100, 1_000), 0
+    truth = 100 * (rates[2] - rates[0] - rates[1] + control)
+    for _ in range(studies):
+        table = combined(rng, dict(zip(("box", "fee", "both"), rates, strict=True)), 14, control)
+        row = combinations(check_orders(table)).set_index("term").loc["deceived"]
+        missed += not row["conf_low"] <= truth <= row["conf_high"]
     assert missed <= stats.binom.ppf(0.999, studies, 0.06), missed / studies
 
 

@@ -70,6 +70,8 @@ MISTAKES = [
     (f"{NUDGES} -a opanai:x", "opanai"),
     (f"{NUDGES} --alpha 2", "give a level between 0 and 1"),
     ("power listing", "no trials with lists that are cut are simulated"),
+    ("power decoys", "no third one moves its choice between two others"),
+    ("power badges-grid", "the row and the column of each product, which only a browser knows"),
     ("power anchoring", "answers are scored"),
     ("runs delete nobody --yes", "no run 'nobody' in this database; runs: "),
     ("runs delete wtp", ": to delete it where nobody can be asked, add --yes"),

@@ -42,6 +42,7 @@ def test_the_chances_are_those_of_what_the_simulated_customer_reads() -> None:
     fees = {"service-fee-cart", "service-fee-checkout", "service-fee-order", "service-share-checkout"}
     nothing = {name for name in found if name.endswith("opt-in")} | {
         "suggested-item",
+        "extras-offered",
         "service-fee-announced",
         "total-announced",
     }

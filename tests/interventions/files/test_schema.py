@@ -78,6 +78,8 @@ EDIT = "id: a\n    kind: nudge\n    edits:\n      - "
         (EDIT + "set_reviews: 2.5", '5:9: interventions[0].edits[0].set_reviews: "2.5" is not a number of reviews; write a whole number from 1'),
         (EDIT + "set_price: 1\n        set_rating: 2", "5:9: interventions[0].edits[0]: an item of the list is one edit; start each edit with its own dash"),
         ("id: a\n    kind: pattern\n    deceived_when: accepted\n    edits:\n      - fee: {label: Fee, amount: 1}", '4:5: interventions[0].deceived_when: no edit here can end in "accepted"; write paid_more, or leave the key out'),
+        ("id: a\n    kind: pattern\n    combines: [a, b]", '4:19: interventions[0].combines[1]: no intervention "b"; known: a'),
+        ("id: a\n    kind: pattern\n    combines: [a, a]", '4:5: interventions[0].combines: "a" has no edits of its own; name interventions that have some'),
     ],
 )  # fmt: skip
 def test_mistakes_that_are_not_in_the_file_of_mistakes(tmp_path: Path, item: str, message: str) -> None:
@@ -112,3 +114,44 @@ def test_an_unknown_file(name: str) -> None:
 def test_an_unknown_id() -> None:
     with pytest.raises(UserError, match=r'no intervention "wirecuter"; did you mean "wirecutter"\?'):
         load_interventions("nudges")["wirecuter"]
+
+
+BOX = "checkout_option: {label: Send me offers"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more", "message"),
+    [
+        (f"edits: [{BOX}}}]", f"edits: [{BOX}, ticked: true}}]", "", "both ask in the same words"),
+        (
+            "pages: [product], edits: [set_price: 1]",
+            "edits: [set_stock: Two left]",
+            "",
+            "their `pages` are not those",
+        ),
+        (
+            "variables: {x: a}, edits: [set_stock: One left]",
+            "variables: {x: b}, edits: [set_price: 1]",
+            "",
+            "a variable",
+        ),
+        (f"edits: [{BOX}}}]", f"edits: [{BOX}, ticked: true}}]", ", edits: [set_price: 1]", ""),
+        ("edits: [set_price: 1]", "deceptive: true, edits: [set_stock: Two left]", "", ""),
+    ],
+)
+def test_a_combination_has_the_edits_of_both_unless_it_has_its_own(
+    tmp_path: Path, first: str, second: str, more: str, message: str
+) -> None:
+    both = f"{{id: c, kind: pattern, combines: [a, b]{more}}}"
+    parts = [f"{{id: {id}, kind: pattern, {rest}}}" for id, rest in (("a", first), ("b", second))]
+    path = tmp_path / "mine.yaml"
+    path.write_text("\n".join(["interventions:", *(f"  - {each}" for each in (both, *parts))]))
+    if message:
+        with pytest.raises(UserError, match=message) as error:
+            load_interventions(path)
+        assert str(error.value).startswith(f"{path}:2:")
+        return
+    file = load_interventions(path)
+    own = [edit.kind() for edit in file["c"].edits]
+    assert own == (["set_price"] if more else [edit.kind() for id in "ab" for edit in file[id].edits])
+    assert file["c"].deceptive == ("deceptive" in second)

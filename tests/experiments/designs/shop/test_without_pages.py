@@ -47,7 +47,7 @@ def test_what_shows_on_a_products_page_is_planned_for_data_on_any() -> None:
         ),
         (
             {"task": "listing"},
-            "observation: by feed a few products are compared, and one of them carries the intervention; write",
+            "observation: by feed a few products are compared, and one of them carries the intervention;",
         ),
         (
             {
@@ -57,7 +57,7 @@ def test_what_shows_on_a_products_page_is_planned_for_data_on_any() -> None:
                     "nudge": {"interventions": "checkout", "only": ["total-plus-20"], "on": ["none", "shop"]}
                 },
             },
-            "observation: by feed a few products are compared, and one of them carries the intervention; write",
+            "observation: by feed a few products are compared, and one of them carries the intervention;",
         ),
         (
             {"environment": "http://shop.test", "live": {"stop_before": ["x"]}, "options": {"file": "a.csv"}},
