@@ -14,6 +14,7 @@ from analysis.reporting.sections import Report, Section, with_rows, written_sect
 
 WORDS = Path(__file__).with_name("report.yaml")
 MORE_DECEIVED = "Deceived more often than in the control (percentage points)"
+MORE_BY = "Deceived more often than in the control, less that difference in the first modality (points)"
 MORE_DONE = "Task done more often than in the control (percentage points)"
 
 
@@ -57,14 +58,24 @@ def _sections(found: OrdersAnalysis) -> tuple[Section, ...]:
     done = found.effects[found.effects["term"] == TASK]
     paid = found.money[found.money["estimate"].notna()]
     money = f" ({found.currency})" if found.currency else ""
+    ways = found.modality_differences
+    ways = ways[(ways["term"] == DECEIVED) & ways["conf_low"].notna()]
+    beside = next(iter(found.modality_differences["beside"]), "")
     drawn = {
         "effects": partial(forest, deceived, _named, MORE_DECEIVED) if len(deceived) else None,
         "done": partial(forest, done, _named, MORE_DONE) if len(done) else None,
         "money": partial(forest, paid, _named, f"Extra paid for an order{money}") if len(paid) else None,
+        "modality_differences": partial(forest, ways, _named_by_modality, MORE_BY) if len(ways) else None,
         "survival": partial(survival_figure, found.survival) if len(found.survival) else None,
     }
-    made = written_sections(WORDS, with_rows(vars(found)), drawn, notes=" ".join(found.notes), money=money)
+    made = written_sections(
+        WORDS, with_rows(vars(found)), drawn, notes=" ".join(found.notes), money=money, beside=beside
+    )
     return tuple(made)
+
+
+def _named_by_modality(row: "pd.Series[str]") -> str:
+    return f"{row['nudge']}, {row['modality']}"
 
 
 def _named(row: "pd.Series[str]") -> str:

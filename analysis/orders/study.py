@@ -49,6 +49,7 @@ class OrdersAnalysis:
     money: pd.DataFrame
     doses: pd.DataFrame
     combinations: pd.DataFrame
+    modality_differences: pd.DataFrame
     survival: pd.DataFrame
     outcomes: pd.DataFrame
     notes: tuple[str, ...]
@@ -77,6 +78,7 @@ def analyze_orders(table: pd.DataFrame) -> OrdersAnalysis:
         money=extra_money(known),
         doses=dose_trends(known),
         combinations=combinations(known),
+        modality_differences=modality_differences(known),
         survival=survival(known),
         outcomes=counts.rename(columns={"agent": "group"}),
         notes=tuple(notes),
@@ -255,6 +257,32 @@ def combinations(table: pd.DataFrame) -> pd.DataFrame:
                 row["note"] = f"no pairs of {absent}" if absent else NOT_ALL
             rows.append(row)
     frame = result_frame(rows, "nudge", "parts", "both", "first", "second")
+    return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
+
+
+def modality_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Return by how much more an intervention moves in a modality than in HTML (percentage points).
+
+    By agent, intervention (nudge) and modality; without HTML, than in the first by name (beside). See
+    `_contrasts`: a choice set has the difference of its two differences from the control. Further columns:
+    effect and effect_beside, the mean differences in both over all pairs.
+    """
+    rows: list[dict[str, Any]] = []
+    for (agent, nudge), pairs in _pairs(table) if "modality" in table else ():
+        names = sorted(pairs["modality"].dropna().unique(), key=lambda each: (each != "html", each))
+        for name in names[1:]:
+            ways = [name, names[0]]
+            own = pairs[pairs["modality"].isin(ways)].assign(level=lambda both: both["modality"])
+
+            def further(means: "pd.Series[float]", ways: list[str] = ways) -> float:
+                there, beside = means.reindex(ways)
+                return float(there - beside)
+
+            for row in _contrasts(own, further, group=agent, nudge=nudge, modality=name, beside=names[0]):
+                effects = _apart(own, row["term"]).groupby(own["level"]).mean().reindex(ways)
+                row.update(zip(("effect", "effect_beside"), effects, strict=True))
+                rows.append(row)
+    frame = result_frame(rows, "nudge", "modality", "beside", "effect", "effect_beside")
     return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
 
 

@@ -207,6 +207,38 @@ def test_a_known_interaction_is_in_its_interval(rates: tuple[float, float, float
     assert missed <= stats.binom.ppf(0.999, studies, 0.06), missed / studies
 
 
+def test_a_modality_has_the_interaction_of_a_regression_within_sets() -> None:
+    rng, rows = np.random.default_rng(5), []
+    for number, (way, rate) in product(range(14), {"html": 0.2, "feed": 0.8, "mcp": 0.5}.items()):
+        for condition, won in (("nudged", int(rng.random() < rate)), ("control", int(rng.random() < 0.1))):
+            rows.append(order_trial(number, condition, deceived=won, modality=way))
+    table = pd.DataFrame(rows)
+    table["trial"] = table["trial"] + table["modality"]
+    found = analyze_orders(table)
+    own = found.modality_differences.set_index(["term", "modality"])
+    assert set(own["beside"]) == {"html"} and len(own) == 4
+    cells = table.assign(
+        deceived=100 * table["deceived"], treated=(table["condition"] == "nudged").astype(int)
+    )
+    for way in ("feed", "mcp"):
+        both = cells[cells["modality"].isin([way, "html"])]
+        both = both.assign(there=(both["modality"] == way).astype(int))
+        row = own.loc[("deceived", way)]
+        assert row["estimate"] == pytest.approx(
+            formula.ols("deceived ~ treated * there", both).fit().params["treated:there"]
+        )
+        each = [
+            formula.ols("deceived ~ treated * there", mine).fit().params["treated:there"]
+            for _, mine in both.groupby("set")
+        ]
+        assert (row["conf_low"], row["conf_high"]) == pytest.approx(
+            stats.t.interval(0.95, 13, np.mean(each), stats.sem(each))
+        )
+        assert row["estimate"] == pytest.approx(row["effect"] - row["effect_beside"])
+    assert "Modalities" in [section.title for section in report(found).sections]
+    assert analyze_orders(table[table["modality"] == "html"]).modality_differences.empty
+
+
 def test_failed_trials_and_single_ones_are_counted_and_left_out() -> None:
     table = simulate_orders({(1, 0): 4, (0, 0): 4})
     table.loc[0, "outcome"] = "treatment_failed"
