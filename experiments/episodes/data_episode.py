@@ -27,7 +27,8 @@ from experiments.treatment.treatment_check import squeeze
 from interventions.apply.plan import tool_key
 from interventions.authoring.page_facts import ShownFacts
 from interventions.edits.base import Edit
-from interventions.yaml.sitemap import STAGES, PageType
+from interventions.errors import CannotEdit
+from interventions.yaml.sitemap import STAGES
 from proxy.allow_list import AllowList
 from proxy.session import Session
 
@@ -104,10 +105,23 @@ def judge(
         trajectory.end(
             "no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, not in the choice set"
         )
-    elif reason := untreated_tools(trajectory, session) or untreated(given, session, ids, chosen[0]):
+    elif reason := (
+        untreated_tools(trajectory, session)
+        or untreated(given, session, ids, chosen[0])
+        or _unread_order(episode.order, keys)
+    ):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, chosen[0])
+
+
+def _unread_order(answer: str, keys: dict[str, str]) -> str:
+    """Why an order cannot be read; empty: it can, or there is none."""
+    try:
+        order_in_answer(answer, keys)
+    except CannotEdit as error:
+        return str(error)
+    return ""
 
 
 def untreated(answers: Sequence[str], session: Session, ids: dict[str, str], chosen: str) -> str:
@@ -150,7 +164,7 @@ def untreated_tools(trajectory: Trajectory, session: Session) -> str:
     return ""
 
 
-_PAGES: Final[Mapping[type, tuple[PageType, ...]]] = {ProductData: ("product",), LineData: STAGES}
+_PAGES: Final[Mapping[type, tuple[str, ...]]] = {ProductData: ("data",), LineData: STAGES}
 """The types of pages for which a product in an answer stands, and a line of the cart."""
 
 

@@ -422,6 +422,57 @@ async def test_what_a_foreign_shop_does_is_recorded(tmp_path: Path, case: str) -
         assert record.trial.choice == first
 
 
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("totals", "outcome", "told"),
+    [
+        ({"subtotal": 1299, "fulfillment": 500, "total": 1799}, "choice", "the order was placed"),
+        (
+            {"subtotal": 1299, "total": 1799},
+            "treatment_failed",
+            "the lines of the order do not add up to its",
+        ),
+        (
+            {"subtotal": 1299},
+            "treatment_failed",
+            "the answer with the order does not say what all of it comes",
+        ),
+        (None, "no_choice", "the agent gave up: enough"),
+    ],
+    ids=["whole", "a sum is missing", "no total", "never completed"],
+)
+async def test_what_a_foreign_shop_says_of_an_order_is_checked(
+    tmp_path: Path, totals: dict[str, int] | None, outcome: str, told: str
+) -> None:
+    skus = {each.sku: each.key for each in Shop().catalogue.products}
+    sums = [{"type": kind, "amount": amount} for kind, amount in (totals or {}).items()]
+
+    def answers(path: str, asked: Any) -> Response:
+        if path == "/catalog/lookup":
+            return whole(path, asked, skus)
+        if path.endswith("/complete"):
+            done = {"status": "completed", "order": {"id": "7"}} if totals else {"status": "incomplete"}
+            return JSONResponse(
+                {"id": "c1", "currency": "USD", "line_items": [bought], "totals": sums} | done
+            )
+        item = asked["line_items"][0]["item"]["id"]
+        own = {"id": item, "title": skus[item], "price": 1299}
+        bought.update({"item": own, "quantity": 1, "totals": [{"type": "total", "amount": 1299}]})
+        answer = {"id": "c1", "status": "ready_for_complete", "currency": "USD"}
+        return JSONResponse(answer | {"line_items": [bought], "totals": []}, 201)
+
+    bought: dict[str, Any] = {}
+    async with foreign(answers) as shop, one_trial(tmp_path, "feed", shop, **TO_THE_ORDER) as (design, run):
+        first = next(iter(design.sets.values()))[0].key
+        sku = next(sku for sku, key in skus.items() if key == first)
+        buy = (Action("add_to_cart", (sku,)), Action("place_order", ()), Action("give_up", ("enough",)))
+        record = await run(Scripted(*buy))
+    assert record.trial.outcome == outcome
+    assert record.trial.reason.startswith(told)
+    assert bool(record.order_lines) == (outcome == "choice")
+
+
 async def test_a_shop_in_trials_speaks_only_by_what_is_treated(tmp_path: Path) -> None:
     for observation, status in ((["html"], 404), (["html", "feed"], 200)):
         async with (

@@ -13,7 +13,7 @@ from experiments.designs.shop.trial import ShopTrial
 from interventions.apply.plan import OTHER, Plan, ProductFacts, Treatment, compile_treatment
 from interventions.edits.base import Edit
 from interventions.files.schema import Intervention, load_interventions
-from interventions.yaml.sitemap import Data, SiteMap
+from interventions.yaml.sitemap import STAGES, Data, SiteMap
 
 _FIGURES: Final = {"price", "rating", "reviews"}
 """The figures of a product that simulated shoppers read besides texts."""
@@ -29,8 +29,13 @@ def is_given(edit: Edit, view: View) -> bool:
 
 
 def as_data(treatment: Treatment) -> Treatment:
-    """Return a treatment of answers: what shows on a product's own page is said of the product anywhere."""
-    return replace(treatment, pages=()) if treatment.is_on(("product",)) else treatment
+    """Return a treatment of answers: what shows on a product's own page is said of the product anywhere.
+
+    Lines of a cart, a checkout or an order stand for their pages.
+    """
+    if not treatment.is_on(("product",)):
+        return treatment
+    return replace(treatment, pages=() if treatment.is_on(STAGES) else ("data",))
 
 
 def is_in_data(edit: Edit, data: Data) -> bool:
@@ -182,13 +187,14 @@ class Treatments:
         """Return the interventions of which something has no place in a shop's answers without pages."""
 
         def carried(treatment: Treatment) -> bool:
-            there = [data for data in site.data if treatment.is_on(data.shown_on or ("product",))]
+            there = [data for data in site.data if treatment.is_on(data.shown_on or ("data",))]
             return all(any(is_in_data(edit, data) for data in there) for edit in treatment.edits)
 
         return [
             each.id
             for each in (*self._nudges, *self._badges)
             if not carried(as_data(treatment := self._treatment(each, product)))
+            or 0 < len({*each.pages} & {*STAGES}) < len(STAGES)
             or (each.tool and not all(edit.told for edit in treatment.edits))
         ]
 

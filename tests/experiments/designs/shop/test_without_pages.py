@@ -34,7 +34,7 @@ def test_what_shows_on_a_products_page_is_planned_for_data_on_any() -> None:
     for trial in islice(made.trials([AGENT]), 24):
         treatments = [each for each in made.plan(trial).treatments if each.intervention != "show-rating"]
         pages = {each.pages for each in treatments}
-        assert pages <= ({("product", "listing", "home")} if trial.interface == "page" else {()})
+        assert pages <= ({("product", "listing", "home")} if trial.interface == "page" else {("data",)})
         assert len(treatments) == len(trial.carried)
 
 
@@ -81,6 +81,7 @@ def test_what_cannot_be_done_without_pages_is_refused(changes: dict[str, Any], m
         ("[order, checkout, cart, product]", "set_price: 5", False),
         ("[product]", "set_price: 5", False),
         ("[cart]", "set_price: 5", True),
+        ("[product, cart]", "set_price: 5", True),
         ("[checkout, order]", "set_price: 5", True),
         ("[listing]", "set_price: 5", True),
         ("[cart, checkout, order]", "set_rating: 90", True),
