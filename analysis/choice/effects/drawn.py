@@ -17,10 +17,12 @@ STEP = "attr_price_step"
 class Draws(NamedTuple):
     """The effect of the highest level in each draw, what it could have been, its trials and choice set.
 
-    trials: how many; sets: the number of the choice set.
+    low, high: the ends of the range of its effect. trials: how many; sets: the number of the choice set.
     """
 
     values: Floats
+    low: Floats
+    high: Floats
     nulls: tuple[Null, ...]
     trials: Ints
     sets: Ints
@@ -83,7 +85,7 @@ def draws_of(rows: pd.DataFrame, name: str) -> Draws:
     top = level.eq(level.groupby(trial).transform("max")).to_numpy()
     size = trial.groupby(trial).size().to_numpy()
     chosen = ordered["chosen"].eq(1).to_numpy()
-    found, nulls, trials, its_sets = [], [], [], []
+    found, ends, nulls, trials, its_sets = [], [], [], [], []
     begin = np.cumsum([0, *size[:-1]])
     for number in range(draw.max() + 1):
         own = np.flatnonzero(draw == number)
@@ -96,10 +98,12 @@ def draws_of(rows: pd.DataFrame, name: str) -> Draws:
         taken = [marks[np.arange(len(own)), (picked - moved) % options] for moved in range(options)]
         each = [np.where(won, 1 / high, -1 / (options - high)).mean() for won in taken]
         found.append(each[0])
+        ends.append((float((-1 / (options - high)).mean()), float((1 / high).mean())))
         nulls.append(Null(tuple(map(float, each)), (1 / options,) * options))
         trials.append(len(own))
         its_sets.append(int(set_of[own[0]]))
-    return Draws(np.array(found), tuple(nulls), np.array(trials, int), np.array(its_sets, int))
+    low, high_end = np.array(ends, float).reshape(-1, 2).T
+    return Draws(np.array(found), low, high_end, tuple(nulls), np.array(trials, int), np.array(its_sets, int))
 
 
 def drawn_by_agent(rows: pd.DataFrame) -> Iterator[tuple[str, Draws]]:

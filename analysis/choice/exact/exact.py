@@ -114,10 +114,10 @@ def _of_draws(draws: Draws, margin: float | None) -> dict[str, Any]:
     """What a row says of the draws of an attribute, each choice set counting alike."""
     weights = draws.weights()
     nulls = tuple(null.times(weight) for weight, null in zip(weights.tolist(), draws.nulls, strict=True))
-    largest = np.full(len(weights), weights.max(initial=0))
     of = pd.DataFrame({"trials": draws.trials})
     note = DRAW_REPEATED if (draws.trials > 1).any() else ""
-    found = exact_row(Strata(draws.values * weights, nulls, -largest, largest, of), note, margin)
+    strata = Strata(draws.values * weights, nulls, draws.low * weights, draws.high * weights, of)
+    found = exact_row(strata, note, margin)
     ends = {name: np.clip(found[name], -100, 100) for name in ("conf_low", "conf_high") if name in found}
     return found | ends
 

@@ -7,12 +7,14 @@ from itertools import permutations, product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from analysis.choice.exact.exact import NO_STRATA, REPEATED, exact_tests
 from analysis.tables.choice_table import check_table
 from tests.analysis.conftest import shown
 from tests.analysis.estimators.test_randomisation import effect
+from tests.support import size
 
 TEXTS = {"best": "Best seller", "late": "Sold out soon"}
 
@@ -333,3 +335,26 @@ def test_displays_that_are_answered_alike_count_once() -> None:
     for name in ("strata", "estimate", "p_value", "conf_low", "conf_high"):
         assert both[name] == pytest.approx(one[name]), name
     assert both["n"] > one["n"]
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_drawn_level_is_right_and_says_what_its_test_says() -> None:
+    """In lists of eight, each shown in eight orders, by an agent of a known taste."""
+    rng, names, rows = np.random.default_rng(6), [f"o{number}" for number in range(8)], []
+    for at, turn in product(range(24), range(8)):
+        order = [*names[turn:], *names[:turn]]
+        prices = dict(zip(names, rng.permutation([10.0] * 7 + [20.0]).tolist(), strict=True))
+        rows += shown(f"{at}/{turn}", order, "o0", set=f"s{at}", price=prices, randomised="price")
+    table = check_table(pd.DataFrame(rows))
+    top = table["price"].eq(20).to_numpy().reshape(-1, 8)
+    chance = np.exp(top) / np.exp(top).sum(axis=1, keepdims=True)
+    share = chance[top].mean()
+    truth, studies, missed, contradicted = 100 * (share - (1 - share) / 7), size(20, 200), 0, 0
+    for _ in range(studies):
+        picked = (rng.random((len(top), 1)) > chance.cumsum(axis=1)).sum(axis=1)
+        chosen = (np.arange(8) == picked[:, None]).ravel()
+        row = exact_tests(table.assign(chosen=pd.array(chosen.astype(int)))).set_index("term").loc["price"]
+        missed += not row["conf_low"] <= truth <= row["conf_high"]
+        contradicted += row["p_value"] < 0.001 and row["conf_low"] <= 0 <= row["conf_high"]
+    assert missed <= stats.binom.ppf(0.999, studies, 0.06), missed / studies
+    assert contradicted == 0
