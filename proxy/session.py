@@ -229,17 +229,17 @@ class Session:
         """Yield the figures that the pages have shown for products, and the sums of carts, in order."""
         drawn = DrawnSums(dict(self._repriced()))
         for page in (*self.pages, *self.as_sent.values()):
-            late = self.plan.late_prices if self._is_before_cart(page) else ()
+            late = self.plan.split_prices if self._is_before_cart(page) else ()
             for seen in page.sightings(self.site):
                 drawn.note(seen)
-                # What an edit makes dearer in the cart is held against what the cart alone shows.
+                # A price that is another one from the cart on is held against what shows on the same side.
                 yield replace(seen, part=f"{seen.part} before the cart") if seen.product in late else seen
             if page.drawn and page.parsed is not None:
                 view = MappedPage(page.parsed, self.site, self.plan.by_product, self.known)
                 yield from drawn.on(view, page.cart)
 
     def _is_before_cart(self, page: ShownPage) -> bool:
-        if not self.plan.late_prices or page.parsed is None:
+        if not self.plan.split_prices or page.parsed is None:
             return False
         return MappedPage(page.parsed, self.site).page_type in BEFORE_CART
 

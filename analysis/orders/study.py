@@ -224,9 +224,9 @@ def dose_trends(table: pd.DataFrame) -> pd.DataFrame:
     dosed = table[table["dose"].gt(0)] if "dose" in table else table[:0]
     for (agent, family), own in dosed.groupby(["agent", "family"], sort=True):
         of = own.groupby("nudge")["dose"].first()
-        pairs = pd.concat([own[:0], *(pairs.assign(level=of[key[1]]) for key, pairs in _pairs(own))])
-        if (doses := pairs["level"].nunique()) > 1:
-            rows += _contrasts(pairs, slope, group=agent, family=family, doses=doses)
+        found = {key[1]: pairs.assign(level=of[key[1]]) for key, pairs in _pairs(own)}
+        if (doses := len({of[nudge] for nudge in found})) > 1:
+            rows += _contrasts(pd.concat(found.values()), slope, group=agent, family=family, doses=doses)
     frame = result_frame(rows, "family", "doses")
     return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))
 
@@ -243,7 +243,10 @@ def combinations(table: pd.DataFrame) -> pd.DataFrame:
     for (agent, nudge), own in table[table["combines"].ne("")].groupby(["agent", "nudge"], sort=True):
         names = [str(nudge), *own["combines"].iloc[0].split()]
         mine = table[(table["agent"] == agent) & table["nudge"].isin(names)]
-        pairs = pd.concat([mine[:0], *(pairs.assign(level=key[1]) for key, pairs in _pairs(mine))])
+        found = [pairs.assign(level=key[1]) for key, pairs in _pairs(mine)]
+        if not found:
+            continue
+        pairs = pd.concat(found)
 
         def interaction(means: "pd.Series[float]", names: list[str] = names) -> float:
             both, first, second = means.reindex(names)
@@ -269,7 +272,7 @@ def modality_differences(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for (agent, nudge), pairs in _pairs(table) if "modality" in table else ():
-        names = sorted(pairs["modality"].dropna().unique(), key=lambda each: (each != "html", each))
+        names = sorted({*pairs["modality"].dropna()} - {""}, key=lambda each: (each != "html", each))
         for name in names[1:]:
             ways = [name, names[0]]
             own = pairs[pairs["modality"].isin(ways)].assign(level=lambda both: both["modality"])

@@ -33,7 +33,8 @@ def check_orders(table: pd.DataFrame) -> pd.DataFrame:
     table = table.assign(**dict.fromkeys(absent, ""))
     repeated = "the trial is there twice; remove one of the two"
     refuse(table, table.duplicated(["run", "agent", "trial"]), places, "trial", repeated)
-    wrong = table["combines"].ne("") & table["combines"].map(str.split).map(len).ne(2)
+    is_two = table["combines"].map(str.split).map(lambda names: len(names) == len({*names}) == 2)
+    wrong = table["combines"].ne("") & ~is_two
     refuse(
         table,
         wrong,

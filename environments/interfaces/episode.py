@@ -21,8 +21,8 @@ from environments.protocol.shown_data import checkout_in, lines_in, order_in, pr
 
 Json = dict[str, Any]
 
-PLATFORM: Final = "https://souk.invalid/profile.json"
-"""What the shop is told of us; it is never fetched."""
+PLATFORM: Final = "https://souk.invalid/"
+"""What the shop is told of us, with a name for each episode: to each its own orders. It is never fetched."""
 TIMEOUT_S: Final = 30.0
 MOST_BYTES: Final = 200_000
 """The longest arguments of a tool that are sent: shops refuse a longer request, which ends the session."""
@@ -46,6 +46,7 @@ class DataEpisode(ABC):
 
     def __init__(self, goal: str, address: str, wanted: Mapping[str, str], *, orders: bool = False) -> None:
         self.wanted, self.orders = wanted, orders
+        self._platform = f"{PLATFORM}{uuid.uuid4().hex}.json"
         self.answers: list[str] = []
         """What the agent was given, in order."""
         self.cart = self.order = ""
@@ -154,7 +155,7 @@ class FeedEpisode(DataEpisode):
         return "" if self.order else f"place_order: {_said(answer)}"
 
     async def _ask(self, verb: str, path: str, body: Json) -> Json:
-        headers = {"UCP-Agent": f'profile="{PLATFORM}"', "Idempotency-Key": str(uuid.uuid4())}
+        headers = {"UCP-Agent": f'profile="{self._platform}"', "Idempotency-Key": str(uuid.uuid4())}
         try:
             answer = await self._client.request(verb, self._endpoint + path, json=body, headers=headers)
             found = answer.json()
@@ -208,7 +209,7 @@ class ToolEpisode(DataEpisode):
             return "call_tool: filters.price cannot be used here; leave it out"
         if name not in {each.name for each in self._tools}:
             return f"call_tool: there is no tool {name!r}; there are {', '.join(t.name for t in self._tools)}"
-        meta = {"ucp-agent": {"profile": PLATFORM}, "idempotency-key": str(uuid.uuid4())}
+        meta = {"ucp-agent": {"profile": self._platform}, "idempotency-key": str(uuid.uuid4())}
         answer, problem = await self._call(name, arguments | {"meta": meta})
         if problem:
             return f"call_tool: {name}: {answer}"

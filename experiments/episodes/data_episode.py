@@ -51,7 +51,7 @@ def planned_names(trial: ShopTrial, session: Session) -> dict[str, str]:
     """Return the name of each product as the trial shows it, by the product's key."""
     names = {product.key: product.name for product in trial.products}
     for treatment in session.plan.treatments:
-        for edit in treatment.edits:
+        for edit in treatment.edits if not treatment.is_late else ():
             if treatment.product in names and (name := edit.values().get("name")):
                 names[treatment.product] = str(name)
     return names
@@ -102,9 +102,8 @@ def judge(
     keys = _by_id(episode.answers, ids)
     chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(episode.end)))
     if len(chosen) != 1 or not chosen[0]:
-        trajectory.end(
-            "no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, not in the choice set"
-        )
+        what = f"{len(chosen)} products" if all(chosen) else "not in the choice set"
+        trajectory.end("no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, {what}")
     elif reason := (
         untreated_tools(trajectory, session)
         or untreated(given, session, ids, chosen[0])
@@ -140,7 +139,7 @@ def untreated(answers: Sequence[str], session: Session, ids: dict[str, str], cho
     for key, shown in every:
         for treatment in session.plan.by_product.get(key, ()):
             for edit in treatment.edits if treatment.is_on(_PAGES[type(shown)]) else ():
-                if isinstance(shown, LineData) and "price" not in edit.values():
+                if isinstance(shown, LineData) and not _OF_LINES & edit.values().keys():
                     continue
                 if (treatment.intervention, edit.kind(), key) not in made:
                     return f"{treatment.intervention}: {edit.kind()} has no receipt for {key}"
@@ -164,6 +163,8 @@ def untreated_tools(trajectory: Trajectory, session: Session) -> str:
     return ""
 
 
+_OF_LINES: Final = {"price", "name", "image"}
+"""What an edit changes in a line."""
 _PAGES: Final[Mapping[type, tuple[str, ...]]] = {ProductData: ("data",), LineData: STAGES}
 """The types of pages for which a product in an answer stands, and a line of the cart."""
 
@@ -171,11 +172,13 @@ _PAGES: Final[Mapping[type, tuple[str, ...]]] = {ProductData: ("data",), LineDat
 def not_shown(edit: Edit, product: ProductData | LineData) -> str:
     """Return what stands in an answer in place of what an edit makes; empty: it is there.
 
-    Of a line only the price is read.
+    Of a line only the name and the price are read.
     """
     if isinstance(product, LineData):
-        price, planned = product.price, edit.values()["price"]
-        is_right = price is not None and _is_near("price", price, planned)
+        name, price, planned = edit.values().get("name"), product.price, edit.values().get("price")
+        if name is not None and squeeze(product.name) != squeeze(str(name)):
+            return f"{product.name!r} in the cart"
+        is_right = planned is None or (price is not None and _is_near("price", price, planned))
         return "" if is_right else f"price {price} in the cart, and {planned} was planned"
     for part, value in edit.values().items():
         if isinstance(value, str):
@@ -219,7 +222,7 @@ def to_record(
     second: dict[str, list[Row]] = {}
     if design.experiment.ends == "order":
         prices = {row["option"]: row["price"] for row in options}
-        stages = ["cart"] if any(map(lines_in, shown)) else []
+        stages = ["cart"] if {each.intervention for each in session.receipts} & session.plan.late else []
         read = partial(order_in_answer, shown[-1] if shown else "", _by_id(shown, ids))
         second = order_rows(trial, session, read, shown, prices, stages)
     count = len(trajectory.decisions)
@@ -229,7 +232,7 @@ def to_record(
     return replace(
         record,
         options=options,
-        disagreements=[{"text": text} for text in _disagreements(shown, ids, session.plan.late_prices)],
+        disagreements=[{"text": text} for text in _disagreements(shown, ids, session.plan.split_prices)],
         attributes=[
             {"position": at, "attributes": own}
             for at, product in enumerate(trial.products)

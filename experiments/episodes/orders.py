@@ -121,6 +121,21 @@ def order_in_answer(text: str, keys: Mapping[str, str]) -> PlacedOrder | None:
     return PlacedOrder(order.number, order.currency, total, (*products, *sums)).checked()
 
 
+def untreated_on_the_way(product: str, session: Session) -> str:
+    """Return on which page the price of an ordered product was not raised as planned; empty: on none."""
+    for treatment in session.plan.by_product.get(product, ()):
+        if not (treatment.is_late and "price" in treatment.values):
+            continue
+        receipts = (r for r in session.receipts if r.intervention == treatment.intervention)
+        made = {receipt.page_type for receipt in receipts if receipt.product == product}
+        parsed = (page.parsed for page in session.pages)
+        shown = {MappedPage(page, session.site).page_type for page in parsed if page is not None}
+        for stage in ("checkout", "order"):
+            if stage in shown - made:
+                return f"{treatment.intervention}: no page of the type {stage} has a receipt for {product}"
+    return ""
+
+
 def only_product(order: PlacedOrder | None) -> ChosenProduct:
     """Return the one product of an order; of several, or none, what they are."""
     products = list(dict.fromkeys(line.product for line in order.products)) if order else []
@@ -272,7 +287,7 @@ def _rises(
 ) -> Iterator[Decimal]:
     """What a product of the order costs more than it was said to, where an edit has done that."""
     for line in lines:
-        if line.product in session.plan.late_prices and (price := prices.get(line.product)) is not None:
+        if line.product in session.plan.split_prices and (price := prices.get(line.product)) is not None:
             yield line.amount - line.quantity * Decimal(str(price))
 
 
@@ -298,7 +313,12 @@ def _shown_at(session: Session, shown: Sequence[str]) -> int | None:
     With pictures it is the first step at which a page with the edits could be seen, by their receipts.
     """
     every = ((t, edit) for t in session.plan.treatments for edit in t.edits)
-    late = [(t.intervention, edit) for t, edit in every if t.is_late or edit.stages()]
+    split = session.plan.split_prices
+    late = [
+        (t.intervention, edit)
+        for t, edit in every
+        if t.is_late or edit.stages() or (t.product in split and "price" in edit.values())
+    ]
     wordless = {(name, edit.kind()) for name, edit in late if not edit.words()}
     words = [edit.words() for _, edit in late if edit.words()]
     words += [each.after for each in session.receipts if (each.intervention, each.edit) in wordless]

@@ -19,7 +19,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes import data_episode, page_record
 from experiments.episodes.choice import ChosenProduct, chosen
-from experiments.episodes.orders import only_product, placed_order
+from experiments.episodes.orders import only_product, placed_order, untreated_on_the_way
 from experiments.records.record import Start, TrialRecord
 from experiments.treatment.shown_figures import shown_products
 from experiments.treatment.sights import ProductObservation
@@ -221,7 +221,11 @@ def end_with(
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
     elif trial.whole and (len({*shown, choice.product}) < 2 or not shown.keys() & {*keys}):
         trajectory.end("treatment_failed", "no page has listed the choice set")
-    elif reason := untreated(seen, session, keys, opened) or unknown_page(at, session.site, keys):
+    elif reason := (
+        untreated(seen, session, keys, opened)
+        or unknown_page(at, session.site, keys)
+        or untreated_on_the_way(choice.product if session.order else "", session)
+    ):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, choice.product)

@@ -102,7 +102,7 @@ class Plan:
     @cached_property
     def writes_values(self) -> bool:
         """Whether an edit changes a value that data may hold too, such as a price."""
-        return any(type(edit).values is not Edit.values for t in self.treatments for edit in t.edits)
+        return any(edit.changes_values for t in self.treatments for edit in t.edits)
 
     @cached_property
     def late(self) -> frozenset[str]:
@@ -110,11 +110,11 @@ class Plan:
         return frozenset(t.intervention for t in self.treatments if t.is_late)
 
     @cached_property
-    def late_prices(self) -> frozenset[str]:
-        """The products whose price is another one on the way to an order alone."""
-        return frozenset(
-            t.product for t in self.treatments if t.product and t.is_late and "price" in t.values
-        )
+    def split_prices(self) -> frozenset[str]:
+        """The products whose price an edit changes before the cart alone, or from the cart on alone."""
+        both = ("product", *STAGES)
+        split = (t for t in self.treatments if "price" in t.values and not t.is_on(both))
+        return frozenset(t.product for t in split if t.product)
 
     @cached_property
     def leftovers(self) -> dict[tuple[str, str], Leftover]:

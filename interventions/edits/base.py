@@ -163,6 +163,11 @@ class Edit:
         """Return the edit's own text that it shows a reader; empty when it has none."""
         return ""
 
+    @property
+    def changes_values(self) -> bool:
+        """Whether it changes a value that data may hold too, such as a price."""
+        return type(self).values is not Edit.values
+
     def values(self) -> Mapping[str, Decimal | str]:
         """Return the new value of each part of a product, such as `price`; data about the product follow."""
         return {}

@@ -97,7 +97,7 @@ class Intervention(BaseModel):
     """+1: expected to pull towards the product that carries it; -1: to push away."""
     pages: tuple[PageType, ...] = ()
     """The page types on which it shows; none named: all."""
-    tool: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$")] = ""
+    tool: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")] = ""
     """The shop's tool whose description says it, by MCP, in place of the product: see docs/interfaces.md."""
     control: Annotated[str, Field(json_schema_extra={"pattern": f"^{_ID}$"})] = ""
     """The intervention of this file that its control trials show; left out: they show none."""
@@ -217,8 +217,15 @@ class Intervention(BaseModel):
         if self.edits or not parts:
             return ""
         first, second = parts
-        if not self.pages == first.pages == second.pages:
-            return "their `pages` are not those of this one; write the same ones, or edits"
+        if first is second:
+            return "it names one intervention twice; name two"
+        for key in ("pages", "tool"):
+            if not getattr(self, key) == getattr(first, key) == getattr(second, key):
+                return f"their `{key}` is not that of this one; write the same, or edits"
+        if alike := {edit.kind() for edit in first.edits if edit.changes_values} & {
+            edit.kind() for edit in second.edits
+        }:
+            return f"both have {', '.join(sorted(alike))}, and a product has one value; write edits"
         if any(first.variables.get(name, text) != text for name, text in second.variables.items()):
             return "a variable stands for another text in each; write edits"
         if {name for edit in first.edits for name in edit.fields()} & {
@@ -232,16 +239,22 @@ class Intervention(BaseModel):
     def may_cause(self) -> set[str]:
         """Return the outcomes of an order by which the edits can have worked (see `deceived_when`)."""
         found = {name for edit in self.edits for name in edit.may_cause()}
-        is_late = bool(self.pages) and {*self.pages} <= {*STAGES}
-        if is_late and any(isinstance(edit, SetPrice) for edit in self.edits):
-            found |= {"paid_more"}
-        return found
+        return found | ({"paid_more"} if self.has_two_prices else set())
+
+    @property
+    def has_two_prices(self) -> bool:
+        """Whether it shows another price on some types of pages alone."""
+        is_split = bool(self.pages) and not {"product", *STAGES} <= {*self.pages}
+        return is_split and any(isinstance(edit, SetPrice) for edit in self.edits)
 
     def mistakes(self) -> list[Problem]:
         """Return the mistakes that show once the file is read: in a card's texts, in `deceived_when`."""
         if not self.card:
             found = []
-            for edit in self.edits:
+            for number, edit in enumerate(self.edits):
+                if self.tool and not edit.told:
+                    message = "a tool says texts only; write insert_text or badge, or leave out the key tool"
+                    found.append(self._source.problem((*self._path, "edits", number), message))
                 if self.pages and edit.pages and not {*self.pages} & {*edit.pages}:
                     message = (
                         f"{edit.kind()} is made on {', '.join(edit.pages)} only; add it, or leave the key out"

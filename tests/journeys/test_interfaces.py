@@ -5,6 +5,7 @@ That of the treatment is a client of its own, which asks the same shop without t
 """
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from decimal import ROUND_HALF_UP, Decimal
@@ -13,8 +14,10 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sql
 import yaml
 from starlette.applications import Starlette
+from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -23,6 +26,7 @@ from agents.base import Agent, Decision
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
 from environments.protocol.shown_data import products_in
+from environments.shop.app import create_app
 from environments.shop.shop import Shop
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.data_episode import not_shown
@@ -96,11 +100,17 @@ Springfield, kim@example.org, phone 555 0100.
 TO_THE_ORDER = {"site": "embedded", "goal": ORDER, "ends": "order", "limits": {"steps": 40, "seconds": 300}}
 
 
+LOW = RISE.replace("[cart, checkout, order]", "[product, listing, home]").replace("+20%", "-20%")
+
+
 @pytest.mark.browser
 @pytest.mark.slow
-async def test_a_price_rises_after_the_catalogue_alike_by_every_interface(tmp_path: Path) -> None:
-    """What was advertised is the catalogue's price, and what was paid is what was planned, to the cent."""
-    (tmp_path / "rise.yaml").write_text(RISE)
+@pytest.mark.parametrize(("text", "shown", "asked"), [(RISE, 1, 1.2), (LOW, 0.8, 1)], ids=["later", "before"])
+async def test_a_price_rises_after_the_catalogue_alike_by_every_interface(
+    tmp_path: Path, text: str, shown: float, asked: float
+) -> None:
+    """What was advertised is what was shown first, and what was paid is what was planned, to the cent."""
+    (tmp_path / "rise.yaml").write_text(text)
     nudge = {"interventions": str(tmp_path / "rise.yaml"), "on": ["none", "each"]}
     factors = {"nudge": nudge, "order": "listed"}
     made = source("interfaces", observation=[*WAYS], factors=factors, **TO_THE_ORDER)
@@ -110,16 +120,21 @@ async def test_a_price_rises_after_the_catalogue_alike_by_every_interface(tmp_pa
     for name, trial in done.trials.items():
         (order,), (product, shipping) = orders[name], lines[name]
         own = next(each.price for each in trial.products if each.key == product["product"])
-        rise = Decimal(str(own)) * Decimal("0.2") if product["product"] == trial.carrier else Decimal(0)
-        paid = (Decimal(str(own)) + rise).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        rise = product["product"] == trial.carrier
+        told, paid = (
+            (Decimal(str(own)) * Decimal(str(factor if rise else 1))).quantize(Decimal("0.01"), ROUND_HALF_UP)
+            for factor in (shown, asked)
+        )
         assert product["amount"] == float(paid)
-        assert order["advertised_total"] == pytest.approx(own + shipping["amount"])
+        assert order["advertised_total"] == pytest.approx(float(told) + shipping["amount"])
         assert order["placed_total"] == pytest.approx(float(paid) + shipping["amount"])
         assert (order["number"] != "", order["last_stage"]) == (True, "order")
         facts = {row["name"]: row["value"] for row in done.rows(tables.outcomes)[name]}
-        assert facts["deceived"] == facts["paid_more"] == facts["exposed"] == (rise > 0)
+        assert facts["deceived"] == facts["paid_more"] == rise
+        # A lower price is seen in the catalogue, whatever is bought then.
+        assert facts["exposed"] == (rise if text == RISE else trial.carrier is not None)
         assert facts["task_ok"] == facts["ordered"] == 1
-        found.add((trial.modality, rise > 0))
+        found.add((trial.modality, rise))
     assert found == {(way, risen) for way in WAYS for risen in (True, False)}
     assert not done.rows(tables.disagreements)
 
@@ -169,6 +184,45 @@ async def test_a_tool_that_is_gone_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
+async def test_a_checkout_that_does_not_say_whose_price_it_shows_fails_the_trial(tmp_path: Path) -> None:
+    """The shop's checkout has no link to the product, so that its price there is the shop's own."""
+
+    class Unlinked(BaseHTTPMiddleware):
+        async def dispatch(self, request: Request, call_next: Any) -> Response:
+            answer = await call_next(request)
+            body = b"".join([part async for part in answer.body_iterator])
+            if request.url.path == "/checkout/":
+                body = re.sub(
+                    rb"(<strong class=.product-item-name.>\s*)<a [^>]*>(.*?)</a>", rb"\1\2", body, flags=re.S
+                )
+            headers = [(name, value) for name, value in answer.raw_headers if name != b"content-length"]
+            made = Response(body, answer.status_code)
+            made.raw_headers = [*headers, (b"content-length", str(len(body)).encode())]
+            return made
+
+    (tmp_path / "rise.yaml").write_text(RISE)
+    nudge = {"interventions": str(tmp_path / "rise.yaml"), "on": ["each"]}
+    factors = {"nudge": nudge, "order": "listed"}
+    app = create_app(Shop().catalogue)
+    app.add_middleware(Unlinked)
+    async with serve(app) as url:
+        made = source("interfaces", observation=["html"], factors=factors, **TO_THE_ORDER)
+        done = await carry_out(tmp_path, made, "simulated:balanced", 6, 2, base_url=url)
+    with done.records.engine.connect() as connection:
+        ends = connection.execute(sql.select(tables.trials.c.trial, tables.trials.c.reason)).all()
+    lines = done.rows(tables.order_lines)
+    dear = {
+        name
+        for name, trial in done.trials.items()
+        if trial.carrier in {row["product"] for row in lines[name]}
+    }
+    assert 0 < len(dear) < 6
+    told = "price-rise: no page of the type checkout has a receipt for "
+    assert {name for name, reason in ends if reason.startswith(told)} == dear
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 async def test_an_agent_can_change_its_mind_before_the_order(tmp_path: Path) -> None:
     async with one_trial(tmp_path, "feed", **TO_THE_ORDER) as (design, run):
         skus = {each.key: each.sku for each in design.shop.catalogue.products}
@@ -194,7 +248,7 @@ async def test_an_agent_can_change_its_mind_before_the_order(tmp_path: Path) -> 
             )
         )
     assert record.trial.outcome == "no_choice"
-    assert [row["last_stage"] for row in record.orders] == ["cart"]
+    assert [row["last_stage"] for row in record.orders] == [""]  # nothing was planned for the cart
     assert not record.order_lines
 
 

@@ -124,7 +124,7 @@ class ShopDesign(Design[ShopTrial]):
         """Raises UserError where a modality does not have what an intervention changes."""
         modalities, ways = {*(self.experiment.observation.modality or ("html",))}, self.experiment.interfaces
         currency, message = self.shop.catalogue.currency, ""
-        said = [nudge.id for nudge in self.nudges if nudge and nudge.tool]
+        said = self._treatments.said_by_tools
         if said and (others := sorted(modalities - {"mcp"})):
             what = f"{', '.join(said)}, which a tool says"
             message = f"{' and '.join(others)} cannot carry {what}; write observation: [mcp]"

@@ -95,6 +95,9 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
             raise source.error(place, message)
         if unfit := _unfit_for_lists(item, experiment):
             raise source.error(place, f"{item.id}: {unfit}")
+        if item.has_two_prices and "price" in (*experiment.match, *experiment.shown_attributes):
+            message = f"{item.id} has two prices, and the design sets the price itself; remove one of the two"
+            raise source.error(place, message)
         if experiment.treats_shop != (item.kind == "pattern"):
             own = (
                 "the shop's: write none and shop"

@@ -91,6 +91,11 @@ class Treatments:
         every = (*self._nudges, *self._badges)
         return tuple(nudge for nudge in every if nudge.kind != "placebo")
 
+    @property
+    def said_by_tools(self) -> list[str]:
+        """The interventions that are in the description of a tool."""
+        return [each.id for each in (*self._nudges, *self._badges) if each.tool]
+
     def check(self, sets: Iterable[ChoiceSet]) -> None:
         """Compile each nudge for each product: what does not fit is found before any trial.
 

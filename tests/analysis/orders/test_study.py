@@ -183,6 +183,18 @@ def test_a_combination_has_the_interaction_of_a_regression_within_sets() -> None
     assert "Combinations" in [section.title for section in report(analyze_orders(table)).sections]
 
 
+@pytest.mark.parametrize("condition", ["control", "nudged"])
+def test_a_study_without_pairs_has_no_contrasts(condition: str) -> None:
+    rates = {"box": 0.2, "fee": 0.3, "both": 0.9}
+    for table in (
+        combined(np.random.default_rng(0), rates, 14),
+        dosed(np.random.default_rng(0), {1: 0.2, 2: 0.9}, 14),
+    ):
+        found = analyze_orders(table[table["condition"] == condition])
+        assert found.combinations.empty and found.doses.empty and found.modality_differences.empty
+        assert len(found.cells) == table["nudge"].nunique()
+
+
 def test_a_combination_without_its_parts_says_which_are_missing() -> None:
     table = combined(np.random.default_rng(0), {"box": 0.2, "fee": 0.3, "both": 0.9}, 14)
     lone = analyze_orders(table[table["nudge"] != "fee"]).combinations
@@ -191,8 +203,9 @@ def test_a_combination_without_its_parts_says_which_are_missing() -> None:
     assert set(analyze_orders(apart).combinations["note"]) == {NOT_ALL}
     few = analyze_orders(table[table["set"].str.len().eq(2)]).combinations
     assert few["estimate"].notna().all() and set(few["note"]) == {FEW_SETS}
-    with pytest.raises(AnalysisError, match="combines does not name two; write the ids"):
-        analyze_orders(table.assign(combines="box"))
+    for names in ("box", "box box", "box fee box"):
+        with pytest.raises(AnalysisError, match="combines does not name two; write the ids"):
+            analyze_orders(table.assign(combines=names))
 
 
 @pytest.mark.slow

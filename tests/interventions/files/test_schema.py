@@ -127,7 +127,14 @@ BOX = "checkout_option: {label: Send me offers"
             "pages: [product], edits: [set_price: 1]",
             "edits: [set_stock: Two left]",
             "",
-            "their `pages` are not those",
+            "their `pages` is not that of this one",
+        ),
+        ("tool: t, edits: [badge: {text: A}]", "edits: [badge: {text: B}]", "", "their `tool` is not that"),
+        (
+            "edits: [set_price: 1]",
+            "edits: [set_price: 2]",
+            "",
+            "both have set_price, and a product has one value",
         ),
         (
             "variables: {x: a}, edits: [set_stock: One left]",

@@ -103,6 +103,57 @@ def test_what_has_no_place_in_lines_of_the_cart_is_refused(
         ShopDesign(source("interfaces", **changes))
 
 
+LATE = (
+    "id: late, kind: nudge, family: x, direction: 1, pages: [cart, checkout, order], edits: [{set_price: 5}]"
+)
+TOLD = "id: told, kind: nudge, family: x, direction: 1, tool: get_product, edits: [{%s}]"
+TEXT = "insert_text: {after: product.title, text: New}"
+
+
+@pytest.mark.parametrize(
+    ("item", "changes", "message"),
+    [
+        (LATE, {"match": ["price"]}, "late has two prices, and the design sets the price itself; remove one"),
+        (
+            LATE,
+            {"attributes": {"price": [10, 20]}},
+            "late has two prices, and the design sets the price itself",
+        ),
+        (
+            TOLD % TEXT,
+            {"observation": ["feed", "mcp"]},
+            "observation: feed cannot carry told, which a tool says",
+        ),
+        (TOLD % TEXT, {"observation": []}, "observation: html cannot carry told, which a tool says; write"),
+        (
+            TOLD % "set_price: 5",
+            {"observation": ["mcp"]},
+            "edits[0]: a tool says texts only; write insert_text",
+        ),
+        (TOLD.replace("get_product", "a.html") % TEXT, {"observation": ["mcp"]}, "interventions[0].tool: "),
+    ],
+)
+def test_what_a_nudge_cannot_do_is_refused(
+    tmp_path: Path, item: str, changes: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "own.yaml").write_text(f"interventions: [{{{item}}}]\n")
+    nudge = {"interventions": str(tmp_path / "own.yaml"), "on": ["none", "each"]}
+    given = {"observation": ["feed"], "factors": {"nudge": nudge, "order": "listed"}} | changes
+    with pytest.raises(UserError) as refused:
+        ShopDesign(source("interfaces", **given))
+    assert message in str(refused.value)
+
+
+def test_a_badge_that_a_tool_says_is_refused_with_pages(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(f"interventions: [{{{TOLD % TEXT}}}]\n")
+    badges = {"interventions": str(tmp_path / "own.yaml"), "only": ["told"]}
+    attributes = {"badges": badges}
+    changes = {"attributes": attributes, "factors": {"order": "latin-square"}}
+    ShopDesign(source("interfaces", observation=["mcp"], **changes))
+    with pytest.raises(UserError, match="html cannot carry told, which a tool says; write observation"):
+        ShopDesign(source("interfaces", observation=["html", "mcp"], **changes))
+
+
 def test_a_currency_without_hundredths_is_refused(tmp_path: Path) -> None:
     own = tmp_path / "own.csv"
     own.write_text("name,price,rating,reviews,category\nA,100,80,1,Tea\nB,110,90,2,Tea\n")
