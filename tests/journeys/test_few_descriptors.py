@@ -40,7 +40,8 @@ def test_few_descriptors(most: int, tmp_path: Path) -> None:
 
 
 FULL = """
-import resource
+import resource, sys
+sys.dont_write_bytecode = True  # half a file of it would stay
 from experiments.cli import main
 from experiments.executors import setup
 

@@ -110,8 +110,9 @@ def test_without_room_for_the_report_the_answer_is_printed(
 def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
     """SQLite needs room also to read, and calls the lack of it a disk I/O error."""
     Records(f"sqlite:///{tmp_path}/t.db").close()
-    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
-    command = f"{full}; from experiments.cli import main; main()"
+    full = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    # Without it half a file of compiled code would stay.
+    command = f"{full}; sys.dont_write_bytecode = True; from experiments.cli import main; main()"
     ended = run_program(command, "status", "--db", "sqlite:///t.db", cwd=tmp_path)
     assert (ended.status, ended.err) == (
         2,
