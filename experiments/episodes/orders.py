@@ -308,7 +308,7 @@ def _told_on(intervention: str, charge: Charge, session: Session) -> str:
 
 
 def _shown_at(session: Session, shown: Sequence[str]) -> int | None:
-    """The first step at which the agent was given a text of what the shop carried; None: at none.
+    """The first step at which the agent was given what the shop, or a second price, says; None: at none.
 
     With pictures it is the first step at which a page with the edits could be seen, by their receipts.
     """
@@ -326,7 +326,9 @@ def _shown_at(session: Session, shown: Sequence[str]) -> int | None:
         told = (any(squeeze(word) in squeeze(text) for word in words) for text in shown)
         return next((step for step, is_given in enumerate(told) if is_given), None)
     made = {
-        each.page_hash_after for each in session.receipts if each.intervention and each.page_type in STAGES
+        each.page_hash_after
+        for each in session.receipts
+        if (each.intervention and each.page_type in STAGES) or (each.intervention, each.edit) in wordless
     }
     steps = (page.step for page in session.sent if page.hash_after in made)
     return min(steps, default=0) if made else None

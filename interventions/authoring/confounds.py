@@ -70,7 +70,7 @@ def _inconsistent(intervention: Intervention, site: SiteMap) -> Iterator[str]:
 
 def _values(edit: Edit) -> set[str]:
     """The parts of a product that an edit gives another value."""
-    if type(edit).values is Edit.values:
+    if not edit.changes_values:
         return set()
     try:
         return set(edit.values())
