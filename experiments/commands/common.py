@@ -49,7 +49,11 @@ RunOrFiles = Annotated[
 ]
 Kind = Annotated[
     str | None,
-    typer.Option("--as", metavar="KIND", help="How tables are analysed; a run has its own kind of study."),
+    typer.Option(
+        "--as",
+        metavar="KIND",
+        help="How tables are analysed. A run has its own kind; one of orders also: choice.",
+    ),
 ]
 Agents = Annotated[
     list[str] | None,

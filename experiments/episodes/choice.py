@@ -46,6 +46,18 @@ def chosen(trial: ShopTrial, session: Session, look: TabObservation | None = Non
     return ChosenProduct("", "something, and nothing tells what")
 
 
+def in_cart(trial: ShopTrial, session: Session, look: TabObservation) -> ChosenProduct:
+    """Return the product that a trial has put into the cart, and gone on; of several, what they are."""
+    put = {each.product: None for each in session.added if each.product}
+    return one_of(put) if len(put) > 1 else chosen(trial, session, look)
+
+
+def one_of(products: Iterable[str]) -> ChosenProduct:
+    """Return the one product that was ordered or put into the cart; of several, or none, what they are."""
+    every = list(dict.fromkeys(products))
+    return ChosenProduct(every[0] if len(every) == 1 else "", f"{len(every)} products ({', '.join(every)})")
+
+
 def _said(
     session: Session, look: TabObservation | None, read: Iterable[CartAddition]
 ) -> Iterator[tuple[Message, str]]:

@@ -13,7 +13,7 @@ from environments.protocol.shown_data import LineData, ProductData, lines_in, pr
 from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.orders import order_in_answer, order_rows
+from experiments.episodes.orders import order_in_answer, order_rows, task_of
 from experiments.episodes.shop_record import option_row, shop_record
 from experiments.records.record import Row, Start, TrialRecord
 from experiments.treatment.trajectory import (
@@ -72,7 +72,7 @@ async def run_episode(
     wanted = {each: names[key] for each, key in ids.items()}
     try:
         async with limited(trajectory, design.most_seconds, silent):
-            to_order = design.experiment.ends == "order"
+            to_order = design.experiment.to_order
             opened = open_episode(trial.interface, trial.goal, base_url, wanted, proxy, orders=to_order)
             async with opened as episode:
 
@@ -85,6 +85,8 @@ async def run_episode(
                 if episode.end:
                     said = "the order was placed" if to_order else "it stands in the shop's answer"
                     trajectory.end("choice", said)
+                elif episode.cart and design.experiment.ends == "either":
+                    trajectory.end_at_cart()
                 judge(trajectory, trial, episode, session, ids)
     except ShopFailure as failure:
         trajectory.fail("shop", str(failure))
@@ -98,9 +100,10 @@ def judge(
     """Correct the outcome of a choice once the treatment is checked."""
     if trajectory.outcome != "choice":
         return
-    given = [*_given(trajectory), episode.end]
+    last = episode.order or episode.cart
+    given = [*_given(trajectory), last]
     keys = _by_id(episode.answers, ids)
-    chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(episode.end)))
+    chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(last)))
     if len(chosen) != 1 or not chosen[0]:
         what = f"{len(chosen)} products" if all(chosen) else "not in the choice set"
         trajectory.end("no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, {what}")
@@ -220,11 +223,10 @@ def to_record(
     shown = [look.observation.data for look in trajectory.looks]
     ids, options = item_ids(design, trial), _option_rows(trial, design, session, _given(trajectory))
     second: dict[str, list[Row]] = {}
-    if design.experiment.ends == "order":
-        prices = {row["option"]: row["price"] for row in options}
+    if design.experiment.to_order:
         stages = ["cart"] if {each.intervention for each in session.receipts} & session.plan.late else []
         read = partial(order_in_answer, shown[-1] if shown else "", _by_id(shown, ids))
-        second = order_rows(trial, session, read, shown, prices, stages)
+        second = order_rows(trial, session, read, shown, options, stages, task_of(design, trial))
     count = len(trajectory.decisions)
     record = shop_record(
         trial, design, trajectory, session, trace(trajectory), count, start=start, attempts=attempts

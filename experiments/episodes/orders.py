@@ -7,9 +7,11 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborNode
 
 from environments.protocol.shown_data import order_in
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.right_answer import RightAnswer, Wants
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.choice import ChosenProduct
 from experiments.records.record import Row
+from experiments.records.right_options import right_options
 from experiments.treatment.treatment_check import squeeze
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.charge import Charge
@@ -25,6 +27,23 @@ _ANY: Final = ("accepted", "added", "paid_more", "consented", "gave")
 _NONE: Final = Decimal(0)
 _HALF_CENT: Final = Decimal("0.005")
 _OURS: Final = ("option", "fee")
+
+
+class Task(NamedTuple):
+    """What an order has to hold; `right`: which product, None: any of the choice set."""
+
+    wants: Wants
+    right: RightAnswer | None = None
+
+
+ONE_PIECE: Final = Task(Wants())
+
+
+def task_of(design: ShopDesign, trial: ShopTrial) -> Task:
+    """Return what the order of a trial has to hold."""
+    wants = design.experiment.wants
+    rules = {profile.id: profile.right for profile in design.experiment.profiles}
+    return Task(wants, rules[trial.profile] if wants.product == "right" else None)
 
 
 class OrderLine(NamedTuple):
@@ -136,27 +155,20 @@ def untreated_on_the_way(product: str, session: Session) -> str:
     return ""
 
 
-def only_product(order: PlacedOrder | None) -> ChosenProduct:
-    """Return the one product of an order; of several, or none, what they are."""
-    products = list(dict.fromkeys(line.product for line in order.products)) if order else []
-    if len(products) == 1:
-        return ChosenProduct(products[0])
-    return ChosenProduct("", f"{len(products)} products ({', '.join(products)})")
-
-
 def order_rows(
     trial: ShopTrial,
     session: Session,
     read: Callable[[], PlacedOrder | None],
     shown: Sequence[str],
-    prices: Mapping[str, float | None],
+    options: Sequence[Row],
     stages: Sequence[str],
+    task: Task = ONE_PIECE,
 ) -> dict[str, list[Row]]:
     """Return the rows of the tables `orders`, `order_lines` and `outcomes` of a trial.
 
     read: returns the order, or raises CannotEdit. shown: what the agent was given of each page as text; empty
-    where it was given pictures. prices: what it was shown of each product before the cart. stages: the types
-    of pages that it has come to on the way.
+    where it was given pictures. options: the rows of the options, with what it was shown of each before the
+    cart. stages: the types of pages that it has come to on the way. task: what the order has to hold.
     """
     try:
         order = read()
@@ -169,13 +181,13 @@ def order_rows(
         for line, page in zip(lines, since, strict=True)
         if line.kind in _OURS and page not in BEFORE_CART
     )
+    prices = {option["option"]: option["price"] for option in options}
     drifted = (amount for page, amount in _drifts(lines, session) if page not in BEFORE_CART)
     extra = sum((*dripped, *drifted, *_rises(lines, session, prices)), _NONE) if order else _NONE
-    made = order.products if order else []
     shown_at = _shown_at(session, shown)
     facts = {
         "ordered": order is not None,
-        "task_ok": len(made) == 1 and made[0].wanted and made[0].quantity == 1,
+        "task_ok": order is not None and is_done(task, order, trial, options),
         "exposed": shown_at is not None,
         "added": any(line.kind == "option" for line in lines),
         "paid_more": extra > 0,
@@ -208,6 +220,20 @@ def order_rows(
         ],
         "outcomes": [{"name": name, "value": float(value)} for name, value in (facts | steps).items()],
     }
+
+
+def is_done(task: Task, order: PlacedOrder, trial: ShopTrial, options: Sequence[Row]) -> bool:
+    """Return whether an order is what its task wants; `options`: rows with the figures that were shown."""
+    made = order.products
+    if len(made) != 1 or not made[0].wanted or made[0].quantity != task.wants.quantity:
+        return False
+    if task.wants.no_extras and any(line.kind == "option" for line in order.lines):
+        return False
+    if task.right is None:
+        return True
+    fits = right_options(task.right.model_dump(), options, trial.nudge.id if trial.nudge else "")
+    right = [row["option"] for row, is_right in zip(options, fits, strict=True) if is_right] if fits else []
+    return made[0].product in right
 
 
 def _kinds(labels: Sequence[str], session: Session) -> list[str]:

@@ -12,7 +12,7 @@ from environments.protocol.actions import Action
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.orders import order_rows, placed_order
+from experiments.episodes.orders import order_rows, placed_order, task_of
 from experiments.episodes.shop_record import option_row, shop_record
 from experiments.records.record import IN_VIEW, Row, Start, TrialRecord
 from experiments.treatment.guest_steps import GuestSteps, leads_to
@@ -109,10 +109,10 @@ def to_record(
     count = guest.steps.count if guest else len(trajectory.decisions)
     options = _option_rows(trial, design, session, seen, guest.opened if guest else None, products)
     second: dict[str, list[Row]] = {}
-    if design.experiment.ends == "order":
+    if design.experiment.to_order:
         stages = [receipt.page_type for receipt in session.receipts if receipt.page_type in STAGES]
-        prices = {product.key: row["price"] for product, row in zip(products, options, strict=True)}
-        second = order_rows(trial, session, partial(placed_order, trial, session), texts, prices, stages)
+        read, task = partial(placed_order, trial, session), task_of(design, trial)
+        second = order_rows(trial, session, read, texts, options, stages, task)
     record = shop_record(trial, design, trajectory, session, traced, count, start=start, attempts=attempts)
     if guest:
         sent = [{**row, "step": guest.sent_at(row["step"])} for row in record.sent_pages]

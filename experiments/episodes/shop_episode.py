@@ -18,8 +18,8 @@ from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes import data_episode, page_record
-from experiments.episodes.choice import ChosenProduct, chosen
-from experiments.episodes.orders import only_product, placed_order, untreated_on_the_way
+from experiments.episodes.choice import ChosenProduct, chosen, in_cart, one_of
+from experiments.episodes.orders import placed_order, untreated_on_the_way
 from experiments.records.record import Start, TrialRecord
 from experiments.treatment.shown_figures import shown_products
 from experiments.treatment.sights import ProductObservation
@@ -151,7 +151,7 @@ class ShopTrialRunner:
             await episode.open(start_urls(self._base_url, trial))
             over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
             most = design.most_steps
-            end = "an order" if design.experiment.ends == "order" else "a choice"
+            end = "an order" if design.experiment.to_order else "a choice"
             await act_until(over, trajectory, episode, agent, most_steps=most, wanted=end)
         episode.listeners.end()
         judge(trajectory, trial, design, session)
@@ -170,13 +170,16 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
     What the proxy saw outweighs what the page showed.
     """
+    if session.added and design.experiment.ends == "either":
+        trajectory.end_at_cart()
     if failed_on_the_way(trajectory, session) or trajectory.outcome != "choice":
         return
     try:
-        if design.experiment.ends == "order":
+        if session.order:
             choice = ordered(trial, session)
         else:
-            choice = chosen(trial, session, trajectory.looks[-1])
+            put = in_cart if design.experiment.to_order else chosen
+            choice = put(trial, session, trajectory.looks[-1])
         seen = sights(trajectory, design, trial, session)
         if design.experiment.task == "compare-tabs":
             last = trajectory.looks[len(trajectory.decisions) - 1]
@@ -193,7 +196,8 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
 def ordered(trial: ShopTrial, session: Session) -> ChosenProduct:
     """Return the product that was ordered. Raises CannotEdit where the order cannot be read."""
-    return only_product(placed_order(trial, session))
+    order = placed_order(trial, session)
+    return one_of(line.product for line in order.products) if order else ChosenProduct("")
 
 
 def end_with(
@@ -246,7 +250,7 @@ def is_over(
     if not trajectory.decisions and (session.added or (look.stop and look.stop.outcome == "choice")):
         trajectory.fail("shop", not_its_own(said, session))
         return True
-    if design.experiment.ends == "order":
+    if design.experiment.to_order:
         if session.order:
             trajectory.end("choice", "the order was placed")
             return True

@@ -23,6 +23,12 @@ class StoredRun(NamedTuple):
     folder: Path | None
     name: str
 
+    def as_kind(self, kind: str | None) -> "StoredRun":
+        """Return a run of orders as one of choices, where `kind` says so: each order has a product."""
+        if (kind_of(self.found), kind) != ("orders", "choice"):
+            return self
+        return self._replace(found={**self.found, "facts": {**self.found["facts"], "analysis": kind}})
+
     def of_kind(self, kind: str) -> NamedStudy:
         """Return all tables of the run."""
         with self.records.reading():  # one state of a run that goes on
@@ -40,6 +46,10 @@ class StoredTable(NamedTuple):
 
     path: Path
     name: str
+
+    def as_kind(self, kind: str | None) -> "StoredTable":
+        """Return the table: `kind` says of what kind it is."""
+        return self
 
     def of_kind(self, kind: str) -> NamedStudy:
         """Read the table."""
@@ -61,7 +71,7 @@ def shared_kind(studies: Sequence[StoredStudy], kind: str | None, usual: str | N
     if twice := [name for name, number in Counter(each.name for each in studies).items() if number > 1]:
         raise UserError(f"{twice[0]}: named twice; name each study once")
     runs = {each.name: kind_of(each.found) for each in studies if isinstance(each, StoredRun)}
-    if kind and runs:
+    if kind and runs and {*runs.values()} != {kind}:
         raise UserError(f"--as {kind}: a run has its own kind of study; leave it out")
     if len(set(runs.values())) > 1:
         said = ", ".join(f"{name} is of the kind {each}" for name, each in runs.items())

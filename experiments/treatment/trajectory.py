@@ -56,6 +56,11 @@ class Trajectory:
         """Set the outcome, its reason and the choice."""
         self.outcome, self.reason, self.choice, self.cause = outcome, reason, choice, None
 
+    def end_at_cart(self) -> None:
+        """Count a trial that stopped on its way from the cart to an order as one with a choice."""
+        if self.outcome in ("no_choice", "agent_limit"):
+            self.end("choice", f"something is in the cart, and no order was placed: {self.reason}")
+
     def fail(self, cause: Cause, reason: str) -> None:
         """Set the outcome `infra_error` with the part of the infrastructure that failed."""
         self.end("infra_error", reason)

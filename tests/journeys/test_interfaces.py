@@ -250,6 +250,19 @@ async def test_an_agent_can_change_its_mind_before_the_order(tmp_path: Path) -> 
     assert record.trial.outcome == "no_choice"
     assert [row["last_stage"] for row in record.orders] == [""]  # nothing was planned for the cart
     assert not record.order_lines
+    async with one_trial(tmp_path, "mcp", **TO_THE_ORDER | {"ends": "either"}) as (_, run):
+        record = await run(
+            Scripted(
+                Action("call_tool", ("get_product", json.dumps({"catalog": {"id": first}}))),
+                Action("call_tool", ("create_checkout", json.dumps({"checkout": lines}))),
+                Action("give_up", ("too dear",)),
+            )
+        )
+    assert (record.trial.outcome, record.trial.choice) == (
+        "choice",
+        next(k for k, s in skus.items() if s == first),
+    )
+    assert {row["name"] for row in record.outcomes if row["value"]} == set()
 
 
 class Scripted:

@@ -17,13 +17,17 @@ import pytest
 from playwright.async_api import Page
 
 from agents.simulated.tab_shopper import shipped_profile
+from analysis.choice.effects.effects import choice_effects
 from analysis.orders import analyze_orders
+from analysis.tables.choice_table import check_table
+from experiments.commands.results import analysed
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.orders import order_rows, placed_order
 from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.executors.browser import open_testbed
 from experiments.records import tables
 from experiments.records.reading.tidy_tables import orders_table
+from experiments.studies.stored_studies import StoredRun, shared_kind
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.add_line import AddLine
@@ -300,6 +304,44 @@ async def test_simulated_customers_are_deceived_exactly_where_they_do_not_read(t
             assert row["task_ok"] == 1
             unread = [line["label"] for line in placed if line["kind"] == "option"]
             assert bool(unread) == bool(row["added"])
+
+
+@pytest.mark.browser
+async def test_who_stops_before_the_order_has_chosen_and_the_goal_says_which_order_is_right(
+    tmp_path: Path,
+) -> None:
+    """Customers who read the sums stop at a fee; what they wanted is the cheaper product, without extras."""
+    only = "only: [service-fee-checkout, protection-opt-out]"
+    text = (
+        re.sub(r"only: \[.*?\]", only, PATTERNS)
+        .replace("ends: order", "ends: either")
+        .replace("repeats: 2", "")
+    )
+    text += "wants: {product: right, no_extras: true}\n"
+    text += "profiles: [{id: thrift, text: Save., right: {lowest: price}}]\n"
+    done = await carry_out(tmp_path, parse_yaml(text, "either.yaml"), "simulated:careless", size(20, 80), 2)
+    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
+    lines, steps, seen = done.rows(tables.order_lines), done.rows(tables.steps), set()
+    choices = {name: rows[0]["choice"] for name, rows in done.rows(tables.trials).items()}
+    for row in orders_table(done.records, done.design.run_id).to_dict("records"):
+        trial, placed = done.trials[row["trial"]], lines[row["trial"]]
+        chance = random.Random(f"checkout {trial.seed}")
+        reads = chance.random() < habits.reads_boxes, chance.random() < habits.reads_sums
+        stops = reads[1] and row["condition"] == "nudged" and row["nudge"] == "service-fee-checkout"
+        assert (row["outcome"], row["ordered"]) == ("choice", not stops), row
+        before = [each["url"] for each in steps[trial.id] if "/checkout/" not in each["url"]]
+        assert f"/{choices[trial.id]}.html" in before[-1]
+        prices = {each.key: each.price or 0 for each in trial.products}
+        is_right = prices[choices[trial.id]] == min(prices.values())
+        extras = any(line["kind"] == "option" for line in placed)
+        assert row["task_ok"] == (not stops and is_right and not extras), row
+        seen.add((stops, bool(row["task_ok"]), extras, is_right))
+    assert len(seen) > 3, seen
+    # What was put into the cart is a choice like any other.
+    run = StoredRun(done.records, done.records.latest_run(done.design.run_id), None, "either")
+    assert [shared_kind([run], None), shared_kind([run.as_kind("choice")], "choice")] == ["orders", "choice"]
+    made = analysed([run.as_kind("choice")], "choice").analysis
+    pd.testing.assert_frame_equal(vars(made)["effects"], choice_effects(check_table(done.table)))
 
 
 @pytest.mark.browser

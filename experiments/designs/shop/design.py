@@ -37,6 +37,7 @@ from experiments.designs.shop.ingredients import (
     shop_of,
 )
 from experiments.designs.shop.profiles import check_right_answers, sentences
+from experiments.designs.shop.right_answer import Wants
 from experiments.designs.shop.stopping import blocks
 from experiments.designs.shop.treatments import Treatments
 from experiments.designs.shop.trial import ShopTrial, set_id
@@ -75,7 +76,7 @@ class ShopDesign(Design[ShopTrial]):
         self._subject = subject
         self.source = source
         self.experiment = experiment = validate(source, Experiment)
-        self.analysis = "orders" if experiment.ends == "order" else "choice"
+        self.analysis = "orders" if experiment.to_order else "choice"
         self.shop = replace(shop_of(experiment, source), interfaces=bool(experiment.interfaces))
         site = shop_map(experiment.site, source)
         self._site_identity = site.identity()
@@ -202,7 +203,8 @@ class ShopDesign(Design[ShopTrial]):
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page", "attributes", "decoys") if getattr(self.experiment, name) is None}
         later |= set() if self.experiment.computers else {"computers"}
-        later |= {"ends"} if self.experiment.ends == "cart" else set()
+        later |= set() if self.experiment.to_order else {"ends"}
+        later |= {"wants"} if self.experiment.wants == Wants() else set()
         later |= {"allocation"} if self._allocation is None else set()
         later |= {"safety_checks"} if self.experiment.safety_checks == "refuse" else set()
         experiment = self.experiment.model_dump(
@@ -288,7 +290,7 @@ class ShopDesign(Design[ShopTrial]):
         if not any(is_simulated(name) for name in agents):
             return notes
         every = self.experiment.observation.modality
-        if self.experiment.ends == "order" and any(VIEWS[m].pointer and not VIEWS[m].html for m in every):
+        if self.experiment.to_order and any(VIEWS[m].pointer and not VIEWS[m].html for m in every):
             notes.append("simulated shoppers order by what they read: of pictures they order nothing")
         if unseen := self.unreadable():
             meant = {nudge.id for nudge in self._treatments.meant}
@@ -335,7 +337,7 @@ class ShopDesign(Design[ShopTrial]):
         profiles, in all conditions and orders.
         The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
         """
-        if self.experiment.ends == "order" and (program := next(filter(is_command, agents), "")):
+        if self.experiment.to_order and (program := next(filter(is_command, agents), "")):
             raise UserError(
                 f"agents: the trials of a program ({program}) end at the cart; remove the key ends"
             )

@@ -23,7 +23,7 @@ from experiments.designs.inputs.experiment_file import Agents, Limits, Name, Str
 from experiments.designs.inputs.plan_section import PlanSection
 from experiments.designs.shop.attributes import Attributes
 from experiments.designs.shop.decoys import OFFERED, Decoys
-from experiments.designs.shop.right_answer import RightAnswer
+from experiments.designs.shop.right_answer import RightAnswer, Wants
 from experiments.designs.shop.stopping import Stopping
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
@@ -177,8 +177,11 @@ class Experiment(StrictModel):
     """`compare-tabs`: each alternative's page in a tab of its own; the last tab is seen first. `listing`: one
     tab with a page of the category that lists the choice set. `search`: one tab with the home page; what the
     search lists is the choice set. `home`: the same, and the choice set is what the home page lists."""
-    ends: Literal["cart", "order"] = "cart"
-    """When a trial has its choice: once a product is in the cart, or once an order is placed."""
+    ends: Literal["cart", "order", "either"] = "cart"
+    """When a trial has its choice: once a product is in the cart, or an order is placed. `either`: trials
+    go on to the order, and one that stops before has chosen what is in its cart."""
+    wants: Wants = Wants()
+    """What an order has to hold for its task to be done (`task_ok`); the goal says it in words."""
     goal: str = Field(min_length=1)
     """What the agent is told to do; `${category}` stands for the category of the choice set."""
     profiles: tuple[UserProfile, ...] = Field(default=(UserProfile(id="none"),), min_length=1)
@@ -211,6 +214,11 @@ class Experiment(StrictModel):
     """When an agent's trials are enough; by default after all of them."""
     plan: PlanSection | None = None
     """What `souk register` freezes before the first trial."""
+
+    @property
+    def to_order(self) -> bool:
+        """Whether trials go on from the cart to an order."""
+        return self.ends != "cart"
 
     @property
     def start_page(self) -> str:
@@ -372,6 +380,16 @@ class Experiment(StrictModel):
         return self
 
     @model_validator(mode="after")
+    def _can_tell_what_is_wanted(self) -> Self:
+        if self.wants != Wants() and not self.to_order:
+            raise problem_at("wants", message="no trial has an order; write ends: order, or remove this key")
+        vague = [profile.id for profile in self.profiles if not profile.right]
+        if self.wants.product == "right" and vague:
+            message = f"the profile {vague[0]} does not say which product is right; give it the key right"
+            raise problem_at("wants", "product", message=message)
+        return self
+
+    @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:
         for matched in self.match:
             if self.attributes and matched in self.attributes.names:
@@ -408,7 +426,7 @@ class Experiment(StrictModel):
         if self.shows_whole_lists and self.factors.order != "listed":
             message = "a whole list has the shop's order; write factors.order: listed"
             raise problem_at("factors", "order", message=message)
-        if self.ends == "order" and not embedded:
+        if self.to_order and not embedded:
             message = f"orders are placed in the embedded shop only; write environment: {EMBEDDED}, or cart"
             raise problem_at("ends", message=message)
         if self.treats_shop and {"each", "random", "both"} & {

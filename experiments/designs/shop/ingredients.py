@@ -51,10 +51,10 @@ def shop_map(name: str, source: Source) -> SiteMap:
 
 def check_orders(experiment: Experiment, site: SiteMap, source: Source, subject: str) -> None:
     """Raise UserError where trials are to end with an order, and the map, or who acts, does not know any."""
-    if experiment.ends == "order" and subject:
+    if experiment.to_order and subject:
         cause = "the trials of a subject that Souk does not run end at the cart"
         raise source.error(("ends",), f"{cause}; remove the key")
-    if experiment.ends == "order" and (site.order is None or "order" not in site.pages):
+    if experiment.to_order and (site.order is None or "order" not in site.pages):
         cause = f"the site map {site.name} does not say what an order is"
         raise source.error(("ends",), f"{cause}; write site: embedded, or give the map the key order")
 
@@ -90,7 +90,7 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
             if role.partition(".")[0] in STAGES:
                 where = f"the site map {site.name} has no role {role}, which {edit} needs"
                 raise source.error(place, f"{item.id}: {where}; map it, or leave the intervention out")
-        if experiment.ends == "cart" and any(edit.stages() for edit in item.edits):
+        if not experiment.to_order and any(edit.stages() for edit in item.edits):
             message = f"{item.id} shows on the way to an order; write ends: order, or leave it out"
             raise source.error(place, message)
         if unfit := _unfit_for_lists(item, experiment):

@@ -1,4 +1,4 @@
-"""Say which of the products on a page are right to choose for a user who has told what counts."""
+"""Say which products are right for a user who has told what counts, and what an order has to hold."""
 
 from typing import Annotated, Literal, Self
 
@@ -31,3 +31,13 @@ class RightAnswer(StrictModel):
         if self.lowest and self.highest:
             raise ValueError("one figure is extreme; write lowest or highest")
         return self
+
+
+class Wants(StrictModel):
+    """What an order has to hold for the task of its trial to be done."""
+
+    product: Literal["any", "right"] = "any"
+    """One of the choice set; or, of those, one that is right for the trial's profile, by what was shown."""
+    quantity: Annotated[int, Field(ge=1)] = 1
+    no_extras: bool = False
+    """Whether an order with a line that nobody asked for, and that could be refused, fails."""

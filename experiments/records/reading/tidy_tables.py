@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Collection, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.reading.interventions import never_received
 from experiments.records.reading.people import participants_of
 from experiments.records.record import BOTH, IN_VIEW, NEVER_IN_VIEW, nudge_on
+from experiments.records.right_options import right_options
 from experiments.records.store import Records
 from experiments.records.tables import (
     answers,
@@ -155,22 +158,16 @@ def _with_right(records: Records, run: str, frame: pd.DataFrame) -> None:
     told = {each["id"]: each["right"] for each in profiles if isinstance(each, dict) and each.get("right")}
     if told:
         frame["right"] = pd.Series(pd.NA, frame.index, dtype="Int64")
-    for profile, rule in told.items():
-        own = frame[frame["profile"] == profile]
-        fits = pd.Series(True, own.index)
-        for name, most in rule["at_most"].items():
-            fits &= own[name] <= most
-        for name, least in rule["at_least"].items():
-            fits &= own[name] >= least
-        if rule["carries"]:
-            fits &= own["nudge"].eq(rule["carries"]) & own["nudged"].eq(1)
-        for name, extreme in ((rule["lowest"], "min"), (rule["highest"], "max")):
-            if name:
-                left = own[name].where(fits)
-                fits &= left == left.groupby(own["trial"]).transform(extreme)
-        figures = {*rule["at_most"], *rule["at_least"], rule["lowest"], rule["highest"]} - {None}
-        known = own[sorted(figures)].notna().all(axis=1).groupby(own["trial"]).transform("all")
-        frame.loc[own.index, "right"] = fits.astype("Int64").where(known)
+    own = frame[frame["profile"].isin(told)]
+    known = own[["trial", "profile", "nudge", "nudged", *ATTRIBUTES]].astype(object)
+    shown: Any = known.where(known.notna(), None).to_dict("records")
+    right: list[Any] = []
+    for _, each in groupby(shown, itemgetter("trial")):
+        options = list(each)
+        fits = right_options(told[options[0]["profile"]], options, options[0]["nudge"])
+        right += [pd.NA] * len(options) if fits is None else map(int, fits)
+    if told:
+        frame.loc[own.index, "right"] = pd.array(right, dtype="Int64")
 
 
 def _randomised(records: Records, run: str) -> str:

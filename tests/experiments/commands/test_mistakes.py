@@ -33,7 +33,7 @@ MISTAKES = [
     (f"{BATCH} --agent simulated:balanced", "simulated:balanced takes no batches"),
     ("run hotels --set seed=1 --set seed=2 --out x", "--out: --set gives 2 runs, one after the other; "),
     ("report t.csv --as bias", '--as bias: did you mean "biases"?'),
-    ("report nudges --as choice", "--as choice: a run has its own kind of study; leave it out"),
+    ("report nudges --as orders", "--as orders: a run has its own kind of study; leave it out"),
     ("report nudges --agent x", "--agent: the report in the run's folder is about all agents; add --out DIR"),
     ("analyze wtp --as choice", "--as choice: a run has its own kind of study; leave it out"),
     ("analyze wtp --margin 5", "--margin: an analysis of the kind montecarlo has no such option; "),

@@ -96,6 +96,12 @@ def test_the_analysis_is_of_orders_and_other_experiments_keep_theirs() -> None:
             },
             r"ends: orders are placed in the embedded shop only",
         ),
+        ({"ends": "cart", "wants": {"quantity": 2}}, r"wants: no trial has an order; write ends: order"),
+        (
+            {"wants": {"product": "right"}},
+            r"wants.product: the profile none does not say which",
+        ),
+        ({"wants": {"quantity": 0}}, r"wants.quantity"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(changes: dict[str, Any], told: str) -> None:
