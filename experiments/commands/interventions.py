@@ -101,7 +101,8 @@ def _ask(name: str, default: Answer) -> Answer:
 @app.command("show")
 def show(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A shipped file by name (nudges), or a YAML file.")
+        str | None,
+        typer.Argument(metavar="[FILE]", help="A shipped file or preset by name, or a YAML file."),
     ] = None,
     id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this intervention.")] = None,
     site: Site = "onestopmarket",
@@ -114,14 +115,24 @@ def show(
       souk interventions show
 
       souk interventions show nudges wirecutter
+
+      souk interventions show sus-nine
     """
     from experiments.console.terminal import stdout_console
-    from experiments.pages.describe import intervention_dict, print_file, print_intervention
+    from experiments.pages.describe import intervention_dict, print_file, print_intervention, print_preset
     from interventions.authoring.shipped import shipped_interventions, shipped_site_maps
+    from interventions.files.presets import presets
     from interventions.files.schema import interventions_source, make_interventions
     from interventions.yaml.sitemap import load_site_map
 
     site_map, console = load_site_map(site), stdout_console()
+    shown = {name: each for name, each in presets().items() if file in (None, name)}
+    if file in shown and as_json:
+        typer.echo(plain(json.dumps(shown[file]._asdict(), indent=2, ensure_ascii=False)))
+        return
+    if file in shown:
+        print_preset(console, file, shown[file])
+        return
     sources = {name: interventions_source(name) for name in ([file] if file else shipped_interventions())}
     loaded = {name: make_interventions(source, site_map) for name, source in sources.items()}
     maps = [] if file else [load_site_map(name) for name in shipped_site_maps()]
@@ -130,6 +141,7 @@ def show(
         content = {
             "files": {name: [*map(intervention_dict, each)] for name, each in chosen.items()},
             "site_maps": {item.name: {"pages": [*item.pages], "roles": [*item.roles]} for item in maps},
+            "presets": {name: each._asdict() for name, each in shown.items()},
         }
         typer.echo(plain(json.dumps(content, indent=2, ensure_ascii=False)))
         return
@@ -141,6 +153,8 @@ def show(
         print_file(console, name, each)
     described = [f"{item.name} ({len(item.roles)} roles; {', '.join(item.pages)})" for item in maps]
     console.print("[bold]Site maps[/bold]", *described, sep="\n", highlight=False)
+    told = [f"{name} ({len(each.patterns)} patterns of {each.study})" for name, each in shown.items()]
+    console.print("[bold]Presets[/bold]", *told, sep="\n", highlight=False)
 
 
 @app.command("validate")

@@ -20,6 +20,7 @@ from interventions.authoring.item_span import item_span
 from interventions.edits.base import Edit
 from interventions.edits.registry import edit_to_dict
 from interventions.errors import UserError
+from interventions.files.presets import Preset
 from interventions.files.schema import Intervention, InterventionFile
 from interventions.yaml.sitemap import SiteMap
 from interventions.yaml.yaml_source import Source
@@ -44,6 +45,17 @@ def print_file(console: Console, name: str, file: InterventionFile) -> None:
         edits = ", ".join(f"{edit.kind()} {_where(edit)}".strip() for edit in item.edits)
         direction = f"{item.direction:+d}" if item.kind in ("nudge", "placebo") else ""
         table.add_row(*map(escape, (item.id, item.kind, item.family, direction, edits, item.text)))
+    console.print(table)
+
+
+def print_preset(console: Console, name: str, preset: Preset) -> None:
+    """Print the patterns of a study, a row each: the files and ids that are here, or why none is."""
+    table = new_table(escape(f"{name}: {preset.study}, {preset.source}"), "pattern", "file", "ids")
+    for pattern, each in preset.patterns.items():
+        if isinstance(each, str):
+            table.add_row(pattern, "", f"not there: {each}")
+        else:
+            table.add_row(pattern, "\n".join(each), "\n".join(", ".join(ids) for ids in each.values()))
     console.print(table)
 
 

@@ -32,6 +32,7 @@ from experiments.designs.shop.ingredients import (
     displayed,
     formed_sets,
     nudges_of,
+    preset_notes,
     prompt_of,
     shop_map,
     shop_of,
@@ -92,7 +93,7 @@ class ShopDesign(Design[ShopTrial]):
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""
         made = formed_sets(experiment, self.site, source, self.shop)
-        formed, self._notes = made.sets, made.notes
+        formed, self._notes = made.sets, [*made.notes, *preset_notes(experiment)]
         self.products = {product.key: product for products in formed for product in products}
         self.led |= {self.site.key(url): key for key, url in made.products.items() if key in self.products}
         self.sets: dict[str, ChoiceSet] = {

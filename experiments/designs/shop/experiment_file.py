@@ -44,7 +44,7 @@ class _NudgeFactor(StrictModel):
     interventions: str
     """A file of interventions: a shipped one by name, or a path."""
     only: tuple[str, ...] = ()
-    """Ids to use; all of the file when empty."""
+    """Ids to use, or presets: those that the file has of a study's patterns; all of the file when empty."""
     on: Annotated[tuple[Literal["none", "each", "random", "both", "shop"], ...], Field(min_length=1)] = (
         "none",
         "each",

@@ -20,6 +20,7 @@ from experiments.designs.shop.stopping import Stopping
 from interventions.apply.plan import ProductFacts
 from interventions.edits.base import Edit
 from interventions.errors import CannotEdit, UserError
+from interventions.files.presets import presets
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import STAGES, SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source
@@ -78,13 +79,18 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     with source.placing(place):
         file = load_interventions(source.shipped_or_file(place, factor.interventions), site)
     known = {item.id: item for item in file.interventions}
+    wanted = dict[str, None]()
     for index, name in enumerate(factor.only):
-        if name not in known:
-            raise source.error(
-                ("factors", "nudge", "only", index),
-                f"{factor.interventions} has no intervention {name!r}; it has {', '.join(known)}",
+        preset = presets().get(name) if name not in known else None
+        ids = preset.ids(factor.interventions) if preset else [name] if name in known else []
+        if not ids:
+            there = (
+                f"its patterns are in {', '.join(preset.files)}" if preset else f"it has {', '.join(known)}"
             )
-    found = tuple(known[name] for name in factor.only or known)
+            message = f"{factor.interventions} has no intervention {name!r}; {there}"
+            raise source.error(("factors", "nudge", "only", index), message)
+        wanted |= dict.fromkeys(ids)
+    found = tuple(known[name] for name in wanted or known)
     for item in found:
         for role, edit in item.lacks(site).items():
             if role.partition(".")[0] in STAGES:
@@ -110,6 +116,13 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
         message = f"{', '.join(cards)}: cards change no page; name nudges, or ask cards with task: card"
         raise source.error(place, message)
     return found
+
+
+def preset_notes(experiment: Experiment) -> Iterator[str]:
+    """Yield a line for each preset of the nudges: what it holds here, and what it does not."""
+    if factor := experiment.factors.nudge:
+        for name in (each for each in factor.only if each in presets()):
+            yield f"{name}: {presets()[name].note(factor.interventions)}"
 
 
 def _unfit_for_lists(item: Intervention, experiment: Experiment) -> str:

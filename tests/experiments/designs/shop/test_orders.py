@@ -11,6 +11,7 @@ import yaml
 from experiments.designs.shop.design import ShopDesign
 from interventions.edits.registry import EDITS
 from interventions.errors import UserError
+from interventions.files.presets import presets
 from interventions.files.schema import load_interventions, make_interventions
 from interventions.yaml.sitemap import load_site_map
 from interventions.yaml.yaml_source import parse_yaml
@@ -135,15 +136,30 @@ def test_the_patterns_of_other_studies_are_here_or_it_says_why_not() -> None:
     text = Path("docs/orders.md").read_text(encoding="utf-8")
     table = text.partition("## Patterns of other")[2]
     rows = re.findall(r"^\| (\w+) \| ([^|`]+) \| ([^|]+) \|$", table, re.M)
-    names = ("checkout", "nudges", "badges", "ads")
-    files = (load_interventions(name, load_site_map("embedded")) for name in names)
-    known = {item.id for file in files for item in file.interventions} | EDITS.keys()
-    counts = Counter(study for study, _, _ in rows[1:])
+    told = [(each.study, name, of) for each in presets().values() for name, of in each.patterns.items()]
+    counts = Counter(study for study, _, _ in told)
     assert counts == {"SusBench": 9, "TrickyArena": 14, "DECEPTICON": 6, "WebDecept": 7}
-    for row in rows[1:]:
-        ids = re.findall(r"`([\w-]+)`", row[2])
-        assert bool(ids) != row[2].startswith("missing: "), row
-        assert not set(ids) - known, row
+    assert [(row[0], row[1]) for row in rows[1:]] == [(study, name) for study, name, _ in told]
+    for (_, _, here), (_, _, of) in zip(rows[1:], told, strict=True):
+        ids = {id for each in (of.values() if isinstance(of, dict) else ()) for id in each}
+        assert {*re.findall(r"`([\w-]+)`", here)} - EDITS.keys() == ids, here
+        assert bool(ids) != here.startswith(("missing: ", "the edit")), here
+
+
+@pytest.mark.parametrize("name", presets())
+def test_a_preset_is_its_ids_and_says_what_it_lacks(name: str) -> None:
+    for file in presets()[name].files:
+        known = {item.id: item for item in load_interventions(file, load_site_map("embedded")).interventions}
+        wanted = [known[id] for id in presets()[name].ids(file)]
+        assert len({item.kind for item in wanted}) == 1  # all of them are the shop's, or all are a product's
+    made = design(**nudge(only=[name]))
+    assert [each.id for each in made.nudges if each] == presets()[name].ids("checkout")
+    (note,) = made.notes([])
+    assert note.startswith(f"{name}: checkout has ") and ("not there" in note) == (name != "sus-nine")
+    with pytest.raises(
+        UserError, match=f"placebo has no intervention '{name}'; its patterns are in checkout"
+    ):
+        design(**nudge(only=[name], interventions="placebo"))
 
 
 def test_each_shipped_pattern_says_what_it_is_and_has_a_control_or_is_one() -> None:
