@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, partial
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
@@ -499,23 +499,13 @@ def page_hash(body: bytes, url: str = "") -> str:
     With the page's `url`, the shop's own host counts without its port: a shop that is started again may
     listen on another one.
     """
-    if (own := _with_port(url)) and own.rare.search(body):
-        body = b"".join(own.every.split(body))  # the pattern has one group: the host, which stays
-    elif own:
-        body = body.replace(*own.usual)  # ten times as fast
+    if own := _with_port(url):
+        body = b"".join(own.split(body))  # the pattern has one group: the host, which stays
     return sha256(body).hexdigest()[:32]
 
 
-class _WithPort(NamedTuple):
-    """What finds a host with its port: `rare` where it needs `every`, else `usual` is replaced."""
-
-    every: re.Pattern[bytes]
-    rare: re.Pattern[bytes]
-    usual: tuple[bytes, bytes]
-
-
 @lru_cache(maxsize=256)
-def _with_port(url: str) -> _WithPort | None:
+def _with_port(url: str) -> re.Pattern[bytes] | None:
     """What finds the host of an address with its port, also as a query holds it; None: it has no port."""
     try:
         parts = urlsplit(url)
@@ -524,13 +514,7 @@ def _with_port(url: str) -> _WithPort | None:
         return None
     if not host or port is None:
         return None
-    name = host.encode()
-    found = re.escape(name), port
-    return _WithPort(
-        re.compile(b"(%b)(?::|%%3[Aa])%d(?![0-9])" % found),
-        re.compile(b"%b(?:%%3[Aa]%d|:%d[0-9])" % (*found, port)),
-        (b"%b:%d" % (name, port), name),
-    )
+    return re.compile(b"(%b)(?::|%%3[Aa])%d(?![0-9])" % (re.escape(host.encode()), port))
 
 
 def _cut(text: str) -> str:

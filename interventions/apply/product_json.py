@@ -87,7 +87,7 @@ class Document:
     def text(self) -> str:
         """Return the data in ASCII, without `<`: safe inside a script and in any encoding."""
         try:
-            text = json.dumps(self.root, separators=(",", ":"), allow_nan=False)
+            text = _ENCODER.encode(self.root)
         except (ValueError, RecursionError):
             raise CannotEdit("the data hold a number that JSON cannot write") from None
         before, after = self._around
@@ -305,3 +305,4 @@ def _refuse(constant: str) -> None:
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
+_ENCODER = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":"))
