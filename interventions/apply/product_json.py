@@ -7,10 +7,9 @@ from them, but for the edits.
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from interventions.edits.place_values import LONGEST
@@ -91,11 +90,11 @@ class Document:
         except (ValueError, RecursionError):
             raise CannotEdit("the data hold a number that JSON cannot write") from None
         before, after = self._around
-        return before + text.replace("<", "\\u003c") + after
+        return before + "\\u003c".join(text.split("<")) + after
 
     def texts(self, path: str) -> Iterator[tuple[JsonPlace, str]]:
         """Yield each text at a path that may hold JSON itself, with its place."""
-        for match in list(_matches(path, self.root)):
+        for match in _matches(path, self.root):
             if isinstance(match.obj, str) and _START.match(match.obj.lstrip()):
                 yield match, match.obj
 
@@ -105,8 +104,7 @@ class Document:
         self.changed = True
 
 
-@dataclass(frozen=True)
-class ProductObject:
+class ProductObject(NamedTuple):
     """A JSON object that shows one product."""
 
     document: Document
@@ -124,9 +122,10 @@ class ProductObject:
                 value = match.obj
                 if link.page and isinstance(value, str | int) and not isinstance(value, bool):
                     value = link.page.replace("${value}", quote(str(value)))
-                linked = linked or (isinstance(value, str) and bool(value))
-                if isinstance(value, str) and (key := product_key(value, page, query)):
-                    return key
+                if isinstance(value, str):
+                    if key := product_key(value, page, query):
+                        return key
+                    linked = linked or bool(value)
         return "" if linked else None
 
     def has(self, part: str) -> bool:
@@ -229,8 +228,8 @@ def _needed(path: str) -> list[str]:
     return [name for names in _NAME.findall(plain) for name in names if name and name.isascii()]
 
 
-def _matches(path: str, root: Any) -> Iterator[JsonPlace]:
-    return (match for match in find(path, root) if match.holder is not None)
+def _matches(path: str, root: Any) -> list[JsonPlace]:
+    return [] if path == "$" else find(path, root)  # nothing holds the whole document
 
 
 def _written(
