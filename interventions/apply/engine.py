@@ -378,10 +378,10 @@ class _Rewriting:
                 for part, value in edit.values().items():
                     if entry.has(part):
                         self.begin(treatment, edit, f"data.{part}")
-                        known, old = self.earlier.get(key, Earlier()), next(entry.figures(part), None)
+                        known = self.earlier.get(key, Earlier())
+                        if part == "price" and known.price is None and (old := [*entry.figures(part)]):
+                            known = self.earlier[key] = replace(known, price=old[0][0])
                         texts = entry.write(part, value, known.price)
-                        if part == "price" and old and known.price is None:
-                            self.earlier[key] = replace(known, price=old[0])
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
                 if edit.told and data.told:
                     self.begin(treatment, edit, "data.told")
@@ -500,13 +500,14 @@ def page_hash(body: bytes, url: str = "") -> str:
     listen on another one.
     """
     if own := _with_port(url):
-        body = b"".join(own.split(body))  # the pattern has one group: the host, which stays
+        host, with_port = own
+        body = host.join(with_port.split(body))
     return sha256(body).hexdigest()[:32]
 
 
 @lru_cache(maxsize=256)
-def _with_port(url: str) -> re.Pattern[bytes] | None:
-    """What finds the host of an address with its port, also as a query holds it; None: it has no port."""
+def _with_port(url: str) -> tuple[bytes, re.Pattern[bytes]] | None:
+    """The host of an address, and what finds it with its port, also in a query; None: it has no port."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -514,7 +515,8 @@ def _with_port(url: str) -> re.Pattern[bytes] | None:
         return None
     if not host or port is None:
         return None
-    return re.compile(b"(%b)(?::|%%3[Aa])%d(?![0-9])" % (re.escape(host.encode()), port))
+    name = host.encode()
+    return name, re.compile(b"%b(?::|%%3[Aa])%d(?![0-9])" % (re.escape(name), port))
 
 
 def _cut(text: str) -> str:

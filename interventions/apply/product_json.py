@@ -69,7 +69,7 @@ class Document:
     def shift(self, data: Data, delta: Decimal) -> None:
         """Add `delta` to the document's totals."""
         for value in data.totals:
-            for match in _matches(value.path, self.root):
+            for match in find(value.path, self.root):
                 total: Any = match.obj
                 if isinstance(total, str | int | float) and not isinstance(total, bool):
                     self.put(match, _written(total, lambda old: old + delta, value.factor or data.factor))
@@ -77,7 +77,7 @@ class Document:
     def totals(self, data: Data) -> Iterator[tuple[str, Decimal]]:
         """Yield each total with the path that leads to it."""
         for value in data.totals:
-            for match in _matches(value.path, self.root):
+            for match in find(value.path, self.root):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
                     figure = _figure(_text(match.obj), value.factor or data.factor)
                     if figure is not None:
@@ -94,7 +94,7 @@ class Document:
 
     def texts(self, path: str) -> Iterator[tuple[JsonPlace, str]]:
         """Yield each text at a path that may hold JSON itself, with its place."""
-        for match in _matches(path, self.root):
+        for match in find(path, self.root):
             if isinstance(match.obj, str) and _START.match(match.obj.lstrip()):
                 yield match, match.obj
 
@@ -118,7 +118,7 @@ class ProductObject(NamedTuple):
         """
         linked = False
         for link in self.data.link:
-            for match in _matches(link.path, self.object):
+            for match in find(link.path, self.object):
                 value = match.obj
                 if link.page and isinstance(value, str | int) and not isinstance(value, bool):
                     value = link.page.replace("${value}", quote(str(value)))
@@ -149,7 +149,7 @@ class ProductObject(NamedTuple):
 
     def tell(self, text: str) -> int:
         """Put a text before each text at the place for texts; return how many. Raises CannotEdit."""
-        found = [match for match in _matches(self.data.told or "", self.object) if isinstance(match.obj, str)]
+        found = [match for match in find(self.data.told or "", self.object) if isinstance(match.obj, str)]
         if not found:
             raise CannotEdit(f'the data have no text at "{self.data.told}"')
         for match in found:
@@ -205,7 +205,7 @@ class ProductObject(NamedTuple):
         """The values of a part, each with its scale and its factor."""
         usual = self.data.factor if part in ("subtotal", "high_price") else 1
         for value in self.data.roles.get(part, ()):
-            for match in _matches(value.path, self.object):
+            for match in find(value.path, self.object):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
                     stated = _best(match.holder) if value.scale else None
                     scale = stated or value.scale
@@ -226,10 +226,6 @@ def _needed(path: str) -> list[str]:
         return [f'"{name}"' for name in known.held]
     plain = path.partition("[?")[0]
     return [name for names in _NAME.findall(plain) for name in names if name and name.isascii()]
-
-
-def _matches(path: str, root: Any) -> list[JsonPlace]:
-    return [] if path == "$" else find(path, root)  # nothing holds the whole document
 
 
 def _written(
