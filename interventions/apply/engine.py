@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, partial
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
@@ -378,10 +378,10 @@ class _Rewriting:
                 for part, value in edit.values().items():
                     if entry.has(part):
                         self.begin(treatment, edit, f"data.{part}")
-                        known, old = self.earlier.get(key, Earlier()), next(entry.figures(part), None)
+                        known = self.earlier.get(key, Earlier())
+                        if part == "price" and known.price is None and (old := [*entry.figures(part)]):
+                            known = self.earlier[key] = replace(known, price=old[0][0])
                         texts = entry.write(part, value, known.price)
-                        if part == "price" and old and known.price is None:
-                            self.earlier[key] = replace(known, price=old[0])
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
                 if edit.told and data.told:
                     self.begin(treatment, edit, "data.told")
@@ -499,24 +499,15 @@ def page_hash(body: bytes, url: str = "") -> str:
     With the page's `url`, the shop's own host counts without its port: a shop that is started again may
     listen on another one.
     """
-    if (own := _with_port(url)) and own.rare.search(body):
-        body = b"".join(own.every.split(body))  # the pattern has one group: the host, which stays
-    elif own:
-        body = body.replace(*own.usual)  # ten times as fast
+    if own := _with_port(url):
+        host, with_port = own
+        body = host.join(with_port.split(body))
     return sha256(body).hexdigest()[:32]
 
 
-class _WithPort(NamedTuple):
-    """What finds a host with its port: `rare` where it needs `every`, else `usual` is replaced."""
-
-    every: re.Pattern[bytes]
-    rare: re.Pattern[bytes]
-    usual: tuple[bytes, bytes]
-
-
 @lru_cache(maxsize=256)
-def _with_port(url: str) -> _WithPort | None:
-    """What finds the host of an address with its port, also as a query holds it; None: it has no port."""
+def _with_port(url: str) -> tuple[bytes, re.Pattern[bytes]] | None:
+    """The host of an address, and what finds it with its port, also in a query; None: it has no port."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -525,12 +516,7 @@ def _with_port(url: str) -> _WithPort | None:
     if not host or port is None:
         return None
     name = host.encode()
-    found = re.escape(name), port
-    return _WithPort(
-        re.compile(b"(%b)(?::|%%3[Aa])%d(?![0-9])" % found),
-        re.compile(b"%b(?:%%3[Aa]%d|:%d[0-9])" % (*found, port)),
-        (b"%b:%d" % (name, port), name),
-    )
+    return name, re.compile(b"%b(?::|%%3[Aa])%d(?![0-9])" % (re.escape(name), port))
 
 
 def _cut(text: str) -> str:

@@ -7,10 +7,9 @@ from them, but for the edits.
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from interventions.edits.place_values import LONGEST
@@ -70,7 +69,7 @@ class Document:
     def shift(self, data: Data, delta: Decimal) -> None:
         """Add `delta` to the document's totals."""
         for value in data.totals:
-            for match in _matches(value.path, self.root):
+            for match in find(value.path, self.root):
                 total: Any = match.obj
                 if isinstance(total, str | int | float) and not isinstance(total, bool):
                     self.put(match, _written(total, lambda old: old + delta, value.factor or data.factor))
@@ -78,7 +77,7 @@ class Document:
     def totals(self, data: Data) -> Iterator[tuple[str, Decimal]]:
         """Yield each total with the path that leads to it."""
         for value in data.totals:
-            for match in _matches(value.path, self.root):
+            for match in find(value.path, self.root):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
                     figure = _figure(_text(match.obj), value.factor or data.factor)
                     if figure is not None:
@@ -87,15 +86,15 @@ class Document:
     def text(self) -> str:
         """Return the data in ASCII, without `<`: safe inside a script and in any encoding."""
         try:
-            text = json.dumps(self.root, separators=(",", ":"), allow_nan=False)
+            text = _ENCODER.encode(self.root)
         except (ValueError, RecursionError):
             raise CannotEdit("the data hold a number that JSON cannot write") from None
         before, after = self._around
-        return before + text.replace("<", "\\u003c") + after
+        return before + "\\u003c".join(text.split("<")) + after
 
     def texts(self, path: str) -> Iterator[tuple[JsonPlace, str]]:
         """Yield each text at a path that may hold JSON itself, with its place."""
-        for match in list(_matches(path, self.root)):
+        for match in find(path, self.root):
             if isinstance(match.obj, str) and _START.match(match.obj.lstrip()):
                 yield match, match.obj
 
@@ -105,8 +104,7 @@ class Document:
         self.changed = True
 
 
-@dataclass(frozen=True)
-class ProductObject:
+class ProductObject(NamedTuple):
     """A JSON object that shows one product."""
 
     document: Document
@@ -120,13 +118,14 @@ class ProductObject:
         """
         linked = False
         for link in self.data.link:
-            for match in _matches(link.path, self.object):
+            for match in find(link.path, self.object):
                 value = match.obj
                 if link.page and isinstance(value, str | int) and not isinstance(value, bool):
                     value = link.page.replace("${value}", quote(str(value)))
-                linked = linked or (isinstance(value, str) and bool(value))
-                if isinstance(value, str) and (key := product_key(value, page, query)):
-                    return key
+                if isinstance(value, str):
+                    if key := product_key(value, page, query):
+                        return key
+                    linked = linked or bool(value)
         return "" if linked else None
 
     def has(self, part: str) -> bool:
@@ -150,7 +149,7 @@ class ProductObject:
 
     def tell(self, text: str) -> int:
         """Put a text before each text at the place for texts; return how many. Raises CannotEdit."""
-        found = [match for match in _matches(self.data.told or "", self.object) if isinstance(match.obj, str)]
+        found = [match for match in find(self.data.told or "", self.object) if isinstance(match.obj, str)]
         if not found:
             raise CannotEdit(f'the data have no text at "{self.data.told}"')
         for match in found:
@@ -206,7 +205,7 @@ class ProductObject:
         """The values of a part, each with its scale and its factor."""
         usual = self.data.factor if part in ("subtotal", "high_price") else 1
         for value in self.data.roles.get(part, ()):
-            for match in _matches(value.path, self.object):
+            for match in find(value.path, self.object):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
                     stated = _best(match.holder) if value.scale else None
                     scale = stated or value.scale
@@ -227,10 +226,6 @@ def _needed(path: str) -> list[str]:
         return [f'"{name}"' for name in known.held]
     plain = path.partition("[?")[0]
     return [name for names in _NAME.findall(plain) for name in names if name and name.isascii()]
-
-
-def _matches(path: str, root: Any) -> Iterator[JsonPlace]:
-    return (match for match in find(path, root) if match.holder is not None)
 
 
 def _written(
@@ -305,3 +300,4 @@ def _refuse(constant: str) -> None:
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
+_ENCODER = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":"))

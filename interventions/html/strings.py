@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-_STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?', re.S)
+_STRING: Final = re.compile(r'("(?:[^"\\]++|\\.)*+")(\s*:)?', re.S)
 _TAG: Final = re.compile(r"<[a-zA-Z]")
 _DEEPEST: Final = 3
 """How many documents of JSON, each in a text of the other, are looked through."""
