@@ -14,8 +14,9 @@
   try {
     let { x, y, width, height } = at.getBoundingClientRect();
     for (let each = window; each !== top; each = each.parent) {
-      const frame = each.frameElement, outer = frame.getBoundingClientRect();
-      [x, y] = [x + outer.x + frame.clientLeft, y + outer.y + frame.clientTop];
+      const frame = each.frameElement, outer = frame.getBoundingClientRect(), style = getComputedStyle(frame);
+      x += outer.x + frame.clientLeft + parseFloat(style.paddingLeft);
+      y += outer.y + frame.clientTop + parseFloat(style.paddingTop);
     }
     if (width && height) hit = { ...described(at, JSON.parse(roles)), x: x + width / 2, y: y + height / 2 };
   } catch {} // what scripts of the page do to it keeps nobody from acting
