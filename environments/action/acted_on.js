@@ -19,6 +19,6 @@
       y += outer.y + frame.clientTop + parseFloat(style.paddingTop);
     }
     if (width && height) hit = { ...described(at, JSON.parse(roles)), x: x + width / 2, y: y + height / 2 };
-  } catch {} // what scripts of the page do to it keeps nobody from acting
+  } catch {} // whatever scripts of the page have done, the element can be acted on
   return JSON.stringify({ __proto__: null, dialog, hit });
 }
