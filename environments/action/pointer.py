@@ -12,7 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from environments.observation.observe import parsed
+from environments.observation.observe import FARTHEST, parsed
 from environments.protocol.actions import EVERY, Action, ActionError, points_at
 from environments.protocol.observation import storable
 from interventions.data_file import read_source
@@ -64,14 +64,16 @@ async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
 def _hit(read: Any, x: float, y: float) -> Hit:
     match read:
         case {"tag": str(tag), "text": str(text), "href": str(href), "bid": str(bid), "role": str(role)}:
-            return Hit(x, y, storable(tag), storable(text), storable(bid), role, storable(href))
+            return Hit(x, y, storable(tag), storable(text), storable(bid), storable(role), storable(href))
     return Hit(x, y)
 
 
 def acted_on(answer: Any) -> tuple[str, tuple[Hit, ...]] | None:
     """Return what `ACTED_ON` has told: the dialog over the element, and the element; None: there is none."""
     match parsed(answer):
-        case {"dialog": str(dialog), "hit": {"x": int(x) | float(x), "y": int(y) | float(y), **read}}:
+        case {"dialog": str(dialog), "hit": {"x": int(x) | float(x), "y": int(y) | float(y), **read}} if (
+            abs(x) < FARTHEST and abs(y) < FARTHEST
+        ):
             return storable(dialog), (_hit(read, x, y),)
         case {"dialog": str(dialog)}:
             return storable(dialog), ()

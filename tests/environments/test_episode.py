@@ -121,6 +121,11 @@ NAMED = """<!doctype html><title>Oats</title><main>
 <script>host.attachShadow({mode: "open"}).innerHTML = "<button>In the shadow</button>";</script>"""
 OFFERED = """later.style = "position: fixed; top: 300px"; host.innerHTML = "<dialog id=offer>Stay</dialog>";
 host.after(offer); offer.showModal()"""
+HOSTILE = (
+    "Element.prototype.getBoundingClientRect = null",
+    'JSON.stringify = () => `{"dialog": "", "hit": {"x": NaN, "y": 1, "tag": "a", "text": ""}}`',
+    'JSON.stringify = () => `{"dialog": "", "hit": {"x": 1, "y": 1${"0".repeat(400)}, "tag": "a"}}`',
+)
 ROLES = SiteMap(name="named", roles={"page.main": "main", "product.add_to_cart": "main > button"})
 ACTS = {
     "Framed": ("click", "button", "iframe", ""),
@@ -174,9 +179,11 @@ async def test_an_element_that_cannot_be_acted_on_is_told_where_it_has_a_box(con
         await context.pages[0].evaluate(OFFERED)
         assert "the dialog 'offer' is open over it" in await episode.act(Action("click", (bid,)))
         assert [hit.text for hit in episode.hits] == ["Later"]
-        await context.pages[0].evaluate("offer.close(); Element.prototype.getBoundingClientRect = null")
-        assert await episode.act(Action("click", (bid,))) == "", "whatever scripts of the page do"
-        assert episode.hits == ()
+        await context.pages[0].evaluate("offer.close()")
+        for script in HOSTILE:
+            await context.pages[0].evaluate(script)
+            assert await episode.act(Action("click", (bid,))) == "", script
+            assert episode.hits == (), script
 
 
 FORM = """<!doctype html><title>{0}</title>
