@@ -11,7 +11,17 @@ from playwright.async_api import BrowserContext, Frame, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from environments.action.pointer import BEHIND, Hit, acted_at, dismiss, hit_at, point
+from environments.action.pointer import (
+    ACTED_ON,
+    NAMED,
+    Hit,
+    acted_at,
+    acted_on,
+    dismiss,
+    hit_at,
+    point,
+    roles_in_json,
+)
 from environments.action.ways import Ways
 from environments.browser.listeners import EventListeners
 from environments.browser.through_proxy import MARK, BrowserFailure, is_shown_document
@@ -58,9 +68,6 @@ MAX_TABS: Final = 20
 
 A page may open any number of tabs, and the agent has to read the list of them all.
 """
-
-BEHIND_NAMED: Final = f"bid => ({BEHIND})(document.querySelectorAll(`[bid='${{bid}}']`))"
-"""BEHIND for the element of a bid; without Playwright's own search, which is a script of 340 KB."""
 
 STAYING: Final = frozenset({"scroll", "tab_focus", "scroll_at", "mouse_move", "wait", "zoom"})
 """Actions by which an agent does not leave a page.
@@ -140,7 +147,7 @@ class Episode:
         self._error = ""
         self._arrived = False
         self.hits: tuple[Hit, ...] = ()
-        """What stood at the points of the last action, before it."""
+        """What stood at the points of the last action, or the element that it named, before it."""
         self._pointers: dict[Page, tuple[float, float]] = {}
         self._step = 0
         self._crashed = False
@@ -394,14 +401,16 @@ class Episode:
         return ""
 
     async def _on_element(self, bid: str, method: str, *arguments: str) -> str | None:
-        locator = self._find(bid)
-        dialog = None if locator is None else await self._active.evaluate(BEHIND_NAMED, bid)
-        if locator and dialog is None:  # a frame or a shadow tree, into which only Playwright's script looks
-            dialog = await locator.evaluate_all(BEHIND)
-        if locator is None or dialog is None:
+        locator, roles, found = self._find(bid), roles_in_json(self._site), None
+        if locator:
+            found = acted_on(await self._active.evaluate(NAMED, [bid, roles]))
+        if locator and found is None:  # a frame or a shadow tree, into which only Playwright's script looks
+            found = acted_on(await locator.evaluate_all(ACTED_ON, roles))
+        if found is None:
             return f"{method}: no element has bid {bid!r} on this page"
+        dialog, self.hits = found
         if dialog:
-            return f"{method}: the dialog {storable(dialog)!r} is open over it; close it first"
+            return f"{method}: the dialog {dialog!r} is open over it; close it first"
         await getattr(locator, method)(*arguments, timeout=ACTION_TIMEOUT_MS)
         return None
 

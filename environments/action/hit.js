@@ -7,5 +7,5 @@
     if (!inner || inner === at) break;
     at = inner;
   }
-  return at ? JSON.stringify(described(at, roles)) : "null";
+  return at ? JSON.stringify(described(at, JSON.parse(roles))) : "null";
 }

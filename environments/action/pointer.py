@@ -1,6 +1,7 @@
 """Act at points of a page, and tell what stands there."""
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -11,7 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from environments.observation.observe import parsed
+from environments.observation.observe import FARTHEST, parsed
 from environments.protocol.actions import EVERY, Action, ActionError, points_at
 from environments.protocol.observation import storable
 from interventions.data_file import read_source
@@ -29,13 +30,17 @@ PRESSED: Final = "button, a, [role=button], input[type=submit], input[type=butto
 
 DESCRIBED: Final = read_source(__file__, "described.js")
 HIT: Final = f"((described) => {read_source(__file__, 'hit.js')})({DESCRIBED})"
+ACTED_ON: Final = f"((described) => {read_source(__file__, 'acted_on.js')})({DESCRIBED})"
+NAMED: Final = f"([bid, roles]) => ({ACTED_ON})(document.querySelectorAll(`[bid='${{bid}}']`), roles)"
+"""ACTED_ON for the element of a bid; without Playwright's own search, which is a script of 340 KB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """What stood at the point of an action: the element (its tag, text and mark), and the role around it.
 
-    `href`: where the link around it leads; empty where there is none. No tag: nothing stood there.
+    Of an action on an element by its mark the point is the middle of its box. `href`: where the link around
+    it leads; empty where there is none. No tag: nothing stood there.
     """
 
     x: float
@@ -50,18 +55,32 @@ class Hit:
 async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
     """Return what stands at a point of the viewport."""
     try:
-        read = parsed(await page.evaluate(HIT, [x, y, list(roles_of(site)) if site else []]))
+        read = parsed(await page.evaluate(HIT, [x, y, roles_in_json(site)]))
     except PlaywrightError:
         read = None
+    return _hit(read, x, y)
+
+
+def _hit(read: Any, x: float, y: float) -> Hit:
     match read:
         case {"tag": str(tag), "text": str(text), "href": str(href), "bid": str(bid), "role": str(role)}:
-            return Hit(x, y, storable(tag), storable(text), storable(bid), role, storable(href))
+            return Hit(x, y, storable(tag), storable(text), storable(bid), storable(role), storable(href))
     return Hit(x, y)
 
 
+def acted_on(answer: Any) -> tuple[str, tuple[Hit, ...]] | None:
+    """Return what `ACTED_ON` has told: the dialog over the element, and the element; None: there is none."""
+    match parsed(answer):
+        case {"dialog": str(dialog), "hit": {"x": int(x) | float(x), "y": int(y) | float(y), **read}} if (
+            abs(x) < FARTHEST and abs(y) < FARTHEST
+        ):
+            return storable(dialog), (_hit(read, x, y),)
+        case {"dialog": str(dialog)}:
+            return storable(dialog), ()
+    return None
+
+
 _DISMISS: Final = read_source(__file__, "dismiss.js")
-# The open dialog behind which an element lies, by its name; empty: none.
-BEHIND: Final = read_source(__file__, "behind.js")
 
 
 async def dismiss(page: Page, buttons: Sequence[Dismissal]) -> None:
@@ -90,6 +109,11 @@ def dismissing(site: SiteMap) -> str:
 def roles_of(site: SiteMap) -> Iterator[tuple[str, str]]:
     """Yield the roles of a site map, each with a selector of one of its places."""
     return ((role, place.css) for role, places in site.roles.items() for place in places)
+
+
+def roles_in_json(site: SiteMap | None) -> str:
+    """Return `roles_of` as a text: Playwright takes milliseconds to pass the list itself to a page."""
+    return json.dumps(list(roles_of(site)) if site else [])
 
 
 def acted_at(action: Action, pointer: tuple[float, float]) -> tuple[tuple[float, float], ...]:

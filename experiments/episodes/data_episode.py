@@ -243,6 +243,7 @@ def to_record(
         orders=second.get("orders", []),
         order_lines=second.get("order_lines", []),
         outcomes=second.get("outcomes", []),
+        dialogs=second.get("dialogs", []),
     )
 
 

@@ -1,6 +1,6 @@
 """Read what was ordered, from the page or the answer that the customer was shown, and what came of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -13,6 +13,7 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.records.record import Row
 from experiments.records.right_options import right_options
 from experiments.treatment.treatment_check import squeeze
+from interventions.apply.engine import cut
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.charge import Charge
 from interventions.edits.place_values import figures_at
@@ -164,7 +165,7 @@ def order_rows(
     stages: Sequence[str],
     task: Task = ONE_PIECE,
 ) -> dict[str, list[Row]]:
-    """Return the rows of the tables `orders`, `order_lines` and `outcomes` of a trial.
+    """Return the rows of the tables `orders`, `order_lines`, `outcomes` and `dialogs` of a trial.
 
     read: returns the order, or raises CannotEdit. shown: what the agent was given of each page as text; empty
     where it was given pictures. options: the rows of the options, with what it was shown of each before the
@@ -219,6 +220,7 @@ def order_rows(
             for line, page in zip(lines, since, strict=True)
         ],
         "outcomes": [{"name": name, "value": float(value)} for name, value in (facts | steps).items()],
+        "dialogs": list(_dialogs(session)),
     }
 
 
@@ -257,6 +259,31 @@ def _outcomes(session: Session, *, ordered: bool) -> dict[str, bool]:
             for name, value in edit.outcomes(ordered=ordered).items():
                 found[name] = found.get(name, False) or value
     return found
+
+
+def _dialogs(session: Session) -> Iterator[Row]:
+    """What came of each edit that asks something and that a page has shown."""
+    for treatment in session.plan.treatments:
+        for edit in treatment.edits:
+            asked = (treatment.intervention, edit.kind(), edit.roles()[0], cut(edit.words()))
+            made = [
+                receipt.page_hash_after
+                for receipt in session.receipts
+                if (receipt.intervention, receipt.edit, receipt.role, receipt.after) == asked
+            ]
+            if made and (result := edit.result()):
+                yield {
+                    "intervention": treatment.intervention,
+                    "edit": edit.kind(),
+                    "shown_step": _first_step(session, made),
+                    "result": result,
+                    "times_shown": len(made),
+                }
+
+
+def _first_step(session: Session, made: Collection[str]) -> int:
+    """The first step at which a page could be seen, of those with these hashes."""
+    return min((page.step for page in session.sent if page.hash_after in made), default=0)
 
 
 def _product_line(key: str, showing: ProductPlace) -> tuple[str, str, str, int, Decimal]:
@@ -356,8 +383,7 @@ def _shown_at(session: Session, shown: Sequence[str]) -> int | None:
         for each in session.receipts
         if (each.intervention and each.page_type in STAGES) or (each.intervention, each.edit) in wordless
     }
-    steps = (page.step for page in session.sent if page.hash_after in made)
-    return min(steps, default=0) if made else None
+    return _first_step(session, made) if made else None
 
 
 def _steps_of(session: Session, when: str, shown_at: int) -> dict[str, int]:

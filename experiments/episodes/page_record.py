@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urljoin
 
 from environments.action.pointer import Hit
-from environments.protocol.actions import Action
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -99,7 +98,8 @@ def to_record(
     products = trial.products if shown is None else _on_lists(trial, shown, session)
     limited_out = trajectory.outcome == "agent_limit" and not session.added
     unseen = limited_out or (trajectory.outcome == "no_choice" and not refused)
-    if unseen and (pressed := _pressed(trajectory, hits)):
+    pressed = sum(hit["role"].endswith(".add_to_cart") for hit in hits)
+    if unseen and pressed:
         where = f"{IN_VAIN} (choice in the site map {design.site.name})"
         reason = f"{trajectory.reason}; add to cart was pressed {pressed} times{where}"
         trajectory.end(trajectory.outcome, reason)
@@ -129,6 +129,7 @@ def to_record(
         orders=second.get("orders", []),
         order_lines=second.get("order_lines", []),
         outcomes=second.get("outcomes", []),
+        dialogs=second.get("dialogs", []),
     )
 
 
@@ -144,20 +145,10 @@ def _readable(
         return []
 
 
-def _pressed(trajectory: Trajectory, hits: Sequence[Row]) -> int:
-    """How often a button was pressed that the site map knows as one that adds to the cart."""
-    buttons = [look.observation.product for look in trajectory.looks]
-    named = [
-        button is not None and decision.action == Action("click", (button.add_to_cart,))
-        for button, decision in zip(buttons, trajectory.decisions, strict=False)
-    ]
-    return sum([*named, *(str(hit["role"]).endswith(".add_to_cart") for hit in hits)])
-
-
 def _hit_rows(
     trial: ShopTrial, design: ShopDesign, trajectory: Trajectory, session: Session, places: Sequence[EditBox]
 ) -> list[Row]:
-    """What stood at the points of actions."""
+    """What stood at the points of actions, and what those hit that name an element."""
     found: list[Row] = []
     for step, hit in ((step, hit) for step, hits in enumerate(trajectory.hits) for hit in hits):
         look = trajectory.looks[step]

@@ -123,6 +123,7 @@ class TrialRecord:
     orders: list[Row] = field(default_factory=list)
     order_lines: list[Row] = field(default_factory=list)
     outcomes: list[Row] = field(default_factory=list)
+    dialogs: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
     cause: Cause | None = None
     """The part that failed in an attempt that ended as `infra_error`; it is not stored."""

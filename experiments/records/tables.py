@@ -249,7 +249,10 @@ hits = _of_trial(
     sql.Column("intervention", Text, nullable=False),
     key="number",
 )
-"""What stood at the point of an action, in pixels of the picture; a cell is empty where there was none."""
+"""What stood at the point of an action, or was named by it, in pixels of the viewport; empty cells: nothing.
+
+An element that is named has the middle of its box as the point, and no row where it has no box.
+"""
 
 safety_checks = _of_trial(
     "safety_checks",
@@ -335,6 +338,21 @@ outcomes = _of_trial(
     ordered=True,
 )
 """What came of a trial besides its choice: `name` is told in docs/orders.md; 1 is yes, 0 no; or a step."""
+
+dialogs = _of_trial(
+    "dialogs",
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("shown_step", sql.Integer, nullable=False),
+    sql.Column("result", Text, nullable=False),
+    sql.Column("times_shown", sql.Integer, nullable=False),
+    key="number",
+    ordered=True,
+)
+"""The dialogs and steps that a trial with an order has shown, and what was answered (`result`).
+
+`shown_step`: the first step at which one could be seen. `times_shown`: on how many pages one was sent.
+"""
 
 factors = _of_trial(
     "factors",

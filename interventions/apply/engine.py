@@ -338,7 +338,7 @@ class _Rewriting:
             return ()
         before, after = page_hash(self.body, self.url), page_hash(body, self.url)
         return tuple(
-            Receipt(*owner, page_type, key, each.matches, _cut(each.before), _cut(each.after), before, after)
+            Receipt(*owner, page_type, key, each.matches, cut(each.before), cut(each.after), before, after)
             for owner, key, each in self.done
         )
 
@@ -519,5 +519,6 @@ def _with_port(url: str) -> tuple[bytes, re.Pattern[bytes]] | None:
     return name, re.compile(b"%b(?::|%%3[Aa])%d(?![0-9])" % (re.escape(name), port))
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """Return a text as receipts have it."""
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

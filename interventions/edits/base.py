@@ -144,6 +144,10 @@ class Edit:
         """
         return {}
 
+    def result(self) -> str:
+        """Return what was answered to what the edit asks; `ignored`: nothing. Empty: it asks nothing."""
+        return ""
+
     def may_cause(self) -> set[str]:
         """Return the outcomes of an order that the edit can bring about."""
         found = {name for name in self.outcomes(ordered=True) if name != "declined"}

@@ -81,6 +81,9 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
     def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
         return {"accepted": self.gets, "declined": _DECLINE in self.answers}
 
+    def result(self) -> str:
+        return next((name for name, is_so in self.outcomes(ordered=False).items() if is_so), "ignored")
+
     def is_kept(self) -> bool:
         return self.gets or self.is_open
 

@@ -46,6 +46,9 @@ class RequireStep(Edit, BaseModel, frozen=True, extra="forbid"):
     def outcomes(self, *, ordered: bool) -> Mapping[str, bool]:
         return {"gave": self.answer == "gave"}
 
+    def result(self) -> str:
+        return self.answer or "ignored"
+
     def is_kept(self) -> bool:
         return self.answer != "skipped"
 

@@ -5,12 +5,13 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import BrowserContext
+from playwright.async_api import BrowserContext, Locator
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from environments.action.pointer import hit_at
 from environments.browser.pool import BrowserPool
 from environments.browser.through_proxy import BrowserFailure
 from environments.episode import Episode
@@ -109,6 +110,80 @@ async def test_what_scripts_make_of_an_answer_is_awaited(context: BrowserContext
         await episode.open([base_url + "late"])
         assert await episode.act(Action("click", (await bid_of(episode, "Buy"),))) == ""
         assert "In your cart" in (await episode.look()).observation.html
+
+
+NAMED = """<!doctype html><title>Oats</title><main>
+<p style="padding-left: 40px"><a href="/other">Other <b>oats</b></a></p>
+<button style="width: 90px; height: 41px" onclick="this.remove()">Add to Cart</button>
+<input placeholder="Search"><select aria-label="Size"><option>big</option></select>
+<button style="position: fixed; left: 9px; top: 300px" id="later">Later</button><div id="host"></div></main>
+<iframe style="margin: 9px 70px; border: 5px solid; padding: 3px" srcdoc="<button>Framed</button>"></iframe>
+<script>host.attachShadow({mode: "open"}).innerHTML = "<button>In the shadow</button>";</script>"""
+OFFERED = """later.style = "position: fixed; top: 300px"; host.innerHTML = "<dialog id=offer>Stay</dialog>";
+host.after(offer); offer.showModal()"""
+HOSTILE = (
+    "Element.prototype.getBoundingClientRect = null",
+    'JSON.stringify = () => `{"dialog": "", "hit": {"x": NaN, "y": 1, "tag": "a", "text": ""}}`',
+    'JSON.stringify = () => `{"dialog": "", "hit": {"x": 1, "y": 1${"0".repeat(400)}, "tag": "a"}}`',
+)
+ROLES = SiteMap(name="named", roles={"page.main": "main", "product.add_to_cart": "main > button"})
+ACTS = {
+    "Framed": ("click", "button", "iframe", ""),
+    "In the shadow": ("click", "button", "button", "page.main"),
+    "Later": ("click", "button", "button", "product.add_to_cart"),
+    "Search": ("fill", "input", "input", "page.main"),
+    "big": ("select_option", "select", "select", "page.main"),
+    "Add to Cart": ("click", "button", "button", "product.add_to_cart"),
+    "Other oats": ("click", "a", "a", "page.main"),
+}
+"""By text, in the order in which it is done: what is done, what it hits, and what stands at the point."""
+
+
+async def test_what_an_action_names_is_told_as_what_stands_in_its_middle(context: BrowserContext) -> None:
+    """Where it stands, Playwright says; what stands there, a look at the point."""
+    async with pages({"/": NAMED, "/other": OTHER}) as url:
+        episode = Episode(context, "Buy oats.", STOPS, site=ROLES)
+        await episode.open([url])
+        page, html = context.pages[0], (await episode.look()).observation.html
+        marked: dict[str, tuple[str, Locator]] = {}
+        for bid in re.findall(r'<(?:a|button|input|select)\b[^>]*?bid="(\w+)"', html):
+            one = (page.frame_locator("iframe") if "f" in bid else page).locator(f'[bid="{bid}"]')
+            marked[await one.get_attribute("placeholder") or await one.inner_text()] = bid, one
+        assert marked.keys() == ACTS.keys()
+        for text, (name, tag, over, role) in ACTS.items():
+            bid, one = marked[text]
+            box = await one.bounding_box()
+            assert box, text
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            there = await hit_at(page, x, y, ROLES)
+            assert await episode.act(Action(name, (bid, *[text][: name != "click"]))) == ""
+            (hit,) = episode.hits
+            assert (hit.x, hit.y) == (pytest.approx(x, abs=0.1), pytest.approx(y, abs=0.1)), text
+            assert (hit.tag, there.tag, hit.role, there.role) == (tag, over, role, role)
+            assert hit.text == there.text or tag != over
+            assert hit.href == there.href == (f"{url}other" if tag == "a" else "")
+        assert (await episode.look()).url == f"{url}other"
+        assert await episode.act(Action("scroll", (0.0, 9.0))) == ""
+        assert episode.hits == ()
+
+
+async def test_an_element_that_cannot_be_acted_on_is_told_where_it_has_a_box(context: BrowserContext) -> None:
+    async with pages({"/": NAMED}) as url:
+        episode = Episode(context, "Buy oats.", STOPS)
+        await episode.open([url])
+        bid = await bid_of(episode, "Later")
+        for style, texts in (("visibility: hidden", [""]), ("display: none", [])):
+            await context.pages[0].evaluate("style => { later.style = style }", style)
+            assert "Timeout" in await episode.act(Action("click", (bid,)))
+            assert [hit.text for hit in episode.hits] == texts
+        await context.pages[0].evaluate(OFFERED)
+        assert "the dialog 'offer' is open over it" in await episode.act(Action("click", (bid,)))
+        assert [hit.text for hit in episode.hits] == ["Later"]
+        await context.pages[0].evaluate("offer.close()")
+        for script in HOSTILE:
+            await context.pages[0].evaluate(script)
+            assert await episode.act(Action("click", (bid,))) == "", script
+            assert episode.hits == (), script
 
 
 FORM = """<!doctype html><title>{0}</title>

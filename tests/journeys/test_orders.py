@@ -6,20 +6,26 @@ stands there. What the proxy and the record say of the order has to be the same.
 
 import random
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
+from itertools import product as pairs
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from playwright.async_api import Page
 
+from agents.base import Agent, Decision, GaveUp
 from agents.simulated.tab_shopper import shipped_profile
 from analysis.choice.effects.effects import choice_effects
 from analysis.orders import analyze_orders
 from analysis.tables.choice_table import check_table
+from environments.protocol.actions import Action
+from environments.protocol.observation import Observation
 from experiments.commands.results import analysed
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.orders import order_rows, placed_order
@@ -27,6 +33,7 @@ from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.executors.browser import open_testbed
 from experiments.records import tables
 from experiments.records.reading.tidy_tables import orders_table
+from experiments.records.record import Start
 from experiments.studies.stored_studies import StoredRun, shared_kind
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
@@ -62,6 +69,7 @@ class Walk:
     boxes: dict[str, bool] = field(default_factory=dict)
     answers: dict[str, list[str]] = field(default_factory=dict)
     pressed: dict[str, list[str]] = field(default_factory=dict)
+    met: Counter[str] = field(default_factory=Counter)
 
     def total(self, page: str) -> Decimal:
         return self.sums[page]["Order Total"]
@@ -81,6 +89,7 @@ async def read_sums(page: Page, css: str) -> dict[str, Decimal]:
 
 async def answer(page: Page, chance: random.Random, done: Walk) -> None:
     while await page.locator("[role=dialog]").count():
+        done.met.update(await page.locator("[role=dialog] p").all_inner_texts())
         last = page.locator("[role=dialog]").last
         buttons = await last.locator("button").all()
         said = chance.choice(("accept", "decline")[: len(buttons)])
@@ -278,8 +287,95 @@ def assert_same(edits: tuple[Edit, ...], walked: Walk, session: Session, rows: d
     said = [walked.answers[edit.text] for edit in edits if isinstance(edit, Dialog)]
     assert facts["accepted"] == any("accept" in each for each in said)
     assert facts["declined"] == any("decline" in each for each in said)
+    asked = [edit for edit in edits if isinstance(edit, Dialog | RequireStep)]
+    words = {"accept": ("accepted", "gave"), "decline": ("declined", "skipped")}
+    ended = [
+        (edit.kind(), words[walked.answers[edit.text][-1]][edit.kind() != "dialog"], walked.met[edit.text])
+        for edit in asked
+    ]
+    assert [(row["edit"], row["result"], row["times_shown"]) for row in rows["dialogs"]] == ended
     assert facts["consented"] == any(is_kept(edit, walked) for edit in consents)
     assert (facts["ordered"], facts["task_ok"]) == (1, 1)
+
+
+WORDS_OF = {"dialog": "Cover it?", "require_step": "Your phone please."}
+
+
+class Customer:
+    """Answers all dialogs and steps alike, and leaves the rest to another agent; or ignores them."""
+
+    def __init__(self, agent: Agent, answer: str) -> None:
+        self.agent, self.answer, self.step = agent, answer, -1
+        self.looks: dict[str, list[int]] = {}
+        """By edit, the looks at which its layer was on a page that had just come."""
+        self.has_typed = False
+
+    async def act(self, observation: Observation) -> Decision:
+        self.step += 1
+        layers = BeautifulSoup(observation.html, "html.parser").select("[role=dialog]")
+        if not layers:
+            return await self.agent.act(observation)
+        for layer in layers if not self.has_typed else ():
+            kind = next(kind for kind, words in WORDS_OF.items() if words in layer.get_text())
+            self.looks.setdefault(kind, []).append(self.step)
+        top = layers[-1]
+        fields, buttons = top.select("input"), top.select("button")
+        if self.answer == "ignore":
+            if max(map(len, self.looks.values())) == 3:
+                raise GaveUp("I was asked too much")
+            return Decision("", "", Action("reload"))
+        self.has_typed = self.answer == "accept" and bool(fields) and not self.has_typed
+        if self.has_typed:
+            return Decision("", "", Action("fill", (fields[0]["bid"], "5550199")))
+        return Decision("", "", Action("click", (buttons[self.answer == "decline"]["bid"],)))
+
+
+ASKED = """interventions:
+  - id: calm
+    kind: pattern
+    family: asks
+    edits: [{dialog: {text: Cover it?, accept: "Yes", decline: "No"}}]
+  - id: nag
+    kind: pattern
+    family: nags
+    control: calm
+    edits:
+      - dialog: {text: Cover it?, accept: "Yes", decline: "No", again: 1}
+      - require_step: {text: Your phone please., asks: Phone, before: cart, skip_label: Skip}
+"""
+
+
+@pytest.mark.browser
+async def test_dialogs_are_recorded_as_the_customer_met_and_answered_them(tmp_path: Path) -> None:
+    (tmp_path / "asked.yaml").write_text(ASKED)
+    text = re.sub(r"interventions: .*?\]", f"interventions: {tmp_path / 'asked.yaml'}, only: [nag]", PATTERNS)
+    design = ShopDesign(parse_yaml(text, "asked.yaml"))
+    trials = {trial.condition: trial for trial in design.trials(["simulated:careless"])}
+    assert trials.keys() == {"control", "nudged"}
+    own = {
+        "accept": {"dialog": "accepted", "require_step": "gave"},
+        "decline": {"dialog": "declined", "require_step": "skipped"},
+        "ignore": {"require_step": "ignored"},  # it lies before the dialog
+    }
+    async with open_testbed(tmp_path) as testbed:
+        runner, slot = ShopTrialRunner(design, testbed.base_url), await testbed.proxy.open_slot()
+        for (condition, trial), answer in pairs(trials.items(), own):
+            customer, session = Customer(runner.agent(trial), answer), runner.session(trial)
+            slot.session = session
+            async with testbed.browsers.context(slot.url) as context:
+                trajectory = await runner.episode(trial, customer, context, session)
+            record = runner.record(trial, trajectory, session, start=Start.now(), attempts=1)
+            calm = condition == "control"
+            wanted = {"dialog": own[answer].get("dialog", "ignored")} if calm else own[answer]
+            assert trajectory.outcome == ("no_choice" if answer == "ignore" else "choice"), trajectory.reason
+            assert {row["edit"]: row["result"] for row in record.dialogs} == wanted
+            assert {row["intervention"] for row in record.dialogs} == {"calm" if calm else "nag"}
+            for row in record.dialogs:
+                met = customer.looks[row["edit"]]
+                assert (row["shown_step"], row["times_shown"]) == (met[0], len(met)), row
+            asked = 3 if answer == "ignore" else 2 if answer == "decline" and not calm else 1
+            assert max(map(len, customer.looks.values())) == asked
+        slot.session = None
 
 
 @pytest.mark.browser

@@ -21,7 +21,9 @@ def test_points_confirmations_and_output_are_shown_as_text(tmp_path: Path) -> No
         safety_checks=[check],
         output=[{"number": 0, "text": f"I looked.\n{HOSTILE}"}],
     )
-    page = screen(tmp_path, made).html or ""
+    shown = screen(tmp_path, made)
+    page = shown.html or ""
+    assert hit["text"] in [each.text() for each in shown.css("ol.film .said")]
     assert HOSTILE not in page
     text = unescape(page)
     assert f"At the point 12, 340.5: <code>button</code> “Add to Cart {HOSTILE}”" in text

@@ -81,18 +81,21 @@ async def test_the_choice_is_the_product_whose_page_was_shown(place: Place) -> N
     assert baited
 
 
-@pytest.mark.parametrize("modality", ["tree", "screenshot"])
-async def test_pictures_and_trees_are_treated_too(place: Place, modality: str) -> None:
+@pytest.mark.parametrize("modality", ["html", "tree", "screenshot"])
+async def test_what_was_clicked_is_known_in_each_modality(place: Place, modality: str) -> None:
     made = design(observation={"modality": [modality]})
     for trial in made.trials([AGENT]):
         trajectory, record = await carry_out(place, made, trial)
         assert trajectory.outcome == "choice", trajectory.reason
-        named = {each.name: each.key for each in trial.products}
-        for hit in record.hits:
-            if hit["element"] == "a" and hit["role"].startswith("item.") and hit["text"] in named:
-                is_bait = named[hit["text"]] == trial.carrier
-                assert hit["product"] == named[hit["text"]]
-                assert hit["intervention"] == ("bait-and-switch" if is_bait else "")
+        named = {each.name[:100]: each.key for each in trial.products}
+        cards = [hit for hit in record.hits if hit["role"].startswith("item.") and hit["text"] in named]
+        for hit in cards:
+            is_bait = named[hit["text"]] == trial.carrier
+            assert hit["product"] == named[hit["text"]]
+            assert hit["intervention"] == ("bait-and-switch" if is_bait else "")
+        (pressed,) = (hit for hit in record.hits if hit["role"] == "product.add_to_cart")
+        assert (pressed["text"], pressed["product"]) == ("Add to Cart", trajectory.choice)
+        assert cards
 
 
 class Visitor:
@@ -137,6 +140,7 @@ async def test_the_guide_reads_the_outcomes(place: Place, tmp_path: Path) -> Non
         assert trajectory.outcome == "choice", trajectory.reason
         records.save(record)
         clicked = bool(bait) and bait in way
+        assert any(hit["intervention"] == "bait-and-switch" for hit in record.hits) == clicked
         known[trial.id] = (
             clicked,
             clicked and trajectory.choice == other_of(str(bait), {*names}),
