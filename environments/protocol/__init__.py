@@ -1,1 +1,1 @@
-"""What an agent is given and gives back: observations and actions, and what is counted of its time."""
+"""What an agent is given and gives back, what is counted of its time, and the messages of MCP."""

@@ -6,12 +6,13 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import uvicorn
+from starlette.applications import Starlette
 
 from environments.protocol.observation import Observation
 from experiments.console.listener import HOST, listen
@@ -41,6 +42,8 @@ try:
     from mcp.server.fastmcp.exceptions import ToolError
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp.types import ContentBlock, ImageContent, TextContent
+
+    from experiments.subjects.mcp_modern import CALLER, ModernOverHttp, serve_stdio
 except ImportError as error:
     raise UserError(
         f"--mcp needs the package mcp, from 1.23 on and below 2 ({error.name} is missing); "
@@ -54,6 +57,9 @@ INSTRUCTIONS: Final = (
 
 _OWN_NAMES: Final = TransportSecuritySettings(allowed_hosts=[f"{HOST}:*", "localhost:*"])
 """Any other name is one that was made to lead here; whoever names an origin is a page in a browser."""
+
+_MOST_CALLERS: Final = 1_000
+"""Hosts without a session that are remembered; those that have not called for longest are forgotten."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +134,15 @@ class _Server(FastMCP[Any]):
 
 
 def make_server(reception: Reception, port: int = 0) -> "FastMCP[Any]":
-    """Return a server with the four tools; each session of it is a subject."""
+    """Return a server with the four tools; each session of it is a subject, where no `CALLER` is set."""
     server: FastMCP[Any] = _Server(
         "souk", INSTRUCTIONS, host=HOST, port=port, log_level="ERROR", transport_security=_OWN_NAMES
     )
     subjects: WeakKeyDictionary[object, Subject] = WeakKeyDictionary()
 
     def subject(context: "Context[Any, Any, Any]") -> Subject:
+        if caller := CALLER.get():
+            return caller
         session = context.session
         if session not in subjects:
             subjects[session] = Subject(reception)
@@ -177,12 +185,21 @@ async def told(seen: Awaitable[Observation | str]) -> "list[ContentBlock]":
     return blocks
 
 
+def make_app(reception: Reception, port: int = 0) -> Starlette:
+    """Return the server for streamable HTTP, for hosts of every revision of MCP."""
+    server = make_server(reception, port)
+    callers = lru_cache(_MOST_CALLERS)(lambda _query: Subject(reception))
+    app = server.streamable_http_app()
+    app.add_middleware(ModernOverHttp, server=server, caller=callers)
+    return app
+
+
 async def _serve_http(reception: Reception, port: int) -> None:
     """Serve streamable HTTP on this machine until interrupted. Raises UserError: the port is taken."""
     listener = listen(port, "--port")
     at = listener.getsockname()[1]
     config = uvicorn.Config(
-        make_server(reception, at).streamable_http_app(),
+        make_app(reception, at),
         log_config=None,
         log_level="error",
         access_log=False,
@@ -197,6 +214,7 @@ async def serve_hosts(offer: Offer) -> None:
     """Serve the trials of an experiment until the host has gone, or this is cancelled. Raises UserError."""
     async with open_reception(offer) as reception:
         if offer.port is None:
-            await make_server(reception).run_stdio_async()
+            CALLER.set(Subject(reception))
+            await serve_stdio(make_server(reception))
         else:
             await _serve_http(reception, offer.port)

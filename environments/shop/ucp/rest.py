@@ -35,7 +35,7 @@ def ucp_routes(shop: Storefront, ids: VariantIds, purchases: Purchases) -> list[
             body = await read_body(request)
         except ProtocolError as error:
             return _refusal(error)
-        return answer_mcp(desk, request, body)
+        return await answer_mcp(desk, request, body)
 
     return [
         Route("/.well-known/ucp", discovery),

@@ -6,12 +6,13 @@ import json
 import re
 import sqlite3
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final, Protocol
 
 import httpx
 import pytest
@@ -24,10 +25,11 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 from agents.base import Decision, GaveUp
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation, Tab
-from experiments.subjects.mcp_server import Offer, make_server, open_reception
+from experiments.subjects.mcp_server import Offer, make_app, make_server, open_reception
 from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS, HostAgent, Reception, Subject
 from tests.experiments.command_line import environment, program
 from tests.journeys.test_computer_agent import button_in
+from tests.proxy.test_mcp_hosts import output
 from tests.support import serve, size
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.usefixtures("one_driver")]
@@ -42,18 +44,24 @@ limits: {seconds: 120, steps: 6}
 """
 
 
+class Caller(Protocol):
+    """What calls tools, with a session or without."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], /) -> CallToolResult: ...
+
+
 def text_of(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-async def call(session: ClientSession, tool: str, **arguments: Any) -> str:
+async def call(session: Caller, tool: str, **arguments: Any) -> str:
     """What a tool that works says."""
     result = await session.call_tool(tool, arguments)
     assert not result.isError, text_of(result)
     return text_of(result)
 
 
-async def refused(session: ClientSession, tool: str, **arguments: Any) -> str:
+async def refused(session: Caller, tool: str, **arguments: Any) -> str:
     result = await session.call_tool(tool, arguments)
     assert result.isError, text_of(result)
     return text_of(result)
@@ -67,7 +75,7 @@ def button(page: str) -> str:
     return found[1]
 
 
-async def buy(session: ClientSession) -> str:
+async def buy(session: Caller) -> str:
     """Take a trial and buy the product in the active tab."""
     page = await call(session, "next_trial")
     assert "Goal: Add the best product to the cart." in page
@@ -126,6 +134,36 @@ async def test_standard_input_and_output(tmp_path: Path, monkeypatch: pytest.Mon
     assert rows(tmp_path, "SELECT DISTINCT thought FROM steps WHERE step = 0") == [("this one",)]
 
 
+async def test_a_call_without_a_session_is_cancelled_on_standard_input(tmp_path: Path) -> None:
+    """It is not answered; the trial that it has begun is the host's."""
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    cancelled = {
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1},
+    }  # fmt: skip
+    said = [
+        message("tools/call", "next_trial", 1)["json"],
+        cancelled | {"params": {"requestId": []}},
+        cancelled,
+        message("tools/call", "next_trial", 2)["json"],
+    ]
+    process = await asyncio.create_subprocess_exec(
+        program(), *arguments(), cwd=tmp_path, env=environment({}), limit=2**20,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin
+    assert process.stdout
+    process.stdin.writelines(json.dumps(each).encode() + b"\n" for each in said)
+    answers = [json.loads(await process.stdout.readline())]
+    process.stdin.write(json.dumps(message("tools/call", "observe", 3)["json"]).encode() + b"\n")
+    answers.append(json.loads(await process.stdout.readline()))
+    process.stdin.close()
+    assert await process.stdout.read() == b""
+    await process.wait()
+    assert [each["id"] for each in answers] == [2, 3]
+    assert "Goal: Add" in answers[1]["result"]["content"][0]["text"]
+    assert (rows(tmp_path, "SELECT * FROM trials"), rows(tmp_path, "SELECT * FROM claims")) == ([], [])
+
+
 def offer_in(folder: Path, experiment: str = EXPERIMENT) -> Offer:
     (folder / "e.yaml").write_text(experiment)
     return Offer(experiment=str(folder / "e.yaml"), label="tester", db=f"sqlite:///{folder}/t.db")
@@ -139,6 +177,70 @@ async def test_a_server_that_nobody_used_leaves_no_run(tmp_path: Path) -> None:
     async with open_reception(offer) as reception:
         await reception.next()
         assert len(rows(tmp_path, "SELECT run FROM runs")) == 1
+
+
+NEW = "2026-07-28"
+
+
+def message(method: str, tool: str = "", number: int = 1, **arguments: object) -> dict[str, Any]:
+    """A request of the revision 2026-07-28: what httpx needs to send it."""
+    own = {"protocolVersion": NEW, "clientCapabilities": {}}
+    params: dict[str, Any] = {"_meta": {f"io.modelcontextprotocol/{name}": own[name] for name in own}}
+    headers = {"MCP-Protocol-Version": NEW, "Mcp-Method": method}
+    if tool:
+        params |= {"name": tool, "arguments": arguments}
+        headers["Mcp-Name"] = tool
+    said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return {"json": said, "headers": headers}
+
+
+class Modern:
+    """A host that sends requests of 2026-07-28 to an address, as `ClientSession` does with a session."""
+
+    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+        self.client, self.url = client, url
+
+    async def ask(self, method: str, tool: str = "", **arguments: object) -> dict[str, Any]:
+        said = await self.client.post(self.url, **message(method, tool, **arguments))
+        assert said.status_code == 200, said.text
+        result: dict[str, Any] = said.json()["result"]
+        assert result.pop("resultType") == "complete"
+        assert result.pop("_meta")["io.modelcontextprotocol/serverInfo"]["name"] == "souk"
+        return result
+
+    async def call_tool(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        return CallToolResult.model_validate(await self.ask("tools/call", tool, **arguments))
+
+
+@asynccontextmanager
+async def of_each_revision(reception: Reception) -> AsyncIterator[str]:
+    """The address of a server of HTTP in this process."""
+    app = make_app(reception)
+    async with app.router.lifespan_context(app), serve(app) as url:
+        yield f"{url}mcp"
+
+
+async def test_a_trial_by_requests_without_a_session(tmp_path: Path) -> None:
+    """It is recorded as the same trial with a session is."""
+    told = []
+    for name in ("session", "requests"):
+        (folder := tmp_path / name).mkdir()
+        async with open_reception(offer_in(folder)) as reception, of_each_revision(reception) as url:
+            if name == "session":
+                async with over_http(url) as session:
+                    told.append(await buy(session))
+            else:
+                async with httpx.AsyncClient(timeout=120) as client:
+                    told.append(await buy(Modern(client, url)))
+    assert told[0] == told[1]
+    for query in (
+        "SELECT trial, outcome, reason, steps FROM trials",
+        "SELECT step, action, thought, error FROM steps ORDER BY step",
+        "SELECT edit, role, matches FROM receipts ORDER BY 1, 2, 3",
+    ):
+        one, other = (rows(tmp_path / name, query) for name in ("session", "requests"))
+        assert one == other
+    assert rows(tmp_path / "requests", "SELECT outcome, steps FROM trials") == [("choice", 1)]
 
 
 @pytest.mark.thorough
@@ -205,6 +307,31 @@ async def test_streamable_http(tmp_path: Path) -> None:
         for ended in await asyncio.gather(host(url), host(url)):
             assert "This trial has ended: choice." in ended
     assert rows(tmp_path, "SELECT outcome FROM trials") == [("choice",)] * 2
+
+
+HOST: Final = Path(__file__).parent / "mcp_hosts/sdk_2.py"
+
+
+@pytest.mark.thorough
+async def test_a_host_of_sdk_2(tmp_path: Path) -> None:
+    """It buys by each revision and transport; MCP's SDK 2 has an environment of its own."""
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    python = tmp_path / "bin/python"
+    await output(sys.executable, "-m", "venv", tmp_path)
+    status, told = await output(python, "-m", "pip", "install", "--quiet", "mcp==2.3.0")
+    if status:
+        pytest.skip(f"pip cannot install mcp 2.3.0: {told.splitlines()[-1]}")
+    with served(tmp_path) as url:
+        status, told = await output(python, HOST, url, tmp_path, program(), *arguments())
+    assert status == 0, told
+    tools, ended = ["next_trial", "observe", "act", "give_up"], "This trial has ended: choice"
+    lines = [line for line in told.splitlines() if line.startswith("[")]  # others are of standard error
+    assert [json.loads(line) for line in lines] == [
+        [transport, revision, tools, ended]
+        for transport in ("http", "stdio")
+        for revision in (NEW, NEW, "2025-11-25")
+    ]
+    assert rows(tmp_path, "SELECT outcome, steps FROM trials") == [("choice", 1)] * 6
 
 
 @asynccontextmanager
@@ -400,6 +527,87 @@ async def test_a_host_reaches_no_trial_of_another() -> None:
         assert "no_choice" in await call(other, "give_up")
         assert (begun, ended) == (["a", "b"], ["b"])
         assert "no_choice" in await call(one, "give_up")
+
+
+async def looked(trial: Any, agent: HostAgent) -> Any:
+    """A trial that ends when its host gives up."""
+    with suppress(GaveUp):
+        await agent.act(replace(PAGE, screenshot=b"png", pointer=True))
+    return NO_CHOICE
+
+
+async def test_hosts_without_a_session() -> None:
+    """They have the tools and answers of those with one; each is known by its address."""
+    async with (
+        of_each_revision(reception(looked, *"abcd")) as url,
+        httpx.AsyncClient() as client,
+        over_http(url) as one,
+        over_http(url) as other,
+    ):
+        host, same, third = (Modern(client, each) for each in (url, url, f"{url}?third"))
+        listed = await host.ask("tools/list")
+        assert (listed.pop("ttlMs"), listed.pop("cacheScope")) == (0, "private")
+        assert listed == (await one.list_tools()).model_dump(mode="json", by_alias=True, exclude_none=True)
+        found = await host.ask("server/discover")
+        assert found["supportedVersions"] == [NEW]
+        assert "Call next_trial" in found["instructions"]
+        wrong: list[tuple[str, dict[str, Any]]] = [("next_trial", {"trial": "b"}), ("act", {}), ("buy", {})]
+        for tool, more in (("observe", {}), *wrong):
+            said = await host.call_tool(tool, more)
+            assert said.isError
+            assert said == await one.call_tool(tool, more)
+        shown = await host.call_tool("next_trial", {})
+        assert shown == await one.call_tool("next_trial", {})
+        assert picture_of(shown) == b"png"
+        assert shown == await same.call_tool("observe", {})
+        assert "a trial runs" in await refused(same, "next_trial")
+        for each in (other, third):
+            assert "no trial has begun" in await refused(each, "observe")
+            await call(each, "next_trial")
+        assert "All trials are done" in await call(Modern(client, f"{url}?fourth"), "next_trial")
+        for each in (one, other, third, same):
+            assert "no_choice" in await call(each, "give_up")
+        assert "no_choice" in await call(host, "observe")
+
+
+async def test_who_gets_no_trial_without_a_session() -> None:
+    """A page in a browser, a request that contradicts itself, and a client that goes away."""
+    claiming, gone = asyncio.Event(), asyncio.Event()
+
+    async def claim(trial: str) -> bool:
+        claiming.set()
+        try:
+            return await asyncio.Event().wait()
+        finally:
+            gone.set()
+
+    async with of_each_revision(reception(looked, "a", claim=claim)) as url, httpx.AsyncClient() as client:
+
+        async def said(status: int, header: str = "", value: str = "", **more: Any) -> Any:
+            sent = message("tools/call", "next_trial")
+            sent["json"]["params"] |= more
+            sent["headers"] |= {header: value} if header else {}
+            answer = await client.post(url, **sent)
+            assert answer.status_code == status, answer.text
+            return answer
+
+        for header, value, status in STRANGE:
+            if status != 200:
+                await said(status, header, value)
+        for header, value in (("Mcp-Method", "ping"), ("Mcp-Name", "observe"), ("MCP-Protocol-Version", "1")):
+            assert (await said(400, header, value)).json()["error"]["code"] == -32020
+        for arguments in (["x"], "x", 7):
+            assert (await said(400, arguments=arguments)).json()["error"]["code"] == -32602
+        await said(413, arguments={"thought": "x" * 300_000})
+        assert (await client.post(url, **message("ping"))).status_code == 404
+        assert (await client.get(url, headers={"MCP-Protocol-Version": NEW})).status_code == 405
+        assert not claiming.is_set()
+        calling = asyncio.create_task(said(200))
+        await claiming.wait()
+        assert "one at a time" in await refused(Modern(client, url), "observe")
+        calling.cancel()
+        await gone.wait()
+        assert "no trial has begun" in await refused(Modern(client, url), "observe")
 
 
 async def test_what_was_not_sent_was_not_looked_at() -> None:
