@@ -75,6 +75,8 @@ class McpTools:
     tools: Callable[[], Awaitable[list[Json]]]
     call: Callable[[str, Json], Awaitable[Json]]
     instructions: str = ""
+    needs_session: str = ""
+    """Why a request without a session is refused; empty: it is not."""
 
 
 async def answer_http(server: McpTools, body: bytes, headers: Headers) -> Response:
@@ -96,6 +98,9 @@ async def answer_request(
     modern = True
     try:
         modern = _is_modern(message, headers)
+        if modern and server.needs_session:
+            only = {"supported": [*WITH_HANDSHAKE], "requested": message.version}
+            raise McpFailure(_OTHER_VERSION, server.needs_session, only)
         return said | {"result": await _result(server, message, modern)}, 200
     except McpFailure as failure:
         return said | {"error": failure.form}, _STATUS.get(failure.code, 400) if modern else 200

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Final
 
 import anyio
@@ -21,6 +22,7 @@ from environments.protocol.mcp import WITH_HANDSHAKE, Json, McpMessage, McpTools
 from environments.shop.calls import ProtocolError, read_body
 from experiments.subjects.mcp_subject import Subject
 
+NO_ADDRESS: Final = "hosts without a session need an address each: add a query of your own, such as ?a"
 CALLER: Final[ContextVar[Subject | None]] = ContextVar("CALLER", default=None)
 """The host that calls, where no session says so."""
 
@@ -29,6 +31,7 @@ class ModernOverHttp:
     """Answers requests of 2026-07-28; `app` answers all others.
 
     The revision has no sessions: `caller` returns the host that asks with a query in the server's address.
+    Without a query nothing tells hosts apart, and a session is needed.
     """
 
     def __init__(self, app: ASGIApp, server: FastMCP[Any], caller: Callable[[str], Subject]) -> None:
@@ -54,11 +57,12 @@ class ModernOverHttp:
             body = await read_body(request)
         except ProtocolError as error:
             return Response(str(error), error.status)
+        tools = self._tools if request.url.query else replace(self._tools, needs_session=NO_ADDRESS)
         CALLER.set(self._caller(request.url.query))
         answer = Response(status_code=503)  # for nobody: the client has gone
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancel_with_client, request.receive, tasks.cancel_scope)
-            answer = await answer_http(self._tools, body, request.headers)
+            answer = await answer_http(tools, body, request.headers)
             tasks.cancel_scope.cancel()
         return answer
 

@@ -25,6 +25,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 from agents.base import Decision, GaveUp
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation, Tab
+from experiments.subjects.mcp_modern import NO_ADDRESS
 from experiments.subjects.mcp_server import Offer, make_app, make_server, open_reception
 from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS, HostAgent, Reception, Subject
 from tests.experiments.command_line import environment, program
@@ -217,7 +218,7 @@ async def of_each_revision(reception: Reception) -> AsyncIterator[str]:
     """The address of a server of HTTP in this process."""
     app = make_app(reception)
     async with app.router.lifespan_context(app), serve(app) as url:
-        yield f"{url}mcp"
+        yield f"{url}mcp?a"
 
 
 async def test_a_trial_by_requests_without_a_session(tmp_path: Path) -> None:
@@ -326,10 +327,11 @@ async def test_a_host_of_sdk_2(tmp_path: Path) -> None:
     assert status == 0, told
     tools, ended = ["next_trial", "observe", "act", "give_up"], "This trial has ended: choice"
     lines = [line for line in told.splitlines() if line.startswith("[")]  # others are of standard error
+    old = "2025-11-25"  # a host that chooses by itself has a session, so that each has its own trials
     assert [json.loads(line) for line in lines] == [
-        [transport, revision, tools, ended]
-        for transport in ("http", "stdio")
-        for revision in (NEW, NEW, "2025-11-25")
+        [NO_ADDRESS],
+        *(["http", revision, tools, ended] for revision in (NEW, old, old)),
+        *(["stdio", revision, tools, ended] for revision in (NEW, NEW, old)),
     ]
     assert rows(tmp_path, "SELECT outcome, steps FROM trials") == [("choice", 1)] * 6
 
@@ -548,6 +550,8 @@ async def test_hosts_without_a_session() -> None:
         listed = await host.ask("tools/list")
         assert (listed.pop("ttlMs"), listed.pop("cacheScope")) == (0, "private")
         assert listed == (await one.list_tools()).model_dump(mode="json", by_alias=True, exclude_none=True)
+        nobody = await client.post(url.removesuffix("?a"), **message("server/discover"))
+        assert (nobody.status_code, nobody.json()["error"]["message"]) == (400, NO_ADDRESS)
         found = await host.ask("server/discover")
         assert found["supportedVersions"] == [NEW]
         assert "Call next_trial" in found["instructions"]

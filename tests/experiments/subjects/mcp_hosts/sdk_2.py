@@ -12,14 +12,14 @@ from mcp.client.stdio import stdio_client
 ADDRESS, FOLDER, *COMMAND = sys.argv[1:]
 
 
-def at(transport: str) -> Any:
+def at(transport: str, mode: str) -> Any:
     if transport == "http":
-        return ADDRESS
+        return f"{ADDRESS}?a" if mode == "2026-07-28" else ADDRESS
     return stdio_client(StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], cwd=FOLDER))
 
 
 async def buy(transport: str, mode: str) -> None:
-    async with Client(at(transport), mode=mode) as client:
+    async with Client(at(transport, mode), mode=mode) as client:
         tools = [each.name for each in (await client.list_tools()).tools]
         page = (await client.call_tool("next_trial")).content[0].text
         tag = next(tag for tag in re.findall(r"<button[^>]*>", page) if "Add to Cart" in tag)
@@ -30,6 +30,14 @@ async def buy(transport: str, mode: str) -> None:
 
 
 async def main() -> None:
+    try:
+        async with Client(ADDRESS, mode="2026-07-28") as client:
+            await client.list_tools()
+    except* Exception as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        sys.stdout.write(json.dumps([str(error)]) + "\n")
     for transport in ("http", "stdio"):
         for mode in ("2026-07-28", "auto", "legacy"):
             await buy(transport, mode)
