@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from agents.base import Agent
 from environments.episode import TabObservation
@@ -222,7 +222,7 @@ def to_record(
     """Make the record of a finished trial."""
     shown = [look.observation.data for look in trajectory.looks]
     ids, options = item_ids(design, trial), _option_rows(trial, design, session, _given(trajectory))
-    second: dict[str, list[Row]] = {}
+    second: dict[str, Any] = {}
     if design.experiment.to_order:
         stages = ["cart"] if {each.intervention for each in session.receipts} & session.plan.late else []
         read = partial(order_in_answer, shown[-1] if shown else "", _by_id(shown, ids))
@@ -240,10 +240,7 @@ def to_record(
             for at, product in enumerate(trial.products)
             if (own := design.list_facts(product) | trial.facts(product.key))
         ],
-        orders=second.get("orders", []),
-        order_lines=second.get("order_lines", []),
-        outcomes=second.get("outcomes", []),
-        dialogs=second.get("dialogs", []),
+        **second,
     )
 
 

@@ -108,7 +108,7 @@ def to_record(
     traced = (guest.steps.rows, guest.steps.artifacts) if guest else trace(trajectory)
     count = guest.steps.count if guest else len(trajectory.decisions)
     options = _option_rows(trial, design, session, seen, guest.opened if guest else None, products)
-    second: dict[str, list[Row]] = {}
+    second: dict[str, Any] = {}
     if design.experiment.to_order:
         stages = [receipt.page_type for receipt in session.receipts if receipt.page_type in STAGES]
         read, task = partial(placed_order, trial, session), task_of(design, trial)
@@ -126,10 +126,7 @@ def to_record(
         on_screen=on_screen,
         hits=hits,
         attributes=_attribute_rows(trial, design, products, shown, places),
-        orders=second.get("orders", []),
-        order_lines=second.get("order_lines", []),
-        outcomes=second.get("outcomes", []),
-        dialogs=second.get("dialogs", []),
+        **second,
     )
 
 
