@@ -108,7 +108,7 @@ class ChoiceWatch:
             session.reached(request.url)
         choice, kept = session.site.choice, is_treatable(flow, session)
         reads_messages = self._reads_messages(flow)
-        reads = choice.cart or (reads_messages and choice.message)
+        reads = choice.cart or session.added or (reads_messages and choice.message)
         if is_page(response) and kept and not reads:
             return
         page = ShownPage(request.url, content_type(response), _readable_body(request, response), None)
@@ -117,7 +117,8 @@ class ChoiceWatch:
         if not is_page(response):
             session.note_added(in_data(page, session))
             return
-        session.note_added(in_cart(page, session))
+        shown = [*in_cart(page, session)]
+        session.note_added(shown or emptied(page, session))
         if reads_messages:
             session.note_added(_said_on(page, session))
 
@@ -270,6 +271,17 @@ def in_cart(page: ShownPage, session: Session) -> Iterator[CartAddition]:
     for key, showing in view.showings():
         if showing.group in site.choice.cart and key:
             yield CartAddition("cart", key)
+
+
+def emptied(page: ShownPage, session: Session) -> Iterator[CartAddition]:
+    """Yield that nothing is left of what was put into the cart, where a page of the cart shows none of it."""
+    test = session.site.pages.get("cart")
+    if not (session.added and test and test.css) or not any(hint in page.body for hint in hints([test.css])):
+        return
+    if page.parsed is None or (view := MappedPage(page.parsed, session.site)).page_type != "cart":
+        return
+    if not any(showing.group in ("row", *session.site.choice.cart) for _, showing in view.showings()):
+        yield CartAddition("emptied")
 
 
 def in_data(page: ShownPage, session: Session) -> Iterator[CartAddition]:

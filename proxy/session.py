@@ -37,12 +37,12 @@ MOST_FAILURES = 100
 
 @dataclass(frozen=True, slots=True)
 class CartAddition:
-    """What tells that a product was put into the cart.
+    """What tells that a product was put into the cart, or (`emptied`) that none is there any more.
 
     Each part is empty where this tells nothing of it.
     """
 
-    by: Literal["request", "cart", "address", "message"]
+    by: Literal["request", "cart", "address", "message", "emptied"]
     product: str = ""
     """The product's key."""
     named: str = ""
@@ -207,7 +207,7 @@ class Session:
         """Keep what tells that a product is in the cart."""
         new = list(islice(added, MOST_PAGES - len(self.added)))
         self.added.extend(new)
-        self.changes += any(each.by != "cart" for each in new)
+        self.changes += any(each.by not in ("cart", "emptied") for each in new)
 
     def product_with(self, wanted: str) -> str:
         """Return the product that has this id on a page that was sent; empty where no page tells."""

@@ -70,7 +70,8 @@ def analyze_orders(table: pd.DataFrame) -> OrdersAnalysis:
     notes = [f"{lost:,} of {every} failed, and are left out." if lost else f"None of {every} failed."]
     if unpaired:
         notes.append(f"{counted(unpaired, 'trial')} without the other of its pair: left out of differences.")
-    counts = checked.groupby(["agent", "nudge", "condition", "outcome"]).size().rename("count").reset_index()
+    ended = checked.groupby(["agent", "nudge", "condition", "outcome"])["ordered"]
+    counts = ended.agg(count="size", ordered="sum").reset_index()
     return OrdersAnalysis(
         cells=four_cells(known),
         effects=effects(known),

@@ -23,7 +23,7 @@ FOLDED = 12
 NOTE = "note"
 ENDS = tuple(chain(*INTERVALS.values()))
 KEPT = ("term", "estimate", *ENDS)
-"""Columns that stay, also where all rows have the same value."""
+"""Columns of a table with estimates that stay, also where all rows have the same value."""
 
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
@@ -130,10 +130,12 @@ def table_cells(table: NamedTable) -> dict[str, object]:
     """
     frame = table.frame
     shown = [name for name in frame if frame[name].notna().any() and (frame[name] != "").any()]
+    # Without an estimate the numbers are what the table is about.
+    kept = KEPT if "estimate" in frame else [name for name in frame if _numeric(frame[name])]
     same = [
         name
         for name in shown
-        if name not in KEPT and len(frame) > 1 and frame[name].nunique(dropna=False) == 1
+        if name not in kept and len(frame) > 1 and frame[name].nunique(dropna=False) == 1
     ]
     left_out = [*same, *ENDS, NOTE, *(["statistic"] if "std_error" in shown else [])]
     columns = [name for name in shown if name not in left_out]

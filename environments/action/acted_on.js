@@ -13,12 +13,16 @@
   let hit = null;
   try {
     let { x, y, width, height } = at.getBoundingClientRect();
+    // A button within a link takes the click on its middle.
+    const pressed = document.elementFromPoint(x + width / 2, y + height / 2)?.closest("a, button, input, select, textarea");
+    const within = pressed && at.contains(pressed) ? pressed : null;
     for (let each = window; each !== top; each = each.parent) {
       const frame = each.frameElement, outer = frame.getBoundingClientRect(), style = getComputedStyle(frame);
       x += outer.x + frame.clientLeft + parseFloat(style.paddingLeft);
       y += outer.y + frame.clientTop + parseFloat(style.paddingTop);
     }
-    if (width && height) hit = { ...described(at, JSON.parse(roles)), x: x + width / 2, y: y + height / 2 };
+    const middle = { x: x + width / 2, y: y + height / 2 };
+    if (width && height) hit = { __proto__: null, ...described(within ?? at, JSON.parse(roles)), ...middle };
   } catch {} // whatever scripts of the page have done, the element can be acted on
   return JSON.stringify({ __proto__: null, dialog, hit });
 }

@@ -17,7 +17,7 @@ from environments.episode import TabObservation
 from environments.protocol.actions import Action, Interface
 from environments.protocol.customer import CUSTOMER, PAYMENT
 from environments.protocol.observation import Observation, ShopTool
-from environments.protocol.shown_data import checkout_in, lines_in, order_in, products_in
+from environments.protocol.shown_data import cart_in, checkout_in, lines_in, order_in, products_in
 
 Json = dict[str, Any]
 
@@ -49,10 +49,17 @@ class DataEpisode(ABC):
         self._platform = f"{PLATFORM}{uuid.uuid4().hex}.json"
         self.answers: list[str] = []
         """What the agent was given, in order."""
-        self.cart = self.order = ""
-        """The shop's last answer that shows what is in the cart, or its order; empty: there was none."""
+        self.carts = dict[str, str]()
+        """The shop's last answer on each cart that has lines, by its id, the latest last."""
+        self.order = ""
+        """The shop's answer with the order; empty: there was none."""
         self._goal, self._address = goal, address
         self._step, self._error, self._tools = 0, "", tuple[ShopTool, ...]()
+
+    @property
+    def cart(self) -> str:
+        """The shop's last answer that shows what is in the cart; empty: nothing is."""
+        return next(reversed(self.carts.values()), "")
 
     @property
     def end(self) -> str:
@@ -89,10 +96,11 @@ class DataEpisode(ABC):
     async def _take(self, action: Action) -> str:
         """Take an action; return why it could not be taken."""
 
-    def _give(self, answer: str) -> None:
+    def _give(self, answer: str, *, canceled: bool = False) -> None:
         self.answers.append(answer)
-        if lines_in(answer):
-            self.cart = answer
+        self.carts.pop(cart_in(answer), None)
+        if lines_in(answer) and not canceled:
+            self.carts[cart_in(answer)] = answer
         if order_in(answer):
             self.order = answer
 
@@ -213,7 +221,7 @@ class ToolEpisode(DataEpisode):
         answer, problem = await self._call(name, arguments | {"meta": meta})
         if problem:
             return f"call_tool: {name}: {answer}"
-        self._give(answer)
+        self._give(answer, canceled=name.startswith("cancel_"))
         return ""
 
 

@@ -98,6 +98,12 @@ def checkout_in(text: str) -> str:
     return str(answer.get("id") or "") if is_checkout and isinstance(answer, dict) else ""
 
 
+def cart_in(text: str) -> str:
+    """Return the id of the cart or checkout that an answer shows, with lines or without; empty: of none."""
+    answer = _parsed(text)
+    return str(answer.get("id") or "") if isinstance(answer, dict) and "line_items" in answer else ""
+
+
 def passing(text: str) -> list[str]:
     """Return what an answer says of a cart that is another each time: its id, and when it expires."""
     answer = _parsed(text) if '"line_items"' in text else None

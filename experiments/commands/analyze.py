@@ -179,7 +179,8 @@ def analyze(
 ) -> None:
     """Estimate effects, from runs by their kind of study, or from any tidy tables.
 
-    Kinds: choice (in shops), conjoint (between cards), montecarlo (willingness to pay), biases, anchoring.
+    Kinds: choice (in shops), conjoint (between cards), montecarlo (willingness to pay), biases, anchoring,
+    orders (who is deceived).
     Several runs or tables stand side by side: each row names its study, and an agent of two is never pooled.
 
     Examples:

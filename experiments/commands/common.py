@@ -49,11 +49,7 @@ RunOrFiles = Annotated[
 ]
 Kind = Annotated[
     str | None,
-    typer.Option(
-        "--as",
-        metavar="KIND",
-        help="How tables are analysed. A run has its own kind; one of orders also: choice.",
-    ),
+    typer.Option("--as", metavar="KIND", help="How tables are analysed; a run has its own kind of study."),
 ]
 Agents = Annotated[
     list[str] | None,

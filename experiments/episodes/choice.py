@@ -46,10 +46,16 @@ def chosen(trial: ShopTrial, session: Session, look: TabObservation | None = Non
     return ChosenProduct("", "something, and nothing tells what")
 
 
+def left_in_cart(session: Session) -> list[CartAddition]:
+    """Return what tells that a product is in the cart, since a page has shown it empty."""
+    emptied = [number for number, each in enumerate(session.added) if each.by == "emptied"]
+    return session.added[emptied[-1] + 1 :] if emptied else session.added
+
+
 def in_cart(trial: ShopTrial, session: Session, look: TabObservation) -> ChosenProduct:
     """Return the product that a trial has put into the cart, and gone on; of several, what they are."""
-    put = {each.product: None for each in session.added if each.product}
-    return one_of(put) if len(put) > 1 else chosen(trial, session, look)
+    put = [each.product for each in left_in_cart(session) if each.product]
+    return one_of(put) if put else chosen(trial, session, look)
 
 
 def one_of(products: Iterable[str]) -> ChosenProduct:

@@ -70,26 +70,29 @@ async def run_episode(
     trajectory, ids = Trajectory(), item_ids(design, trial)
     names = planned_names(trial, session)
     wanted = {each: names[key] for each, key in ids.items()}
+    episode: DataEpisode | None = None
     try:
         async with limited(trajectory, design.most_seconds, silent):
             to_order = design.experiment.to_order
             opened = open_episode(trial.interface, trial.goal, base_url, wanted, proxy, orders=to_order)
             async with opened as episode:
+                running = episode
 
                 def over(_: TabObservation) -> bool:
                     session.step += 1
-                    return bool(episode.end or session.failures)
+                    return bool(running.end or session.failures)
 
                 end = "an order" if to_order else "a choice"
                 await act_until(over, trajectory, episode, agent, most_steps=design.most_steps, wanted=end)
                 if episode.end:
                     said = "the order was placed" if to_order else "it stands in the shop's answer"
                     trajectory.end("choice", said)
-                elif episode.cart and design.experiment.ends == "either":
-                    trajectory.end_at_cart()
-                judge(trajectory, trial, episode, session, ids)
     except ShopFailure as failure:
         trajectory.fail("shop", str(failure))
+    if episode:
+        if design.experiment.ends == "either" and (episode.order or episode.cart):
+            trajectory.end_on_the_way(ordered=bool(episode.order))
+        judge(trajectory, trial, episode, session, ids)
     failed_on_the_way(trajectory, session)
     return trajectory
 
@@ -100,10 +103,10 @@ def judge(
     """Correct the outcome of a choice once the treatment is checked."""
     if trajectory.outcome != "choice":
         return
-    last = episode.order or episode.cart
-    given = [*_given(trajectory), last]
+    last = [episode.order] if episode.order else [*episode.carts.values()]
+    given = [*_given(trajectory), *last]
     keys = _by_id(episode.answers, ids)
-    chosen = list(dict.fromkeys(keys.get(line.id, "") for line in lines_in(last)))
+    chosen = list(dict.fromkeys(keys.get(line.id, "") for text in last for line in lines_in(text)))
     if len(chosen) != 1 or not chosen[0]:
         what = f"{len(chosen)} products" if all(chosen) else "not in the choice set"
         trajectory.end("no_choice", f"put into the cart: {', '.join(map(repr, chosen))}, {what}")

@@ -185,7 +185,7 @@ def order_rows(
     prices = {option["option"]: option["price"] for option in options}
     drifted = (amount for page, amount in _drifts(lines, session) if page not in BEFORE_CART)
     extra = sum((*dripped, *drifted, *_rises(lines, session, prices)), _NONE) if order else _NONE
-    shown_at = _shown_at(session, shown)
+    shown_at = _shown_at(trial, session, shown)
     facts = {
         "ordered": order is not None,
         "task_ok": order is not None and is_done(task, order, trial, options),
@@ -360,18 +360,22 @@ def _told_on(intervention: str, charge: Charge, session: Session) -> str:
     return next(found, "order")
 
 
-def _shown_at(session: Session, shown: Sequence[str]) -> int | None:
-    """The first step at which the agent was given what the shop, or a second price, says; None: at none.
+def _shown_at(trial: ShopTrial, session: Session, shown: Sequence[str]) -> int | None:
+    """The first step at which the agent was given what the shop, a second price or else a product says.
+
+    None: at none.
 
     With pictures it is the first step at which a page with the edits could be seen, by their receipts.
     """
-    every = ((t, edit) for t in session.plan.treatments for edit in t.edits)
+    every = [(t, edit) for t in session.plan.treatments for edit in t.edits]
     split = session.plan.split_prices
     late = [
         (t.intervention, edit)
         for t, edit in every
         if t.is_late or edit.stages() or (t.product in split and "price" in edit.values())
     ]
+    nudges = {each.id for each in trial.nudges}
+    late = late or [(t.intervention, edit) for t, edit in every if t.intervention in nudges]
     wordless = {(name, edit.kind()) for name, edit in late if not edit.words()}
     words = [edit.words() for _, edit in late if edit.words()]
     words += [each.after for each in session.receipts if (each.intervention, each.edit) in wordless]

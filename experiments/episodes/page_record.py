@@ -124,7 +124,7 @@ def to_record(
         page_errors=[{"text": text, "times": times} for text, times in trajectory.page_errors.items()],
         unchecked=[effect._asdict() for effect in _readable(unchecked, session, seen)],
         on_screen=on_screen,
-        hits=hits,
+        hits=_with_known_products(hits, trial, session),
         attributes=_attribute_rows(trial, design, products, shown, places),
         **second,
     )
@@ -164,6 +164,14 @@ def _product_hit(hit: Hit, url: str, page: str, session: Session) -> str:
     if not hit.href or (page and not in_card):
         return "" if in_card else page
     return session.product_at(urljoin(url, own_link(leads_to(hit, url), session)))
+
+
+def _with_known_products(hits: Sequence[Row], trial: ShopTrial, session: Session) -> list[Row]:
+    """The rows, without a product where an address is that of none: of a cart, or a list."""
+    known = {product.key for product in trial.products}
+    if {hit["product"] for hit in hits} - known - {""}:
+        known |= titles(session).keys()
+    return [hit if hit["product"] in known else {**hit, "product": ""} for hit in hits]
 
 
 def _hit_row(step: int, hit: Hit, product: str, intervention: str) -> Row:

@@ -18,7 +18,7 @@ from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes import data_episode, page_record
-from experiments.episodes.choice import ChosenProduct, chosen, in_cart, one_of
+from experiments.episodes.choice import ChosenProduct, chosen, in_cart, left_in_cart, one_of
 from experiments.episodes.orders import placed_order, untreated_on_the_way
 from experiments.records.record import Start, TrialRecord
 from experiments.treatment.shown_figures import shown_products
@@ -170,8 +170,8 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
     What the proxy saw outweighs what the page showed.
     """
-    if session.added and design.experiment.ends == "either":
-        trajectory.end_at_cart()
+    if design.experiment.ends == "either" and (session.order or left_in_cart(session)):
+        trajectory.end_on_the_way(ordered=session.order is not None)
     if failed_on_the_way(trajectory, session) or trajectory.outcome != "choice":
         return
     try:

@@ -24,10 +24,14 @@ class StoredRun(NamedTuple):
     name: str
 
     def as_kind(self, kind: str | None) -> "StoredRun":
-        """Return a run of orders as one of choices, where `kind` says so: each order has a product."""
+        """Return a run of orders as one of choices, where `kind` says so: each order has a product.
+
+        It has no folder, which holds the report of the run's own kind.
+        """
         if (kind_of(self.found), kind) != ("orders", "choice"):
             return self
-        return self._replace(found={**self.found, "facts": {**self.found["facts"], "analysis": kind}})
+        facts = {**self.found["facts"], "analysis": kind}
+        return self._replace(found={**self.found, "facts": facts}, folder=None)
 
     def of_kind(self, kind: str) -> NamedStudy:
         """Return all tables of the run."""

@@ -56,10 +56,11 @@ class Trajectory:
         """Set the outcome, its reason and the choice."""
         self.outcome, self.reason, self.choice, self.cause = outcome, reason, choice, None
 
-    def end_at_cart(self) -> None:
-        """Count a trial that stopped on its way from the cart to an order as one with a choice."""
+    def end_on_the_way(self, *, ordered: bool) -> None:
+        """Count a trial that stopped between cart and order, or right after it, as one with a choice."""
         if self.outcome in ("no_choice", "agent_limit"):
-            self.end("choice", f"something is in the cart, and no order was placed: {self.reason}")
+            stopped = f"something is in the cart, and no order was placed: {self.reason}"
+            self.end("choice", "the order was placed" if ordered else stopped)
 
     def fail(self, cause: Cause, reason: str) -> None:
         """Set the outcome `infra_error` with the part of the infrastructure that failed."""

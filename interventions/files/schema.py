@@ -260,6 +260,10 @@ class Intervention(BaseModel):
                         f"{edit.kind()} is made on {', '.join(edit.pages)} only; add it, or leave the key out"
                     )
                     found.append(self._source.problem((*self._path, "pages"), message))
+            fields = [name for edit in self.edits for name in edit.fields()]
+            if len(fields) > len({*fields}):
+                message = "two edits ask in the same words: one answer would count for both; write others"
+                found.append(self._source.problem((*self._path, "edits"), message))
             known = self.may_cause()
             if not self.deceived_when or self.deceived_when in known:
                 return found

@@ -111,7 +111,7 @@ def test_ctrl_c_before_a_command_begins_is_no_traceback(tmp_path: Path) -> None:
         ("sets: 2", "set: 2", r'mine.yaml:3:\d+: options.set: unknown key; did you mean "sets"\?'),
         ("sets: 2", "set_size: 8, max_price_gap: 0, max_rating_gap: 0", r"mine.yaml:3:\d+: options: no 8 products .*; raise max_price_gap or max_rating_gap"),  # noqa: E501
         ("mine-nudges.yaml", "other.yaml", r"mine.yaml:5:\d+: factors.nudge.interventions: other.yaml: no such file in /.+; check the path"),  # noqa: E501
-        ("mine-nudges.yaml}", "mine-nudges.yaml, only: [bagde]}", r"mine.yaml:5:\d+: factors.nudge.only\[0\]: .*'bagde'; it has badge"),  # noqa: E501
+        ("mine-nudges.yaml}", "mine-nudges.yaml, only: [bagde]}", r"mine.yaml:5:\d+: factors.nudge.only\[0\]: .*'bagde'; did you mean .badge.."),  # noqa: E501
         ("mine-nudges.yaml", "nudgse", r'mine.yaml:5:\d+: factors.nudge.interventions: no interventions "nudgse"; did you mean "nudges"\?.*'),  # noqa: E501
         ("goal:", "site: my-shop\ngoal:", r'mine.yaml:2:\d+: site: no site map "my-shop"; shipped: .+'),
         ("goal:", "agents: [simulated:first, simulatd:price]\ngoal:", r'mine.yaml:2:\d+: agents: unknown agent "simulatd:price"; did you mean "simulated:price"\?'),  # noqa: E501

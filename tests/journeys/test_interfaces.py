@@ -16,13 +16,14 @@ import httpx
 import pytest
 import sqlalchemy as sql
 import yaml
+from bs4 import BeautifulSoup
 from starlette.applications import Starlette
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agents.base import Agent, Decision
+from agents.base import Agent, Decision, GaveUp
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
 from environments.protocol.shown_data import products_in
@@ -238,7 +239,7 @@ async def test_an_agent_can_change_its_mind_before_the_order(tmp_path: Path) -> 
     assert (record.trial.outcome, record.trial.reason) == ("choice", "the order was placed")
     (line, shipping) = record.order_lines
     assert (line["quantity"], shipping["kind"]) == (1, "shop")
-    assert {row["name"] for row in record.outcomes if row["value"]} == {"ordered", "task_ok"}
+    assert {row["name"] for row in record.outcomes if row["value"]} == {"exposed", "ordered", "task_ok"}
     async with one_trial(tmp_path, "mcp", **TO_THE_ORDER) as (_, run):
         lines = {"line_items": [{"item": {"id": first}, "quantity": 1}]}
         record = await run(
@@ -250,19 +251,74 @@ async def test_an_agent_can_change_its_mind_before_the_order(tmp_path: Path) -> 
     assert record.trial.outcome == "no_choice"
     assert [row["last_stage"] for row in record.orders] == [""]  # nothing was planned for the cart
     assert not record.order_lines
-    async with one_trial(tmp_path, "mcp", **TO_THE_ORDER | {"ends": "either"}) as (_, run):
-        record = await run(
-            Scripted(
-                Action("call_tool", ("get_product", json.dumps({"catalog": {"id": first}}))),
-                Action("call_tool", ("create_checkout", json.dumps({"checkout": lines}))),
-                Action("give_up", ("too dear",)),
-            )
-        )
-    assert (record.trial.outcome, record.trial.choice) == (
-        "choice",
-        next(k for k, s in skus.items() if s == first),
-    )
-    assert {row["name"] for row in record.outcomes if row["value"]} == set()
+
+
+class Stopping:
+    """Takes the given actions, and then raises that it gives up."""
+
+    def __init__(self, *actions: Action) -> None:
+        self.actions = list(actions)
+
+    async def act(self, observation: Observation) -> Decision:
+        if not self.actions:
+            raise GaveUp("enough")
+        return Decision("", "", self.actions.pop(0))
+
+
+class Clicking:
+    """Clicks on the links and buttons with these words, one after the other, and then gives up."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = list(words)
+
+    async def act(self, observation: Observation) -> Decision:
+        if not self.words:
+            return Decision("", "", Action("give_up", ("enough",)))
+        for tag in BeautifulSoup(observation.html, "html.parser").select("a[bid], button[bid]"):
+            if self.words[0].casefold() in tag.get_text().casefold():
+                self.words.pop(0)
+                return Decision("", "", Action("click", (str(tag["bid"]),)))
+        return Decision("", "", Action("scroll", (0.0, 500.0)))
+
+
+EITHER = {**TO_THE_ORDER, "ends": "either"}
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+async def test_who_stops_on_the_way_has_chosen_the_one_product_that_is_left_in_the_cart(
+    tmp_path: Path,
+) -> None:
+    async def ends(way: str, *agents: Agent) -> list[tuple[str, str | None]]:
+        async with one_trial(tmp_path, way, **EITHER) as (_, run):
+            records = [await run(agent) for agent in agents]
+        assert not any(row["name"] == "ordered" and row["value"] for each in records for row in each.outcomes)
+        return [(each.trial.outcome, each.trial.choice) for each in records]
+
+    async with one_trial(tmp_path, "mcp", **EITHER) as (design, _):
+        skus = {each.key: each.sku for each in design.shop.catalogue.products}
+        one, other = (each.key for each in next(iter(design.sets.values())))
+
+    def tool(name: str, **arguments: Any) -> Action:
+        return Action("call_tool", (name, json.dumps(arguments)))
+
+    def cart(key: str) -> Action:
+        lines = [{"item": {"id": skus[key]}, "quantity": 1}]
+        return tool("create_cart", cart={"line_items": lines})
+
+    looks = [tool("get_product", catalog={"id": skus[key]}) for key in (one, other)]
+    stays = [("choice", one), ("no_choice", None)]
+    assert stays == await ends("mcp", Stopping(*looks, cart(one)), Stopping(*looks, cart(one), cart(other)))
+    chosen, changed = (Action("add_to_cart", (skus[key],)) for key in (one, other))
+    assert await ends("feed", Stopping(chosen), Stopping(chosen, changed)) == [
+        ("choice", one),
+        ("choice", other),
+    ]
+    page = "add to cart", "shopping cart"
+    (kept, emptied) = await ends("html", Clicking(*page), Clicking(*page, "remove item"))
+    assert kept[0] == "choice"
+    assert kept[1] in (one, other)
+    assert emptied == ("no_choice", None)
 
 
 class Scripted:

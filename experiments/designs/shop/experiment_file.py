@@ -383,9 +383,13 @@ class Experiment(StrictModel):
     def _can_tell_what_is_wanted(self) -> Self:
         if self.wants != Wants() and not self.to_order:
             raise problem_at("wants", message="no trial has an order; write ends: order, or remove this key")
+        if self.wants.quantity > 1 and "feed" in self.interfaces:
+            message = "by feed one piece is ordered; write 1, or remove feed"
+            raise problem_at("wants", "quantity", message=message)
         vague = [profile.id for profile in self.profiles if not profile.right]
         if self.wants.product == "right" and vague:
-            message = f"the profile {vague[0]} does not say which product is right; give it the key right"
+            rule = "profiles: [{id: ..., text: ..., right: {lowest: price}}]"
+            message = f"the profile {vague[0]} does not say which product is right; write such as {rule}"
             raise problem_at("wants", "product", message=message)
         return self
 

@@ -23,7 +23,7 @@ from interventions.errors import CannotEdit, UserError
 from interventions.files.presets import presets
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import STAGES, SiteMap, load_site_map
-from interventions.yaml.yaml_source import Source
+from interventions.yaml.yaml_source import Source, did_you_mean
 
 NO_ADDRESSES: Final[Mapping[str, str]] = {}
 
@@ -81,14 +81,17 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     known = {item.id: item for item in file.interventions}
     wanted = dict[str, None]()
     for index, name in enumerate(factor.only):
+        at = ("factors", "nudge", "only", index)
         preset = presets().get(name) if name not in known else None
         ids = preset.ids(factor.interventions) if preset else [name] if name in known else []
+        if not preset and name in factor.only[:index]:
+            raise source.error(at, f"{name} stands twice; remove one of them")
+        if preset and not ids:
+            others = f"{', '.join(preset.files)}; name that file, or leave the preset out"
+            raise source.error(at, f"{factor.interventions} has no pattern of {name}, which is in {others}")
         if not ids:
-            there = (
-                f"its patterns are in {', '.join(preset.files)}" if preset else f"it has {', '.join(known)}"
-            )
-            message = f"{factor.interventions} has no intervention {name!r}; {there}"
-            raise source.error(("factors", "nudge", "only", index), message)
+            known_as = did_you_mean(name, [*known, *presets()], noun=f"{factor.interventions} has")
+            raise source.error(at, f"{factor.interventions} has no intervention {name!r}; {known_as}")
         wanted |= dict.fromkeys(ids)
     found = tuple(known[name] for name in wanted or known)
     for item in found:

@@ -38,6 +38,6 @@ class Wants(StrictModel):
 
     product: Literal["any", "right"] = "any"
     """One of the choice set; or, of those, one that is right for the trial's profile, by what was shown."""
-    quantity: Annotated[int, Field(ge=1)] = 1
-    no_extras: bool = False
+    quantity: Annotated[int, Field(ge=1, strict=True)] = 1
+    no_extras: Annotated[bool, Field(strict=True)] = False
     """Whether an order with a line that nobody asked for, and that could be refused, fails."""

@@ -156,7 +156,7 @@ def test_a_preset_is_its_ids_and_says_what_it_lacks(name: str) -> None:
     assert [each.id for each in made.nudges if each] == presets()[name].ids("checkout")
     (note,) = made.notes([])
     assert note.startswith(f"{name}: checkout has ") and ("not there" in note) == (name != "sus-nine")
-    with pytest.raises(UserError, match=f"placebo has no intervention '{name}'; its patterns are in "):
+    with pytest.raises(UserError, match=f"placebo has no pattern of {name}, which is in "):
         design(**nudge(only=[name], interventions="placebo"))
 
 
