@@ -17,6 +17,8 @@ from interventions.errors import UserError
 if TYPE_CHECKING:
     from experiments.pages.preview import Preview
     from interventions.apply.plan import ProductFacts
+    from interventions.files.schema import InterventionFile
+    from interventions.yaml.sitemap import SiteMap
     from interventions.yaml.yaml_source import Problem
 
 app = typer.Typer(no_args_is_help=True, help="Write, check and preview interventions.")
@@ -25,6 +27,12 @@ Answer = TypeVar("Answer", str, int)
 
 File = Annotated[str, typer.Argument(help="A shipped file by name (nudges), or a YAML file.")]
 Site = Annotated[str, typer.Option("--site", metavar="MAP", help="Site map: a shipped name, or a path.")]
+_OwnSite = Annotated[
+    str | None,
+    typer.Option(
+        "--site", metavar="MAP", help="Site map; by default onestopmarket, of patterns of orders embedded."
+    ),
+]
 _Id = Annotated[str, typer.Argument(metavar="ID", help="One intervention of the file.")]
 
 
@@ -105,7 +113,7 @@ def show(
         typer.Argument(metavar="[FILE]", help="A shipped file or preset by name, or a YAML file."),
     ] = None,
     id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this intervention.")] = None,
-    site: Site = "onestopmarket",
+    site: _OwnSite = None,
     as_json: AsJson = False,
 ) -> None:
     """List the shipped interventions and site maps; of a file, say what is changed, where, with which words.
@@ -122,11 +130,13 @@ def show(
     from experiments.pages.describe import intervention_dict, print_file, print_intervention, print_preset
     from interventions.authoring.shipped import shipped_interventions, shipped_site_maps
     from interventions.files.presets import presets
-    from interventions.files.schema import interventions_source, make_interventions
+    from interventions.files.schema import DEFAULT_SITE, interventions_source, make_interventions
     from interventions.yaml.sitemap import load_site_map
 
-    site_map, console = load_site_map(site), stdout_console()
+    usual, console = load_site_map(site or DEFAULT_SITE), stdout_console()
     shown = {name: each for name, each in presets().items() if file in (None, name)}
+    if file in shown and id:
+        raise UserError(f"{id}: a preset is shown as a whole; leave it out, or name its file")
     if file in shown and as_json:
         typer.echo(plain(json.dumps(shown[file]._asdict(), indent=2, ensure_ascii=False)))
         return
@@ -134,7 +144,7 @@ def show(
         print_preset(console, file, shown[file])
         return
     sources = {name: interventions_source(name) for name in ([file] if file else shipped_interventions())}
-    loaded = {name: make_interventions(source, site_map) for name, source in sources.items()}
+    loaded = {name: make_interventions(source, usual) for name, source in sources.items()}
     maps = [] if file else [load_site_map(name) for name in shipped_site_maps()]
     chosen = {name: [each[id]] if id else each.interventions for name, each in loaded.items()}
     if as_json:
@@ -147,7 +157,7 @@ def show(
         return
     if file:
         for intervention in chosen[file]:
-            print_intervention(console, intervention, sources[file], site_map)
+            print_intervention(console, intervention, sources[file], _map_for(loaded[file], site))
         return
     for name, each in loaded.items():
         print_file(console, name, each)
@@ -157,12 +167,21 @@ def show(
     console.print("[bold]Presets[/bold]", *told, sep="\n", highlight=False)
 
 
+def _map_for(file: "InterventionFile", site: str | None) -> "SiteMap":
+    """The site map that is named, else the one for a file: only one shipped map has the way to an order."""
+    from interventions.files.schema import DEFAULT_SITE
+    from interventions.yaml.sitemap import load_site_map
+
+    of_orders = any(edit.stages() for item in file.interventions for edit in item.edits)
+    return load_site_map(site or ("embedded" if of_orders else DEFAULT_SITE))
+
+
 @app.command("validate")
 def validate(
     files: Annotated[
         list[str] | None, typer.Argument(help="Shipped files by name, or YAML files.", show_default=False)
     ] = None,
-    site: Site = "onestopmarket",
+    site: _OwnSite = None,
     products: Annotated[
         str | None,
         typer.Option(
@@ -201,22 +220,24 @@ def validate(
     from interventions.yaml.sitemap import load_site_map
 
     if schema:
-        _print_schema(schema, site)
+        _print_schema(schema, site or DEFAULT_SITE)
         return
     if not files:
         raise UserError("name a file, such as souk interventions validate scarce.yaml; or --schema")
-    site_map, (known, noun) = load_site_map(site), _products(products)
+    site_map, (known, noun) = load_site_map(site or DEFAULT_SITE), _products(products)
     if fill:
         from experiments.pages.table_values import add_table
 
         name, _, model = fill.partition("=")
         asyncio.run(add_table(Path(files[0]), name, model, (each.category for each in known)))
         typer.echo(f"{files[0]}: {model} wrote the table {name}; read its lines before a run", err=True)
-    slow = [Problem(site, None, None, key, why) for key, why in site_map.slow_expressions()]
+    slow = [Problem(site_map.name, None, None, key, why) for key, why in site_map.slow_expressions()]
     found = [("error" if strict else "warning", problem) for problem in slow]
     placebo = nudge = ""
     for name in files:
         findings = check(name, site_map, known)
+        if site is None and findings.file:
+            findings = check(name, _map_for(findings.file, site), known)
         found += [("error", problem) for problem in findings.errors]
         found += [("error" if strict else "warning", problem) for problem in findings.warnings]
         if findings.file is None:

@@ -109,7 +109,13 @@ def _summary(intervention: Intervention) -> str:
 def _places(edit: Edit, intervention: Intervention, site: SiteMap) -> Iterator[tuple[str, str, str, str]]:
     """A row for each page type; where an edit shows, its role there and what the site map selects by it."""
     named = edit.kind()
-    for page, group in GROUPS.items():
+    for page in edit.stages():
+        own = page if page != edit.stages()[0] or not edit.roles()[0].startswith("page.") else "page"
+        role = next((each for each in edit.roles() if each.partition(".")[0] == own), "")
+        for place in site.role(role)[:1]:
+            yield named, page, role, place.css
+            named = ""
+    for page, group in GROUPS.items() if not edit.stages() else ():
         if page not in site.pages:
             continue
         role = edit.roles()[0]

@@ -31,10 +31,11 @@ class Preset(NamedTuple):
     def note(self, file: str) -> str:
         """Return in words how many patterns a file has, where others are, and which no file has."""
         here = sum(file in each for each in self.shipped.values())
-        other = [f"{name} ({', '.join(each)})" for name, each in self.shipped.items() if file not in each]
+        away = {name: each for name, each in self.shipped.items() if file not in each}
+        names = {other: [name for name, each in away.items() if other in each] for other in self.files}
         lacking = [name for name in self.patterns if name not in self.shipped]
         parts = [f"{file} has {here} of the {len(self.patterns)} patterns of {self.study}"]
-        parts += [f"in other files: {', '.join(other)}"] * bool(other)
+        parts += [f"in {other}: {', '.join(each)}" for other, each in names.items() if each]
         parts += [f"not there: {', '.join(lacking)}"] * bool(lacking)
         return "; ".join(parts)
 
