@@ -167,6 +167,23 @@ async def test_what_an_action_names_is_told_as_what_stands_in_its_middle(context
         assert episode.hits == ()
 
 
+CARD = """<!doctype html><title>Card</title>
+<a href="/other" style="display:block;width:300px;height:200px">Oats
+<button style="margin:60px 80px;width:140px;height:60px"
+  onclick="event.preventDefault(); document.title='Added'">Add to Cart</button></a>"""
+
+
+async def test_a_button_on_the_middle_of_a_link_is_what_the_click_hits(context: BrowserContext) -> None:
+    async with pages({"/": CARD, "/other": OTHER}) as url:
+        episode = Episode(context, "Buy oats.", STOPS, site=ROLES)
+        await episode.open([url])
+        html = (await episode.look()).observation.html
+        bid = next(re.finditer(r'<a\b[^>]*?bid="(\w+)"', html))[1]
+        assert await episode.act(Action("click", (bid,))) == ""
+        (hit,) = episode.hits
+        assert (await context.pages[0].title(), hit.tag, hit.text) == ("Added", "button", "Add to Cart")
+
+
 async def test_an_element_that_cannot_be_acted_on_is_told_where_it_has_a_box(context: BrowserContext) -> None:
     async with pages({"/": NAMED}) as url:
         episode = Episode(context, "Buy oats.", STOPS)

@@ -78,6 +78,7 @@ EDIT = "id: a\n    kind: nudge\n    edits:\n      - "
         (EDIT + "set_reviews: 2.5", '5:9: interventions[0].edits[0].set_reviews: "2.5" is not a number of reviews; write a whole number from 1'),
         (EDIT + "set_price: 1\n        set_rating: 2", "5:9: interventions[0].edits[0]: an item of the list is one edit; start each edit with its own dash"),
         ("id: a\n    kind: pattern\n    deceived_when: accepted\n    edits:\n      - fee: {label: Fee, amount: 1}", '4:5: interventions[0].deceived_when: no edit here can end in "accepted"; write paid_more, or leave the key out'),
+        ("id: a\n    kind: pattern\n    edits: [dialog: {text: Go?, accept: A, decline: B}, dialog: {text: Go?, accept: C, decline: D}]", "4:5: interventions[0].edits: two edits ask in the same words: one answer would count for both; write others"),
         ("id: a\n    kind: pattern\n    combines: [a, b]", '4:19: interventions[0].combines[1]: no intervention "b"; known: a'),
         ("id: a\n    kind: pattern\n    combines: [a, a]", '4:5: interventions[0].combines: "a" has no edits of its own; name interventions that have some'),
     ],

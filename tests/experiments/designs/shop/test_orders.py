@@ -27,6 +27,7 @@ EXPERIMENT: dict[str, Any] = {
         "nudge": {"interventions": "checkout", "only": ["protection-opt-out"], "on": ["none", "shop"]},
         "order": "listed",
     },
+    "limits": {"steps": 40},
 }
 
 
@@ -103,6 +104,13 @@ def test_the_analysis_is_of_orders_and_other_experiments_keep_theirs() -> None:
             r"wants.product: the profile none does not say which",
         ),
         ({"wants": {"quantity": 0}}, r"wants.quantity"),
+        ({"wants": {"quantity": True}}, r"wants.quantity"),
+        (
+            {"factors": {"nudge": {"interventions": "nudges", "on": ["none", "each"]}}}
+            | {"observation": ["html", "feed"], "wants": {"quantity": 2}},
+            r"wants.quantity: by feed one piece is ordered",
+        ),
+        (nudge(only=["total-plus-20"] * 2), r"only\[1\]: total-plus-20 stands twice; remove one of them"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(changes: dict[str, Any], told: str) -> None:
@@ -124,6 +132,8 @@ def test_who_souk_does_not_run_ends_at_the_cart() -> None:
 def test_of_pictures_simulated_customers_order_nothing_and_a_note_says_so() -> None:
     assert any("of pictures" in note for note in design(observation="screenshot").notes([AGENT]))
     assert not design().notes([AGENT])
+    (note,) = design(limits={}).notes([AGENT])
+    assert note == "limits.steps is 10, and an order takes about 16 actions; write 40"
 
 
 def test_an_unknown_control_is_told() -> None:
