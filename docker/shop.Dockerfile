@@ -14,6 +14,7 @@ RUN python3 -m venv --without-pip /opt/shop \
 WORKDIR /opt/shop/app
 COPY interventions/__init__.py interventions/data_file.py interventions/errors.py interventions/
 COPY environments/__init__.py environments/
+COPY environments/protocol/__init__.py environments/protocol/mcp.py environments/protocol/
 COPY environments/launch/__init__.py environments/launch/watchdog.py environments/launch/
 COPY environments/shop environments/shop
 RUN /opt/shop/bin/python -m compileall -q .

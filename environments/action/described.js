@@ -9,7 +9,8 @@
   for (const each of line) if ((role = roles.find(([, css]) => fits(each, css))?.[0] ?? "")) break;
   const isTyped = /^(INPUT|TEXTAREA)$/.test(at.tagName) || at.isContentEditable || at.querySelector("[contenteditable]");
   const said = !isTyped ? at.innerText : /^(button|submit|reset)$/.test(at.type) ? at.value : "";
-  const text = said || at.labels?.[0]?.textContent || at.getAttribute("aria-label") || at.getAttribute("placeholder") || at.getAttribute("alt") || "";
+  const told = ["aria-label", "placeholder", "alt"].map((name) => at.getAttribute(name)).find(Boolean);
+  const text = said || told || at.labels?.[0]?.textContent || "";
   const href = line.find((each) => each.tagName === "A" && each.href)?.href ?? "";
   const bid = line.find((each) => each.hasAttribute("bid"))?.getAttribute("bid") ?? "";
   return { __proto__: null, tag: at.tagName.toLowerCase(), text: String(text).replace(/\s+/g, " ").trim().slice(0, 100),

@@ -118,6 +118,8 @@ class Study:
     """Of all that is compared, where it has one."""
     between: Literal["", "products", "hotels"] = ""
     """What is chosen between, where a simulated shopper can be fitted to the choices."""
+    also: tuple[str, ...] = ()
+    """The other kinds as which a run can be analysed."""
 
     def stored(self, records: Records, run: str, agents: Sequence[str]) -> Tables:
         """Make all tables of a run; frames with a column `agent` may hold others than `agents`, too."""
@@ -179,6 +181,7 @@ STUDIES: Final[dict[str, Study]] = {
     ),
     "orders": Study(
         title="What was ordered, and what it cost",
+        also=("choice",),
         compare=orders_comparing.compare_orders,
         compared=orders_comparing.TEXT,
         unit="% of trials",

@@ -24,11 +24,11 @@ class StoredRun(NamedTuple):
     name: str
 
     def as_kind(self, kind: str | None) -> "StoredRun":
-        """Return a run of orders as one of choices, where `kind` says so: each order has a product.
+        """Return a run as one of another kind as which it can be analysed, such as one of orders as choices.
 
         It has no folder, which holds the report of the run's own kind.
         """
-        if (kind_of(self.found), kind) != ("orders", "choice"):
+        if kind not in study_of(kind_of(self.found)).also:
             return self
         facts = {**self.found["facts"], "analysis": kind}
         return self._replace(found={**self.found, "facts": facts}, folder=None)

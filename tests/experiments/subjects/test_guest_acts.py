@@ -246,7 +246,7 @@ async def test_nothing_that_is_typed_is_kept(embedded_place: Place, acts: ShopDe
     assert record.trial.outcome == "choice", record.trial.reason
     texts = [(hit["element"], hit["text"]) for hit in record.hits]
     assert texts[:2] == [("p", "")] * 2
-    assert texts[2:6] == [("input", "")] * 4
+    assert texts[2:6] == [("input", "Yours")] * 2 + [("input", "")] * 2
     assert texts[6:8] == [("input", "Search entire store here...")] * 2
     assert texts[8] == ("label", "Yours"), "and not its field as well"
     assert len(texts) == 11
