@@ -94,8 +94,7 @@ def order_in(text: str) -> OrderData | None:
 def checkout_in(text: str) -> str:
     """Return the id of the checkout that an answer shows; empty where it shows none."""
     answer = _parsed(text)
-    is_checkout = isinstance(answer, dict) and "line_items" in answer and "status" in answer
-    return str(answer.get("id") or "") if is_checkout and isinstance(answer, dict) else ""
+    return cart_in(text) if isinstance(answer, dict) and "status" in answer else ""
 
 
 def cart_in(text: str) -> str:

@@ -236,8 +236,8 @@ def validate(
     placebo = nudge = ""
     for name in files:
         findings = check(name, site_map, known)
-        if site is None and findings.file:
-            findings = check(name, _map_for(findings.file, site), known)
+        if findings.file and (own := _map_for(findings.file, site)).name != site_map.name:
+            findings = check(name, own, known)
         found += [("error", problem) for problem in findings.errors]
         found += [("error" if strict else "warning", problem) for problem in findings.warnings]
         if findings.file is None:

@@ -30,9 +30,9 @@ from experiments.designs.shop.ingredients import (
     check_orders,
     check_stopping,
     displayed,
+    file_notes,
     formed_sets,
     nudges_of,
-    preset_notes,
     prompt_of,
     shop_map,
     shop_of,
@@ -52,8 +52,6 @@ from interventions.yaml.yaml_source import Source, validate
 DATA_SITE: Final = "ucp"
 """The site map of answers by UCP, over REST and MCP."""
 _cell_of = attrgetter("agent", "set", "ordering", "profile", "modality", "repeat")
-STEPS_OF_ORDER: Final = 16
-"""About how many actions an order takes in the embedded shop's pages."""
 _REQUESTS: Final = {"home": 3, "listing": 3, "search": 5}
 _IN_VIEW: Final = 4
 """About how many products of a list come into view with each scroll."""
@@ -95,7 +93,7 @@ class ShopDesign(Design[ShopTrial]):
         self.led: dict[str, str] = {}
         """The key of an address to which a start page leads -> its product, found before the first trial."""
         made = formed_sets(experiment, self.site, source, self.shop)
-        formed, self._notes = made.sets, [*made.notes, *preset_notes(experiment)]
+        formed, self._notes = made.sets, [*made.notes, *file_notes(experiment)]
         self.products = {product.key: product for products in formed for product in products}
         self.led |= {self.site.key(url): key for key, url in made.products.items() if key in self.products}
         self.sets: dict[str, ChoiceSet] = {
@@ -290,11 +288,6 @@ class ShopDesign(Design[ShopTrial]):
             more = f"{self._allocation.left_out:,} further repeats of an agent follow if its answers vary"
             lacks.append(f"each question is asked {ALWAYS} times; {more}")
         notes = [*([rule] if rule else []), *self._notes, *slow, *lacks, *ways]
-        modalities = self.experiment.observation.modality
-        has_pages = not modalities or set(modalities) > set(self.experiment.interfaces)
-        if self.experiment.to_order and has_pages and self.most_steps < STEPS_OF_ORDER:
-            few = f"limits.steps is {self.most_steps}, and an order takes about {STEPS_OF_ORDER} actions"
-            notes.append(f"{few}; write 40")
         if not any(is_simulated(name) for name in agents):
             return notes
         every = self.experiment.observation.modality

@@ -25,6 +25,8 @@ from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import STAGES, SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source, did_you_mean
 
+STEPS_OF_ORDER: Final = 16
+"""About how many actions an order takes in the embedded shop's pages."""
 NO_ADDRESSES: Final[Mapping[str, str]] = {}
 
 
@@ -121,8 +123,12 @@ def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[In
     return found
 
 
-def preset_notes(experiment: Experiment) -> Iterator[str]:
-    """Yield a line for each preset of the nudges: what it holds here, and what it does not."""
+def file_notes(experiment: Experiment) -> Iterator[str]:
+    """Yield what each preset of the nudges holds here, and whether there are too few actions for an order."""
+    modalities, most = experiment.observation.modality, experiment.limits.steps
+    has_pages = not modalities or set(modalities) > set(experiment.interfaces)
+    if experiment.to_order and has_pages and most < STEPS_OF_ORDER:
+        yield f"limits.steps is {most}, and an order takes about {STEPS_OF_ORDER} actions; write 40"
     if factor := experiment.factors.nudge:
         for name in (each for each in factor.only if each in presets()):
             yield f"{name}: {presets()[name].note(factor.interventions)}"
