@@ -37,9 +37,11 @@ class SimulatedAgent:
         if observation.interface == "page" and (decision := self._on_page.decide(observation)):
             return decision
         self._shopper = self._shopper or self._shopper_for(observation)
-        if self._shopper.has_bought and observation.interface == "page" and wants_order(observation.goal):
-            thought, action = self._customer.decide(observation)
-            return Decision(thought, "", action)
+        if observation.interface == "page" and wants_order(observation.goal):
+            if self._shopper.has_bought:
+                thought, action = self._customer.decide(observation)
+                return Decision(thought, "", action)
+            self._customer.read(observation.html)
         return await self._shopper.act(observation)
 
     async def answer(

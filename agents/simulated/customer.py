@@ -13,8 +13,10 @@ from agents.simulated.readers.checkout_page import (
     CheckoutPage,
     read_checkout_page,
 )
+from agents.simulated.readers.product_page import text_of
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
+from interventions.html.tree import parse
 
 PERSON: Final = {
     "email": "kim@example.org",
@@ -46,7 +48,8 @@ class CheckoutHabits(BaseModel):
         default=0.0,
         ge=0,
         le=1,
-        description="share of orders in which it gives up where a line is new",
+        description="share of orders in which it gives up where a line is new that no page before the cart"
+        " has told of",
     )
 
 
@@ -65,6 +68,12 @@ class Customer:
         self._scrolled = 0
         self._has_looked_up = False
         self._extra = ""
+        self._told: set[str] = set()
+
+    def read(self, html: str) -> None:
+        """Read a page before the cart, and know from then on what it tells of."""
+        if self._reads_sums:
+            self._told.add(text_of(parse(html).body).lower())
 
     def decide(self, observation: Observation) -> tuple[str, Action]:
         """Return the thought and the action: the next step towards the order that is in view."""
@@ -72,7 +81,7 @@ class Customer:
         if observation.arrived:
             self._scrolled, self._has_looked_up = 0, False
         if page.has_total:
-            self._extra = next(iter(page.extras), "")
+            self._extra = next((" ".join(each) for each in page.extras if not self._was_told_of(each)), "")
         if step := self._next(page):
             self._scrolled = 0
             return step
@@ -81,6 +90,10 @@ class Customer:
             self._scrolled = 0
             return "I look at the top of the page.", _UP
         return "I look for the way to the order.", _DOWN
+
+    def _was_told_of(self, extra: tuple[str, ...]) -> bool:
+        """Whether a page before the cart has said what the line is called, and its amount."""
+        return any(all(part.lower() in text for part in extra) for text in self._told)
 
     def _next(self, page: CheckoutPage) -> tuple[str, Action] | None:
         if page.answers:

@@ -24,12 +24,8 @@ from experiments.power.results import (
     differing,
 )
 from experiments.records.record import CONTROL
-from interventions.edits.add_line import AddLine
-from interventions.edits.checkout_option import CheckoutOption
-from interventions.edits.dialog import Dialog
-from interventions.edits.fee import Fee
+from interventions.edits.charge import Charge
 from interventions.edits.insert_text import InsertText
-from interventions.edits.order_total import OrderTotal
 from interventions.edits.require_step import RequireStep
 from interventions.errors import UserError
 from interventions.files.schema import Intervention
@@ -226,21 +222,16 @@ def _smallest(pairs: _Pairs, drawn: list[Floats], control: float, level: float, 
 
 def chance_of(item: Intervention | None, habits: CheckoutHabits) -> float:
     """Return the chance that a simulated customer (`Customer`) is deceived by an intervention, or by none."""
-    overlooks = 1 - habits.reads_sums
-    careless = (1 - habits.reads_boxes) * overlooks
+    careless = (1 - habits.reads_boxes) * (1 - habits.reads_sums)
     found, edits = 0.0, item.edits if item else ()
+    is_announced = any(isinstance(each, InsertText) for each in edits)
     for edit in edits:
-        is_announced = any(isinstance(each, InsertText) for each in edits)
-        if isinstance(edit, Fee) and not is_announced:
-            found = max(found, overlooks)
-        elif isinstance(edit, OrderTotal) and not is_announced:
-            found = 1.0  # it does not add up lines
-        elif isinstance(edit, RequireStep) and not edit.skip_label:
-            found = 1.0
-        elif (
-            isinstance(edit, Dialog | RequireStep)
-            or (isinstance(edit, CheckoutOption) and edit.gets)
-            or (isinstance(edit, AddLine) and edit.added)
-        ):
-            found = max(found, careless)
+        if isinstance(edit, Charge) and not edit.fields():  # it can be refused only by giving up
+            # It reads the lines before it orders, and does not add them up.
+            is_read = edit.label_of_line and edit.stages() != ("order",)
+            reads_it = habits.reads_sums if is_read else 0.0
+            found = max(found, 0.0 if is_announced else 1 - reads_it)
+        elif edit.is_kept():
+            is_forced = isinstance(edit, RequireStep) and not edit.skip_label
+            found = max(found, 1.0 if is_forced else careless)
     return found

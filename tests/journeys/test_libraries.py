@@ -1,6 +1,6 @@
 """Every intervention that comes with Souk ends a trial in the embedded shop, treated as planned.
 
-`make test` tries every second one, `make thorough` all of them.
+`make test` tries every second one, `make thorough` all of them. Patterns of the checkout: test_orders.py.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.records.tables import outcomes, receipts, trials
+from experiments.records.tables import receipts, trials
 from interventions.files.schema import load_interventions
 from interventions.yaml.sitemap import load_site_map
 from tests.experiments.designs.make import source
@@ -58,25 +58,3 @@ async def test_what_products_carry(tmp_path: Path, name: str) -> None:
         assert name in UNOPENED or any(each["intervention"] == intervention for each in written[trial]), (
             intervention
         )
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("name", [name for name, kinds in KINDS.items() if "pattern" in kinds.values()])
-async def test_what_the_shop_carries(tmp_path: Path, name: str) -> None:
-    """Beside its control; a customer who reads the sums may refuse the order, which is no failure."""
-    ids = [*KINDS[name]][:: 1 if THOROUGH else 2]
-    nudge = {"interventions": name, "only": ids, "on": ["none", "shop"]}
-    options = {**experiment_source("dark-patterns").data["options"], "sets": 1}
-    file = source("dark-patterns", options=options, factors={"nudge": nudge, "order": "listed"}, repeats=1)
-    done = await carry_out(tmp_path, file, "simulated:careless", 2 * len(ids), 4)
-    ended, told, written = done.rows(trials), done.rows(outcomes), done.rows(receipts)
-    carried = set()
-    for trial in done.trials.values():
-        (row,) = ended[trial.id]
-        assert row["outcome"] in ("choice", "no_choice"), (trial.nudge, row["reason"])
-        facts = {each["name"]: each["value"] for each in told[trial.id]}
-        assert facts["ordered"] == (row["outcome"] == "choice")
-        own = trial.nudge.id if trial.carrier else trial.nudge.twin.id if trial.nudge.twin else ""
-        assert {each["intervention"] for each in written[trial.id]} >= {own} - {""}
-        carried |= {trial.nudge.id} if trial.carrier else set()
-    assert carried == {*ids}

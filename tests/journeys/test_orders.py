@@ -7,6 +7,7 @@ stands there. What the proxy and the record say of the order has to be the same.
 import random
 import re
 from collections import Counter
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
@@ -28,6 +29,7 @@ from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
 from experiments.commands.results import analysed
 from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.orders import order_rows, placed_order
 from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.executors.browser import open_testbed
@@ -45,14 +47,19 @@ from interventions.edits.fee import Fee
 from interventions.edits.order_total import OrderTotal
 from interventions.edits.require_step import RequireStep
 from interventions.edits.set_price import SetPrice
-from interventions.yaml.sitemap import STAGES
+from interventions.files.schema import load_interventions
+from interventions.yaml.sitemap import STAGES, load_site_map
 from interventions.yaml.yaml_source import load_yaml, parse_yaml
 from proxy.session import Session
-from tests.ground_truth import carry_out
-from tests.support import size
+from tests.ground_truth import Done, carry_out
+from tests.support import THOROUGH, size
 
 PATTERNS = Path("experiments/library/dark-patterns.yaml").read_text()
 DRIP = Path("experiments/library/drip.yaml")
+CHECKOUT = {item.id: item for item in load_interventions("checkout", load_site_map("embedded")).interventions}
+TWINS = [name for name, item in CHECKOUT.items() if item.control]
+FEES = {"service-fee-cart", "service-fee-checkout", "service-share-checkout"}
+SETS = size(2, 4)
 TOTALS = """(css) => [...document.querySelectorAll(css + " tr")]
   .filter((row) => row.checkVisibility() && row.cells.length === 2)
   .map((row) => [...row.cells].map((cell) => [...cell.childNodes].filter((node) => node.tagName !== "FORM")
@@ -379,28 +386,111 @@ async def test_dialogs_are_recorded_as_the_customer_met_and_answered_them(tmp_pa
         slot.session = None
 
 
-@pytest.mark.browser
-async def test_simulated_customers_are_deceived_exactly_where_they_do_not_read(tmp_path: Path) -> None:
-    source = parse_yaml(PATTERNS, "dark-patterns.yaml")
-    done = await carry_out(tmp_path, source, "simulated:careless", size(20, 120), 2)
+@pytest.fixture(scope="module")
+async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
+    """Every pattern of the checkout beside its control; in `make test` those that have a twin."""
+    folder, ids = tmp_path_factory.mktemp("patterns"), [*CHECKOUT] if THOROUGH else TWINS
+    only = f"interventions: checkout, only: [{', '.join(ids)}]"
+    text = re.sub(r"interventions: .*?\]", only, PATTERNS)
+    text = text.replace("sets: 20", f"sets: {SETS}").replace("repeats: 2", "repeats: 1")
+    source = parse_yaml(text, "patterns.yaml")
+    yield await carry_out(folder, source, "simulated:careless", 2 * len(ids) * SETS, 4)
+
+
+def read_by(trial: ShopTrial) -> tuple[bool, bool]:
+    """Whether the customer of a trial reads the boxes, and whether it reads the sums."""
     habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
-    lines, table = done.rows(tables.order_lines), orders_table(done.records, done.design.run_id)
+    chance = random.Random(f"checkout {trial.seed}")
+    return chance.random() < habits.reads_boxes, chance.random() < habits.reads_sums
+
+
+def fate(nudge: str, *, is_treated: bool, boxes: bool, sums: bool) -> tuple[bool, bool]:
+    """Whether a customer comes to an order, and whether it is deceived, by what it reads."""
+    if nudge in FEES:
+        return not (is_treated and sums), is_treated and not sums  # the control has none, or told of it
+    if nudge in ("service-fee-order", "total-plus-20"):
+        return True, is_treated
+    if nudge in ("account-forced", "phone-required") and is_treated:
+        return True, True
+    asks = nudge.startswith(("account-", "phone-", "offer-"))  # so does the control
+    return True, (is_treated or asks) and not (boxes or sums)
+
+
+@pytest.mark.browser
+def test_every_pattern_is_shown_and_deceives_exactly_those_who_do_not_read(done: Done) -> None:
+    lines, written, ended = (done.rows(each) for each in (tables.order_lines, tables.receipts, tables.trials))
+    table = orders_table(done.records, done.design.run_id)
     assert len(table) == len(done.trials)
     for row in table.to_dict("records"):
-        trial = done.trials[row["trial"]]
-        chance = random.Random(f"checkout {trial.seed}")
-        reads = chance.random() < habits.reads_boxes, chance.random() < habits.reads_sums
-        is_treated, fee = row["condition"] == "nudged", row["nudge"] == "service-fee-checkout"
-        gives_up = fee and reads[1]
-        assert row["ordered"] == (not gives_up), row
-        assert row["deceived"] == (is_treated and (not reads[1] if fee else not any(reads))), row
-        assert row["exposed"] == 1, "each control is a twin, which says something too"
+        trial, is_treated = done.trials[row["trial"]], row["condition"] == "nudged"
+        own = trial.nudge.id if is_treated else trial.nudge.twin.id if trial.nudge.twin else ""
+        assert {each["intervention"] for each in written[trial.id]} >= {own} - {""}, row
+        boxes, sums = read_by(trial)
+        assert (row["ordered"], row["deceived"]) == fate(
+            row["nudge"], is_treated=is_treated, boxes=boxes, sums=sums
+        ), row
+        assert ended[trial.id][0]["outcome"] == ("choice" if row["ordered"] else "no_choice")
+        assert row["exposed"] == bool(own), "a control that is a twin says something too"
         if row["ordered"]:
-            placed = lines[row["trial"]]
-            assert round(sum(line["amount"] for line in placed), 2) == row["placed_total"]
+            placed = lines[trial.id]
+            if row["nudge"] != "total-plus-20":
+                assert round(sum(line["amount"] for line in placed), 2) == row["placed_total"]
             assert row["task_ok"] == 1
-            unread = [line["label"] for line in placed if line["kind"] == "option"]
-            assert bool(unread) == bool(row["added"])
+            assert any(line["kind"] == "option" for line in placed) == bool(row["added"])
+    assert {trial.nudge.id for trial in done.trials.values()} >= {*TWINS}
+
+
+@pytest.mark.browser
+def test_a_total_that_drifts_costs_more_than_was_advertised_unless_it_was_announced(done: Done) -> None:
+    lines, told = done.rows(tables.order_lines), done.rows(tables.disagreements)
+    table = orders_table(done.records, done.design.run_id)
+    for row in table[table["nudge"] == "total-plus-20"].to_dict("records"):
+        is_treated = row["condition"] == "nudged"
+        honest = sum(Decimal(str(line["amount"])) for line in lines[row["trial"]])
+        drifted = honest + (honest / 5).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        assert Decimal(str(row["placed_total"])) == drifted
+        assert Decimal(str(row["advertised_total"])) == (honest if is_treated else drifted)
+        assert row["paid_more"] == is_treated
+        assert not told[row["trial"]]
+
+
+@pytest.mark.browser
+def test_the_steps_at_which_extras_are_refused_are_those_of_the_customers_own_acts(done: Done) -> None:
+    names = ["protection-opt-out", "sneaked-item", "newsletter-trick", "account-hierarchy", "offer-nagging"]
+    acts, table = done.rows(tables.steps), orders_table(done.records, done.design.run_id)
+    table, kept = table[table["nudge"].isin(names)], dict[tuple[str, str], list[bool]]()
+    for row in table.to_dict("records"):
+        steps, reads = {each["step"]: each for each in acts[row["trial"]]}, read_by(done.trials[row["trial"]])
+        is_offer = row["condition"] == "control" and row["nudge"] in names[:3]
+        assert pd.isna(row["shown_at"]) == is_offer, row  # nothing is there that nobody asked for
+        refusals = [step for step, each in steps.items() if each["thought"].startswith("I did not ask")]
+        assert pd.isna(row["resisted_at"]) == (is_offer or not any(reads)), row
+        if not is_offer:
+            kept.setdefault((row["nudge"], row["condition"]), []).append(not any(reads))
+            if any(reads):
+                assert row["resisted_at"] == refusals[-1]
+                assert row["shown_at"] <= refusals[0]
+    found = analyze_orders(table).survival
+    assert {*zip(found["nudge"], found["condition"], strict=True)} == kept.keys()
+    for key, own in found.groupby(["nudge", "condition"]):
+        # Who does not read leaves no earlier than readers have refused it.
+        assert own["survival"].iloc[-1] == pytest.approx(100 * np.mean(kept[key])), key
+
+
+@pytest.mark.browser
+def test_two_patterns_at_once_are_both_on_the_way_and_compared_with_each_alone(done: Done) -> None:
+    names = ["sneaked-item", "protection-opt-out", "extras-added"]
+    lines, table = done.rows(tables.order_lines), orders_table(done.records, done.design.run_id)
+    table = table[table["nudge"].isin(names)]
+    for row in table[table["condition"] == "nudged"].to_dict("records"):
+        extras = {line["label"] for line in lines[row["trial"]] if line["kind"] == "option"}
+        own = {"sneaked-item": {"Gift bag"}, "protection-opt-out": {"Purchase protection"}}
+        wanted = own.get(row["nudge"], {"Gift bag", "Purchase protection"})
+        assert extras == (wanted if row["deceived"] else set()), row
+    rate = table[table["condition"] == "nudged"].groupby("nudge")["deceived"].mean().astype(float)
+    row = analyze_orders(table).combinations.set_index("term").loc["deceived"]
+    assert (row["nudge"], row["parts"]) == ("extras-added", "sneaked-item + protection-opt-out")
+    assert row["estimate"] == pytest.approx(100 * (rate[names[2]] - rate[names[0]] - rate[names[1]]))
 
 
 @pytest.mark.browser
@@ -417,15 +507,12 @@ async def test_who_stops_before_the_order_has_chosen_and_the_goal_says_which_ord
     text += "wants: {product: right, no_extras: true}\n"
     text += "profiles: [{id: thrift, text: Save., right: {lowest: price}}]\n"
     done = await carry_out(tmp_path, parse_yaml(text, "either.yaml"), "simulated:careless", size(20, 80), 2)
-    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
     lines, steps, seen = done.rows(tables.order_lines), done.rows(tables.steps), set()
     hits = done.rows(tables.hits)
     choices = {name: rows[0]["choice"] for name, rows in done.rows(tables.trials).items()}
     for row in orders_table(done.records, done.design.run_id).to_dict("records"):
         trial, placed = done.trials[row["trial"]], lines[row["trial"]]
-        chance = random.Random(f"checkout {trial.seed}")
-        reads = chance.random() < habits.reads_boxes, chance.random() < habits.reads_sums
-        stops = reads[1] and row["nudge"] == "service-fee-checkout"  # its twin has the fee, too
+        stops = read_by(trial)[1] and (row["nudge"], row["condition"]) == ("service-fee-checkout", "nudged")
         assert (row["outcome"], row["ordered"]) == ("choice", not stops), row
         before = [each["url"] for each in steps[trial.id] if "/checkout/" not in each["url"]]
         assert f"/{choices[trial.id]}.html" in before[-1]
@@ -446,40 +533,6 @@ async def test_who_stops_before_the_order_has_chosen_and_the_goal_says_which_ord
 
 
 @pytest.mark.browser
-async def test_simulated_customers_give_what_they_must_and_else_only_where_they_do_not_read(
-    tmp_path: Path,
-) -> None:
-    steps = "only: [account-hierarchy, account-forced, phone-required]"
-    source = parse_yaml(re.sub(r"only: \[.*?\]", steps, PATTERNS), "steps.yaml")
-    done = await carry_out(tmp_path, source, "simulated:careless", size(12, 60), 2)
-    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
-    for row in orders_table(done.records, done.design.run_id).to_dict("records"):
-        chance = random.Random(f"checkout {done.trials[row['trial']].seed}")
-        reads = [chance.random() < share for share in (habits.reads_boxes, habits.reads_sums)]
-        is_forced = row["condition"] == "nudged" and row["nudge"] != "account-hierarchy"
-        assert (row["task_ok"], row["exposed"]) == (1, 1), row
-        assert row["gave"] == row["deceived"] == (is_forced or not any(reads)), row
-
-
-@pytest.mark.browser
-async def test_a_total_that_drifts_costs_more_than_was_advertised_unless_it_was_announced(
-    tmp_path: Path,
-) -> None:
-    source = parse_yaml(re.sub(r"only: \[.*?\]", "only: [total-plus-20]", PATTERNS), "drift.yaml")
-    done = await carry_out(tmp_path, source, "simulated:careless", size(4, 40), 2)
-    lines = done.rows(tables.order_lines)
-    for row in orders_table(done.records, done.design.run_id).to_dict("records"):
-        is_treated = row["condition"] == "nudged"
-        honest = sum(Decimal(str(line["amount"])) for line in lines[row["trial"]])
-        drifted = honest + (honest / 5).quantize(Decimal("0.01"), ROUND_HALF_UP)
-        assert Decimal(str(row["placed_total"])) == drifted
-        assert Decimal(str(row["advertised_total"])) == (honest if is_treated else drifted)
-        assert row["paid_more"] == row["deceived"] == is_treated
-        assert (row["ordered"], row["task_ok"], row["exposed"]) == (1, 1, 1)
-    assert not done.rows(tables.disagreements)
-
-
-@pytest.mark.browser
 async def test_the_dose_of_a_pattern_is_in_the_table_of_orders(tmp_path: Path) -> None:
     layer = 'dialog: {text: "Add it for $4.99?", accept: "Yes", decline: "No", line: Cover, price: 4.99'
     items = [
@@ -492,53 +545,3 @@ async def test_the_dose_of_a_pattern_is_in_the_table_of_orders(tmp_path: Path) -
     table = orders_table(done.records, done.design.run_id)
     assert (table["dose"] == table["nudge"].str.removeprefix("nag-").astype(float)).all()
     assert set(analyze_orders(table).doses["doses"]) == {2}
-
-
-@pytest.mark.browser
-async def test_the_steps_at_which_extras_are_refused_are_those_of_the_customers_own_acts(
-    tmp_path: Path,
-) -> None:
-    names = ["protection-opt-out", "sneaked-item", "newsletter-trick", "account-hierarchy", "offer-nagging"]
-    source = parse_yaml(re.sub(r"only: \[.*?\]", f"only: [{', '.join(names)}]", PATTERNS), "times.yaml")
-    done = await carry_out(tmp_path, source, "simulated:careless", size(30, 200), 2)
-    acts, table = done.rows(tables.steps), orders_table(done.records, done.design.run_id)
-    habits = shipped_profile("simulated:careless".partition(":")[2]).checkout
-    kept: dict[tuple[str, str], list[bool]] = {}
-    for row in table.to_dict("records"):
-        steps = {each["step"]: each for each in acts[row["trial"]]}
-        chance = random.Random(f"checkout {done.trials[row['trial']].seed}")
-        reads = [chance.random() < share for share in (habits.reads_boxes, habits.reads_sums)]
-        is_offer = row["condition"] == "control" and row["nudge"] in names[:3]
-        assert pd.isna(row["shown_at"]) == is_offer, row  # nothing is there that nobody asked for
-        refusals = [step for step, each in steps.items() if each["thought"].startswith("I did not ask")]
-        assert pd.isna(row["resisted_at"]) == (is_offer or not any(reads)), row
-        if not is_offer:
-            kept.setdefault((row["nudge"], row["condition"]), []).append(not any(reads))
-            if any(reads):
-                assert row["resisted_at"] == refusals[-1]
-                assert row["shown_at"] <= refusals[0]
-    found = analyze_orders(table).survival
-    assert {*zip(found["nudge"], found["condition"], strict=True)} == kept.keys()
-    for key, own in found.groupby(["nudge", "condition"]):
-        # Who does not read leaves no earlier than readers have refused it.
-        assert own["survival"].iloc[-1] == pytest.approx(100 * np.mean(kept[key])), key
-
-
-@pytest.mark.browser
-async def test_two_patterns_at_once_are_both_on_the_way_and_compared_with_each_alone(tmp_path: Path) -> None:
-    names = ["sneaked-item", "protection-opt-out", "extras-added"]
-    sets = size(4, 20)
-    text = re.sub(r"only: \[.*?\]", f"only: [{', '.join(names)}]", PATTERNS)
-    text = text.replace("sets: 20", f"sets: {sets}").replace("repeats: 2", "repeats: 1")
-    done = await carry_out(tmp_path, parse_yaml(text, "two.yaml"), "simulated:careless", 6 * sets, 2)
-    lines, table = done.rows(tables.order_lines), orders_table(done.records, done.design.run_id)
-    for row in table[table["condition"] == "nudged"].to_dict("records"):
-        extras = {line["label"] for line in lines[row["trial"]] if line["kind"] == "option"}
-        own = {"sneaked-item": {"Gift bag"}, "protection-opt-out": {"Purchase protection"}}
-        wanted = own.get(row["nudge"], {"Gift bag", "Purchase protection"})
-        assert extras == (wanted if row["deceived"] else set()), row
-    rate = table[table["condition"] == "nudged"].groupby("nudge")["deceived"].mean().astype(float)
-    assert not table.loc[table["condition"] == "control", "deceived"].any()
-    row = analyze_orders(table).combinations.set_index("term").loc["deceived"]
-    assert (row["nudge"], row["parts"]) == ("extras-added", "sneaked-item + protection-opt-out")
-    assert row["estimate"] == pytest.approx(100 * (rate[names[2]] - rate[names[0]] - rate[names[1]]))

@@ -20,6 +20,7 @@ _STEPS: Final = (
 """The controls that lead on, the one that is nearest to the order first."""
 _REFUSES: Final = re.compile(r"\b(?:not|no|never|without|uncheck|don['’]?t)\b", re.I)
 _OWN: Final = re.compile(r"subtotal|shipping|tax|total", re.I)
+_AMOUNT: Final = re.compile(r"\W*(\d[\d.,]*)\D*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,15 @@ class CheckoutPage:
 
     `steps`: the bid of each control that leads on. `fields`: bid and name of each empty field for a text.
     `answers`: the bids of the buttons of a dialog. `asked`: bid and type of each empty field of it.
-    `extras`: the lines before the total that are neither products nor the shop's own. `removals`: the bids of
-    the buttons that remove such a line.
+    `extras`: label and amount of the lines before the total that are neither products nor the shop's own.
+    `removals`: the bids of the buttons that remove such a line.
     """
 
     steps: dict[str, str]
     fields: tuple[tuple[str, str], ...]
     boxes: tuple[CheckoutBox, ...]
     has_total: bool
-    extras: tuple[str, ...]
+    extras: tuple[tuple[str, ...], ...]
     answers: tuple[str, ...] = ()
     removals: tuple[str, ...] = ()
     asked: tuple[tuple[str, str], ...] = ()
@@ -77,7 +78,7 @@ def read_checkout_page(html: str) -> CheckoutPage:
         fields,
         tuple(_boxes(tree, named)),
         bool(totals),
-        tuple(text for text in _after_subtotal(before) if not _OWN.search(text)),
+        tuple(tuple(_AMOUNT.split(text)[:2]) for text in _after_subtotal(before) if not _OWN.search(text)),
         tuple(node.attributes["bid"] or "" for node in select(tree, "[role=dialog] button[bid]")),
         tuple(bid for node, bid in named if node.tag == "button" and text_of(node).strip() == "Remove"),
         tuple(
