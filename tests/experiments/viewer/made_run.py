@@ -68,6 +68,25 @@ def record(row: TrialRow, page: str = PAGE, text: str = "") -> TrialRecord:
     return replace(base, trial=row, options=options, steps=[step], receipts=[receipt])
 
 
+def with_order(base: TrialRecord, text: str = "") -> TrialRecord:
+    """The trial with an order of a lamp and of something that nobody asked for, which is called `text`."""
+    asked = {"intervention": text, "edit": "dialog", "shown_step": 0, "result": "declined", "times_shown": 2}
+    lines = [
+        ("A lamp", "lamp-1", "product", 1020.0, 1, "product"),
+        (text, "", "option", 4.99, 0, "checkout"),
+    ]
+    names = ("label", "product", "kind", "amount", "wanted", "first_seen_on")
+    facts = {"ordered": 1, "accepted": 0, "deceived": 1, "shown_at": 1}
+    order = {"number": "7", "currency": "USD", "advertised_total": 1020.0, "placed_total": 1024.99}
+    return replace(
+        base,
+        orders=[{**order, "last_stage": "order"}],
+        order_lines=[{**dict(zip(names, line, strict=True)), "quantity": 1} for line in lines],
+        outcomes=[{"name": name, "value": float(value)} for name, value in facts.items()],
+        dialogs=[asked],
+    )
+
+
 def with_sent_page(base: TrialRecord, extra: str = "") -> TrialRecord:
     """The trial with two looks at a page that holds `extra`, and in which the proxy has changed the price."""
     url, price = f"{HOST}{KEY}.html", edit_from_dict({"set_price": 5})

@@ -13,7 +13,16 @@ from playwright.sync_api import Browser, Page
 
 from experiments.records.control import Runner
 from experiments.records.reading.notes import write_note
-from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
+from tests.experiments.viewer.made_run import (
+    RUN,
+    record,
+    sqlite,
+    stored,
+    trial,
+    viewing,
+    with_order,
+    with_sent_page,
+)
 from tests.support import usual
 
 pytestmark = pytest.mark.browser
@@ -88,7 +97,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sent = with_sent_page(record(trial(9)))
     shown = [record(trial(10 + place, modality=name)) for place, name in enumerate(("html", "screenshot"))]
     written = [{"number": 0, "text": "I looked at both lamps, and took the first one."}]
-    records = stored(url, [*made, replace(failed, output=written), sent, *shown])
+    ordered = with_order(record(trial(12)), "W" * 200)
+    records = stored(url, [*made, replace(failed, output=written), sent, *shown, ordered])
     write_note(records, RUN, made[1].trial.trial, "odd, it has read the price", "Look again.")
     Runner(RUN, trials=40, budget=0.01).begin(records)
     with viewing(records, url) as found:
@@ -121,6 +131,7 @@ def screens(address: str) -> dict[str, str]:
         "source": f"{trials}/{chosen}?view=source",
         "sent": f"{trials}/{9:032x}",
         "sent source": f"{trials}/{9:032x}?view=source",
+        "order": f"{trials}/{12:032x}",
         "failed": f"{trials}/{failed}",
         "twin": f"{trials}/{chosen}/twin",
         "missing": f"{trials}/{'f' * 32}",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.viewer.made_run import record, screen, trial
+from tests.experiments.viewer.made_run import record, screen, trial, with_order
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -33,6 +33,27 @@ def test_points_confirmations_and_output_are_shown_as_text(tmp_path: Path) -> No
     assert "not confirmed" in text
     assert f"I looked.\n{HOSTILE}" in text
     assert "shown as screenshot" in text
+
+
+def test_an_order_is_shown_with_what_came_of_it(tmp_path: Path) -> None:
+    base = with_order(record(trial(1, steps=3)), HOSTILE)
+    shown = screen(tmp_path, replace(base, steps=[{**base.steps[0], "step": step} for step in range(3)]))
+    assert HOSTILE not in (shown.html or "")
+    tables = [[cell.text().strip() for cell in table.css("td")] for table in shown.css("[role=region] table")]
+    assert tables[1] == [
+        *("Lamp 1", "product", "1", "1,020.00", "product"),
+        *(HOSTILE, "option, not wanted", "1", "4.99", "checkout"),
+        *("1,024.99", "1,020.00 was advertised"),
+    ]
+    assert tables[2] == [f"dialog{HOSTILE}", "declined", "step 1", "2"]
+    assert [each.text() for each in shown.css("h2 ~ p .tag")] == ["ordered", "deceived"]
+    text = " ".join(shown.body.text().split())
+    assert "not accepted" in text
+    assert "What nobody asked for was first shown at step 2." in text
+    assert "refused" not in text
+    lost = replace(base, order_lines=[], dialogs=[], orders=[{**base.orders[0], "last_stage": "cart"}])
+    said = screen(tmp_path / "lost", lost).body.text()
+    assert "No order was placed. The last page on the way with something of the intervention: cart." in said
 
 
 @pytest.mark.parametrize(("number", "treatment"), [(2, "control, without best"), (1, "nudged, best")])
