@@ -1,9 +1,9 @@
 """Run one trial without pages: bind the plan, open the shop's data or its tools, let the agent act, judge."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from typing import Any, Final
 
 from agents.base import Agent
@@ -13,7 +13,8 @@ from environments.protocol.shown_data import LineData, ProductData, lines_in, pr
 from environments.protocol.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.orders import order_in_answer, order_rows, task_of
+from experiments.episodes.orders import order_rows, task_of
+from experiments.episodes.placed_order import order_in_answer
 from experiments.episodes.shop_record import option_row, shop_record
 from experiments.records.record import Row, Start, TrialRecord
 from experiments.treatment.trajectory import (
@@ -228,8 +229,10 @@ def to_record(
     second: dict[str, Any] = {}
     if design.experiment.to_order:
         stages = ["cart"] if {each.intervention for each in session.receipts} & session.plan.late else []
-        read = partial(order_in_answer, shown[-1] if shown else "", _by_id(shown, ids))
-        second = order_rows(trial, session, read, shown, options, stages, task_of(design, trial))
+        order = None
+        with suppress(CannotEdit):
+            order = order_in_answer(shown[-1] if shown else "", _by_id(shown, ids))
+        second = order_rows(trial, session, order, shown, options, stages, task_of(design, trial))
     count = len(trajectory.decisions)
     record = shop_record(
         trial, design, trajectory, session, trace(trajectory), count, start=start, attempts=attempts

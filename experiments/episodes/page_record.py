@@ -2,8 +2,9 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, TypeVar
 from urllib.parse import urljoin
 
@@ -11,7 +12,8 @@ from environments.action.pointer import Hit
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.orders import order_rows, placed_order, task_of
+from experiments.episodes.orders import order_rows, task_of
+from experiments.episodes.placed_order import placed_order
 from experiments.episodes.shop_record import option_row, shop_record
 from experiments.records.record import IN_VIEW, Row, Start, TrialRecord
 from experiments.treatment.guest_steps import GuestSteps, leads_to
@@ -22,6 +24,7 @@ from experiments.treatment.trajectory import Trajectory, trace
 from experiments.treatment.treatment_check import EditBox, placed, shown_product, sights, unchecked
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import ProductFacts
+from interventions.errors import CannotEdit
 from interventions.yaml.limited import TooSlow
 from interventions.yaml.sitemap import STAGES
 from proxy.session import Session
@@ -111,8 +114,10 @@ def to_record(
     second: dict[str, Any] = {}
     if design.experiment.to_order:
         stages = [receipt.page_type for receipt in session.receipts if receipt.page_type in STAGES]
-        read, task = partial(placed_order, trial, session), task_of(design, trial)
-        second = order_rows(trial, session, read, texts, options, stages, task)
+        order = None
+        with suppress(CannotEdit):
+            order = placed_order(trial, session)
+        second = order_rows(trial, session, order, texts, options, stages, task_of(design, trial))
     record = shop_record(trial, design, trajectory, session, traced, count, start=start, attempts=attempts)
     if guest:
         sent = [{**row, "step": guest.sent_at(row["step"])} for row in record.sent_pages]

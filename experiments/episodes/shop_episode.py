@@ -19,7 +19,7 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes import data_episode, page_record
 from experiments.episodes.choice import ChosenProduct, chosen, in_cart, left_in_cart, one_of
-from experiments.episodes.orders import placed_order, untreated_on_the_way
+from experiments.episodes.placed_order import placed_order, untreated_on_the_way
 from experiments.records.record import Start, TrialRecord
 from experiments.treatment.shown_figures import shown_products
 from experiments.treatment.sights import ProductObservation

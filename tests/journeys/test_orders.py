@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from functools import partial
 from itertools import product as pairs
 from pathlib import Path
 
@@ -30,7 +29,8 @@ from environments.protocol.observation import Observation
 from experiments.commands.results import analysed
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.orders import order_rows, placed_order
+from experiments.episodes.orders import order_rows
+from experiments.episodes.placed_order import placed_order
 from experiments.episodes.shop_episode import ShopTrialRunner, start_urls
 from experiments.executors.browser import open_testbed
 from experiments.records import tables
@@ -244,10 +244,9 @@ async def test_orders_are_recorded_as_an_independent_walker_reads_them(tmp_path:
             session.plan = Plan((*session.plan.treatments, Treatment("made", None, edits), *also))
             async with testbed.browsers.context(slot.url) as context:
                 walked = await walk(await context.new_page(), start_urls(testbed.base_url, trial)[0], chance)
-            read = partial(placed_order, trial, session)
             # What the page of the product shows is proved elsewhere.
             options = [{"option": product.key, "price": product.price}]
-            rows = order_rows(trial, session, read, [""], options, ())
+            rows = order_rows(trial, session, placed_order(trial, session), [""], options, ())
             risen = walked.sums["order"]["Subtotal"] - Decimal(str(product.price)) if also and late else 0
             assert_same(edits, walked, session, rows, Decimal(risen))
             assert not also or walked.sums["order"]["Subtotal"] == also[0].edits[0].root

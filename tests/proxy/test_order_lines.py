@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 
 import httpx
 import pytest
@@ -10,7 +9,8 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from experiments.episodes.orders import order_rows, placed_order
+from experiments.episodes.orders import order_rows
+from experiments.episodes.placed_order import placed_order
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.charge import Charge
 from interventions.edits.checkout_option import CheckoutOption
@@ -52,7 +52,7 @@ async def test_a_line_of_the_shop_with_an_edits_name_stays_the_shops(
         *((label, "shop", Decimal(amount)) for label, amount in shops),
         *ours,
     ]
-    rows = order_rows(trial, session, partial(placed_order, trial, session), [], {}, ())
+    rows = order_rows(trial, session, order, [], {}, ())
     (told,) = rows["orders"]
     assert told["placed_total"] - told["advertised_total"] == pytest.approx(2 + 4.5 * wrapped)
     assert {row["name"]: row["value"] for row in rows["outcomes"]}["added"] == wrapped
@@ -75,7 +75,7 @@ async def test_an_order_is_charged_the_drift_that_was_planned_and_no_other(
         with pytest.raises(CannotEdit, match="do not add up"):
             placed_order(trial, session)
         return
-    rows = order_rows(trial, session, partial(placed_order, trial, session), [shown.text], {}, ())
+    rows = order_rows(trial, session, placed_order(trial, session), [shown.text], {}, ())
     (order,) = rows["orders"]
     facts = {row["name"]: row["value"] for row in rows["outcomes"]}
     assert (order["placed_total"], order["advertised_total"]) == (30 if edits else 20, 20)
@@ -100,7 +100,7 @@ async def test_a_look_of_a_product_announces_no_charge(
     before = replace(session.receipts[0], edit=other.kind(), page_type="product")
     session.receipts.insert(0, before)  # the product's page was met first
     trial = next(shop().trials(["a"]))
-    rows = order_rows(trial, session, partial(placed_order, trial, session), [shown.text], {}, ())
+    rows = order_rows(trial, session, placed_order(trial, session), [shown.text], {}, ())
     facts = {row["name"]: row["value"] for row in rows["outcomes"]}
     assert (rows["orders"][0]["placed_total"], facts["paid_more"]) == (30, look)
     assert rows["orders"][0]["advertised_total"] == (20 if look else 30)
