@@ -4,6 +4,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from agents.base import Agent
@@ -77,12 +78,7 @@ async def run_episode(
             to_order = design.experiment.to_order
             opened = open_episode(trial.interface, trial.goal, base_url, wanted, proxy, orders=to_order)
             async with opened as episode:
-                running = episode
-
-                def over(_: TabObservation) -> bool:
-                    session.step += 1
-                    return bool(running.end or session.failures)
-
+                over = partial(_is_over, episode=episode, session=session)
                 end = "an order" if to_order else "a choice"
                 await act_until(over, trajectory, episode, agent, most_steps=design.most_steps, wanted=end)
                 if episode.end:
@@ -96,6 +92,11 @@ async def run_episode(
         judge(trajectory, trial, episode, session, ids)
     failed_on_the_way(trajectory, session)
     return trajectory
+
+
+def _is_over(_: TabObservation, episode: DataEpisode, session: Session) -> bool:
+    session.step += 1
+    return bool(episode.end or session.failures)
 
 
 def judge(
