@@ -233,7 +233,7 @@ def analyze(
         "--seed": ("seed", seed),
     }
     given = {option: (name, value) for option, (name, value) in asked.items() if value is not None}
-    studies = [each.as_kind(kind) for each in named_studies(named, db)]
+    studies = named_studies(named, db, kind)
     kind = shared_kind(studies, kind)
     if models and (tex or len(studies) > 1):
         raise UserError(f"--models {models}: facts of models stand beside one study; name one")

@@ -168,10 +168,11 @@ def open_run(name: str | None, db: str) -> "StoredRun":
     return StoredRun(records, found, None, found["name"])
 
 
-def named_studies(words: Sequence[str] | None, db: str) -> "list[StoredStudy]":
+def named_studies(words: Sequence[str] | None, db: str, kind: str | None = None) -> "list[StoredStudy]":
     """Open the studies that words name, each once: tables, runs and archives of runs; else the latest run.
 
-    A name that several have is told by the id of the run, and then by the path. Raises UserError.
+    kind: as which runs are analysed that can be of several kinds (see `StoredRun.as_kind`). A name that
+    several have is told by the id of the run, and then by the path. Raises UserError.
     """
     from experiments.studies.stored_studies import StoredTable
 
@@ -186,10 +187,11 @@ def named_studies(words: Sequence[str] | None, db: str) -> "list[StoredStudy]":
             found.append(run := open_run(word, db))
             names.append([run.name, run.found["run"], *([word] if _is_bundle(word) else [])])
     known = Counter(name for own in names for name in {*own})
-    return [
+    named = [
         each._replace(name=next((name for name in own if known[name] == 1), own[-1]))
         for each, own in zip(found, names, strict=True)
-    ] or [open_run(None, db)]
+    ]
+    return [each.as_kind(kind) for each in named or [open_run(None, db)]]
 
 
 def _is_bundle(name: str) -> bool:

@@ -64,7 +64,7 @@ def compare(
     from experiments.studies.comparing import compared
     from experiments.studies.stored_studies import StoredRun
 
-    studies = named_studies(named, db)
+    studies = named_studies(named, db, kind)
     with estimating():
         made = compared(studies, kind, agent or (), exclude or (), margin)
         page = write(made.report, "Agents compared", study_facts(studies), out) if out else None

@@ -49,7 +49,7 @@ def report(
     """
     from experiments.studies.stored_studies import shared_kind
 
-    studies = named_studies(named, db)
+    studies = named_studies(named, db, kind)
     kind = shared_kind(studies, kind)
     own = folder_of(studies)
     if own and (agent or exclude) and not out:

@@ -26,6 +26,7 @@ from analysis.orders import analyze_orders
 from analysis.tables.choice_table import check_table
 from environments.protocol.actions import Action
 from environments.protocol.observation import Observation
+from experiments.commands.common import named_studies
 from experiments.commands.results import analysed
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -36,7 +37,7 @@ from experiments.executors.browser import open_testbed
 from experiments.records import tables
 from experiments.records.reading.tidy_tables import orders_table
 from experiments.records.record import Start
-from experiments.studies.stored_studies import StoredRun, shared_kind
+from experiments.studies.stored_studies import shared_kind
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.add_line import AddLine
@@ -523,9 +524,10 @@ async def test_who_stops_before_the_order_has_chosen_and_the_goal_says_which_ord
         seen.add((stops, bool(row["task_ok"]), extras, is_right))
     assert len(seen) > 3, seen
     # What was put into the cart is a choice like any other.
-    run = StoredRun(done.records, done.records.latest_run(done.design.run_id), None, "either")
-    assert [shared_kind([run], None), shared_kind([run.as_kind("choice")], "choice")] == ["orders", "choice"]
-    made = analysed([run.as_kind("choice")], "choice").analysis
+    url = f"sqlite:///{tmp_path}/t.db"
+    assert shared_kind(named_studies([done.design.run_id], url), None) == "orders"
+    run = named_studies([done.design.run_id], url, "choice")
+    made = analysed(run, shared_kind(run, "choice")).analysis
     found, known = vars(made)["effects"], choice_effects(check_table(done.table))
     assert len(known) == len(found)
     pd.testing.assert_series_equal(found["estimate"], known["estimate"])
