@@ -96,6 +96,7 @@ def power(
     from agents.simulated.own_profiles import profile_of
     from experiments.console.progress import counting
     from experiments.designs.loading import load_design
+    from experiments.power.rehearsal import Studies
     from experiments.power.rehearsals import effects_in, features_of, rehearsal
     from experiments.power.tables import print_contrasts
     from interventions.errors import UserError
@@ -131,7 +132,7 @@ def power(
             def told(done: int, before: int = at * studies) -> None:
                 tell("simulated studies", before + done, len(sizes) * studies)
 
-            found += rehearsed.of(size, studies, alpha=alpha, seed=seed, tell=told)
+            found += rehearsed.of(Studies(size, studies, alpha, seed, told))
     notes = [*rehearsed.assumptions, *notes]
     if as_json:
         shown = {"taste": rehearsed.told, "contrasts": [contrast.as_dict() for contrast in found]}
@@ -170,6 +171,7 @@ class _Budget:
         """Simulate the splits of the budget, and print them, best first. Raises UserError."""
         from experiments.console.progress import counting
         from experiments.power.budget import best_first, prices_of, simulated, splits
+        from experiments.power.rehearsal import Studies
         from experiments.power.rehearsals import rehearsal, widest
         from experiments.power.tables import print_splits
 
@@ -186,8 +188,8 @@ class _Budget:
                 def told(done: int, before: int = at * studies) -> None:
                     tell("simulated studies", before + done, len(bought) * studies)
 
-                level = {"alpha": self.facts["alpha"], "seed": self.facts["seed"]}
-                found.append(simulated(self.design, split, rehearsed, studies, **level, tell=told))
+                made = Studies(split.trials, studies, self.facts["alpha"], self.facts["seed"], told)
+                found.append(simulated(self.design, split, rehearsed, made))
         ordered = best_first(found, list(self.effects), studies)
         notes = [*rehearsed.assumptions, *_priced(self.design, self.models), *notes]
         if as_json:

@@ -1,6 +1,6 @@
 """Find how large an effect experiments with answers can show: willingness to pay, and pairs of questions."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -18,6 +18,7 @@ from analysis.tables.frame import Floats, Ints
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import BatteryQuestions
 from experiments.designs.cards.trial import CardTrial
+from experiments.power.rehearsal import Rehearsal, Studies
 from experiments.power.results import ContrastPower, SimulatedResults, claims, differing
 from experiments.records.record import CONTROL
 from interventions.errors import UserError
@@ -30,8 +31,8 @@ _MANY: Final = 100_000
 """The answers by which the effect of an agent is known."""
 
 
-class FactorialRehearsal:
-    """A Monte-Carlo study of willingness to pay; see `experiments.power.rehearsal.Rehearsal`.
+class FactorialRehearsal(Rehearsal[CardDesign]):
+    """A Monte-Carlo study of willingness to pay.
 
     The effect of a condition is its mean answer less that of the control, over all products, as the table
     `coefficients` has it, and is made by how far its anchor pulls.
@@ -51,7 +52,8 @@ class FactorialRehearsal:
     def __init__(
         self, design: CardDesign, profile: ShopperProfile, effects: Mapping[str, float], differ: float
     ) -> None:
-        self._design, self._profile, self._effects, self._differ = design, profile, effects, differ
+        super().__init__(design, profile, effects, differ)
+        self._profile, self._effects = profile, effects
         trials = list(design.trials([_AGENT]))
         self._items, self._anchors = list(dict.fromkeys(trial.item for trial in trials)), {}
         worth = {trial.item: shipped_valuations().of(trial.cards[-1].prompt) for trial in trials}
@@ -90,37 +92,23 @@ class FactorialRehearsal:
         return {"anchoring": self._pull}
 
     @property
-    def size(self) -> int:
-        """The trials of an agent in the whole experiment."""
-        return self._design.size
-
-    @property
     def assumptions(self) -> list[str]:
         """How far products differ."""
         return [differing(self._differ, "products")]
 
-    def of(
-        self,
-        trials: int,
-        studies: int,
-        *,
-        alpha: float = 0.05,
-        seed: int = 0,
-        tell: Callable[[int], None] = lambda _: None,
-    ) -> list[ContrastPower]:
-        """Simulate studies with the regression of answers on conditions."""
-        item, condition = self._item_of[:trials], self._condition_of[:trials]
-        rng, found = np.random.default_rng([seed, trials]), {name: SimulatedResults() for name in self._pull}
-        for study in range(studies):
+    def of(self, studies: Studies) -> list[ContrastPower]:
+        """Simulate the studies with the regression of answers on conditions."""
+        item, condition = self._item_of[: studies.trials], self._condition_of[: studies.trials]
+        rng, found = studies.generator(), {name: SimulatedResults() for name in self._pull}
+        for _ in studies:
             answers = self._answers(rng, item, condition)
             for name, result in coefficients(answers, condition).items():
                 found[name].add(*(np.array([value]) for value in result))
-            tell(study + 1)
         spread = self._differ / np.sqrt(len(self._items))
-        contrasts, claimed = [], claims(found, alpha)
+        contrasts, claimed = [], claims(found, studies.alpha)
         for name, results in found.items():
             truth = self._pull[name] * (self._anchors[name] - self._mean)
-            target = results.target(ABOUT, alpha, truth, spread, unit=USD, claim=claimed[name])
+            target = results.target(ABOUT, studies.alpha, truth, spread, unit=USD, claim=claimed[name])
             contrasts.append(
                 ContrastPower(name, len(item), truth, (target,), USD, results.off_by(truth, spread))
             )
@@ -190,8 +178,8 @@ class _Pair:
         return cohens_d(control, treated).d
 
 
-class BatteryRehearsal:
-    """A battery of biases; see `experiments.power.rehearsal.Rehearsal`. Effects are Cohen's d of a bias.
+class BatteryRehearsal(Rehearsal[CardDesign]):
+    """A battery of biases. Effects are Cohen's d of a bias.
 
     What is told of a bias holds in each scenario and at each temperature alike.
     """
@@ -204,7 +192,8 @@ class BatteryRehearsal:
     def __init__(
         self, design: CardDesign, profile: ShopperProfile, effects: Mapping[str, float], differ: float
     ) -> None:
-        self._design, self._profile, self._effects, self._differ = design, profile, effects, differ
+        super().__init__(design, profile, effects, differ)
+        self._profile, self._effects = profile, effects
         self._alike = profile.taste.determinism
         self._pairs = {}
         for trial in _first_of_each(design):
@@ -245,32 +234,26 @@ class BatteryRehearsal:
             f"a test is about one of {pairs}, and has its share of the trials",
         ]
 
-    def of(
-        self,
-        trials: int,
-        studies: int,
-        *,
-        alpha: float = 0.05,
-        seed: int = 0,
-        tell: Callable[[int], None] = lambda _: None,
-    ) -> list[ContrastPower]:
-        """Simulate studies with the test of each pair of questions; trials: valid answers of an agent."""
-        each = trials // self._design.block_size() // _cells(self._design)
-        rng, found = np.random.default_rng([seed, trials]), {name: SimulatedResults() for name in self._pairs}
-        for study in range(studies):
+    def of(self, studies: Studies) -> list[ContrastPower]:
+        """Simulate the studies with the test of each pair of questions; their trials are valid answers."""
+        each = studies.trials // self._design.block_size() // _cells(self._design)
+        rng, found = studies.generator(), {name: SimulatedResults() for name in self._pairs}
+        for _ in studies:
             for name, pair in self._pairs.items():
                 count = 1 if rng.random() < self._alike else each
                 control, treated = (pair.answers(rng, count, treated=side) for side in (False, True))
                 effect = cohens_d(control, treated)
                 half = (effect.conf_high - effect.conf_low) / 2
                 found[name].add(*(np.array([value]) for value in (effect.d, effect.p_value, half)))
-            tell(study + 1)
-        contrasts, claimed = [], claims(found, alpha, copies=_cells(self._design) // self._design.sets)
+        contrasts, claimed = (
+            [],
+            claims(found, studies.alpha, copies=_cells(self._design) // self._design.sets),
+        )
         for name, results in found.items():
             truth = self._pairs[name].effect()
-            target = results.target(ABOUT, alpha, truth, unit=COHENS_D, claim=claimed[name])
+            target = results.target(ABOUT, studies.alpha, truth, unit=COHENS_D, claim=claimed[name])
             contrasts.append(
-                ContrastPower(name, trials, truth, (target,), COHENS_D, results.off_by(truth, 0.0))
+                ContrastPower(name, studies.trials, truth, (target,), COHENS_D, results.off_by(truth, 0.0))
             )
         return contrasts
 

@@ -1,6 +1,6 @@
 """Find how to spend a budget: on choice sets, texts, repeats or agents, by simulating each split of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -8,7 +8,7 @@ from typing import Any, Final
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.expected_use import expected_use
-from experiments.power.rehearsal import Rehearsal
+from experiments.power.rehearsal import Rehearsal, Studies
 from experiments.power.rehearsals import ways
 from experiments.power.results import ContrastPower
 from experiments.power.splits import FEWEST_SETS, TrialSplit, with_keys
@@ -102,20 +102,10 @@ def _different(found: Iterator[TrialSplit]) -> list[TrialSplit]:
     return list({tuple(way.parts.items()): way for way in found}.values())
 
 
-def simulated(
-    design: AnyDesign,
-    split: Split,
-    rehearsed: Rehearsal,
-    studies: int,
-    *,
-    alpha: float = 0.05,
-    seed: int = 0,
-    tell: Callable[[int], None] = lambda _: None,
-) -> Split:
-    """Return the split with what it shows; the arguments are those of `Rehearsal.of`."""
+def simulated(design: AnyDesign, split: Split, rehearsed: Rehearsal[Any], studies: Studies) -> Split:
+    """Return the split with what it shows in studies of as many trials as it buys."""
     own = rehearsed.again(with_keys(design, split.way.keys))
-    contrasts = own.of(split.trials, studies, alpha=alpha, seed=seed, tell=tell)
-    return replace(split, contrasts=tuple(contrasts))
+    return replace(split, contrasts=tuple(own.of(replace(studies, trials=split.trials))))
 
 
 def best_first(found: Sequence[Split], features: Sequence[str], studies: int) -> list[Split]:

@@ -1,7 +1,6 @@
 """Find how large a part-worth a conjoint experiment can show, by simulating its very cards."""
 
-from collections.abc import Callable, Iterator, Mapping
-from copy import copy
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
@@ -21,6 +20,7 @@ from analysis.tables.frame import Floats
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import BASE
 from experiments.designs.cards.trial import CardTrial
+from experiments.power.rehearsal import Rehearsal, Studies
 from experiments.power.results import ELASTICITY, POINTS, ContrastPower, SimulatedResults, claims, differing
 from interventions.errors import UserError
 
@@ -39,8 +39,8 @@ PART_WORTH: Final = "part-worth"
 _LARGEST: Final = 99.0
 
 
-class ConjointRehearsal:
-    """A conjoint with a calibrated chooser; see `experiments.power.rehearsal.Rehearsal`.
+class ConjointRehearsal(Rehearsal[CardDesign]):
+    """A conjoint with a calibrated chooser.
 
     An effect is in percentage points: between two options that are alike but for one unit of the feature, how
     much more often the better one is chosen. So a part-worth b is 100 tanh(b / 2) points. That of the price
@@ -55,7 +55,7 @@ class ConjointRehearsal:
     def __init__(
         self, design: CardDesign, profile: ShopperProfile, effects: Mapping[str, float], differ: float
     ) -> None:
-        self._design, self._differ = design, differ
+        super().__init__(design, profile, effects, differ)
         taste = profile.taste
         if effects and not taste.noise:
             raise UserError("--effect: a shopper without noise has no part-worths; name another with --agent")
@@ -68,21 +68,10 @@ class ConjointRehearsal:
             taste = taste.model_copy(update={TERMS[name][1]: float(worth * taste.noise)})
         self.taste = taste
 
-    def again(self, design: CardDesign) -> "ConjointRehearsal":
-        """Return the rehearsal of another split of the same experiment, by the same chooser."""
-        other = copy(self)
-        other._design = design
-        return other
-
     @property
     def told(self) -> dict[str, Any]:
         """The chooser's taste, but for its defaults."""
         return self.taste.model_dump(exclude_defaults=True)
-
-    @property
-    def size(self) -> int:
-        """The trials of an agent in the whole experiment."""
-        return self._design.size
 
     @property
     def assumptions(self) -> list[str]:
@@ -91,28 +80,19 @@ class ConjointRehearsal:
         only = [f"the model that represents an agent is of sets of {size}, of all trials"] if others else []
         return [differing(self._differ, "choice sets"), *only]
 
-    def of(
-        self,
-        trials: int,
-        studies: int,
-        *,
-        alpha: float = 0.05,
-        seed: int = 0,
-        tell: Callable[[int], None] = lambda _: None,
-    ) -> list[ContrastPower]:
-        """Simulate studies with the log-price model that represents an agent, errors as in the analysis."""
-        made = _Made(self._design, self.taste, trials)
-        rng = np.random.default_rng([seed, trials])
+    def of(self, studies: Studies) -> list[ContrastPower]:
+        """Simulate the studies with the log-price model of an agent, errors as in the analysis."""
+        made = _Made(self._design, self.taste, studies.trials)
+        rng = studies.generator()
         found: dict[str, SimulatedResults] = {}
         halves: dict[str, list[float]] = {}
         with threadpool_limits(limits=1, user_api="blas"):
-            for study in range(studies):
+            for _ in studies:
                 for name, (b, half, p_value) in made.estimates(made.drawn(rng, self._differ)).items():
                     own = found.setdefault(name, SimulatedResults())
                     own.add(*(np.array([value]) for value in (b, p_value, half)))
                     halves.setdefault(name, []).append(self._in_unit(name, b, half)[1])
-                tell(study + 1)
-        contrasts, claimed = [], claims(found, alpha)
+        contrasts, claimed = [], claims(found, studies.alpha)
         for name, results in found.items():
             weight = getattr(self.taste, TERMS[name][1])
             worth = weight / self.taste.noise if self.taste.noise else np.nan
@@ -120,7 +100,7 @@ class ConjointRehearsal:
             off = results.off_by(worth, spread)
             covered = spread if made.clustered else 0.0
             target = results.target(
-                ABOUT, alpha, worth, spread, covered=covered, unit=PART_WORTH, claim=claimed[name]
+                ABOUT, studies.alpha, worth, spread, covered=covered, unit=PART_WORTH, claim=claimed[name]
             )
             if target.half_width is not None:
                 least = target.detectable and self._in_unit(name, target.detectable, 0.0)[0]

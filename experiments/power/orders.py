@@ -1,7 +1,7 @@
 """Find how much more deception a study of orders can show: by McNemar's tests of its own pairs."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice, product
@@ -15,6 +15,8 @@ from analysis.estimators.randomisation import flipped, p_of_sum, score_interval
 from analysis.orders.study import mid_p
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
+from experiments.power.rehearsal import Rehearsal, Studies
 from experiments.power.results import (
     POINTS,
     POWER,
@@ -39,8 +41,8 @@ _STEPS: Final = 7
 """How often the range is halved in which the smallest effect lies: to less than a point."""
 
 
-class OrdersRehearsal:
-    """A study that ends with orders; see `experiments.power.rehearsal.Rehearsal`.
+class OrdersRehearsal(Rehearsal[ShopDesign]):
+    """A study that ends with orders.
 
     The effect of a pattern is how much more often a customer is deceived than in its control. By default both
     chances are those of the simulated customer; an effect that is told adds to the control's.
@@ -60,7 +62,8 @@ class OrdersRehearsal:
     def __init__(
         self, design: ShopDesign, profile: ShopperProfile, effects: Mapping[str, float], differ: float
     ) -> None:
-        self._differ, self._rates, self._twins = differ, {}, {}
+        super().__init__(design, profile, effects, differ)
+        self._rates, self._twins = {}, {}
         for nudge in filter(None, design.nudges):
             control, treated = (chance_of(each, profile.checkout) for each in (nudge.twin, nudge))
             if nudge.id in effects:
@@ -71,28 +74,11 @@ class OrdersRehearsal:
                         f" deceived; give {-100 * control:z.0f} to {100 - 100 * control:.0f}"
                     )
             self._rates[nudge.id], self._twins[nudge.id] = (control, treated), nudge.twin is not None
-        self._take(design)
-
-    def _take(self, design: ShopDesign) -> None:
-        """Take the pairs of a design."""
-        self._design, self._trials = design, list(design.trials([_AGENT]))
-
-    def again(self, design: ShopDesign) -> "OrdersRehearsal":
-        """Return the rehearsal of another split of the same experiment, by the same customer."""
-        other = object.__new__(OrdersRehearsal)
-        other._differ, other._rates, other._twins = self._differ, self._rates, self._twins
-        other._take(design)
-        return other
 
     @property
     def told(self) -> dict[str, Any]:
         """The chances of being deceived by each pattern's control and by the pattern."""
         return {"deceived": {name: list(rates) for name, rates in self._rates.items()}}
-
-    @property
-    def size(self) -> int:
-        """The trials of an agent in the whole experiment."""
-        return self._design.size
 
     @property
     def assumptions(self) -> list[str]:
@@ -108,23 +94,13 @@ class OrdersRehearsal:
             *untold,
         ]
 
-    def of(
-        self,
-        trials: int,
-        studies: int,
-        *,
-        alpha: float = 0.05,
-        seed: int = 0,
-        tell: Callable[[int], None] = lambda _: None,
-    ) -> list[ContrastPower]:
-        """Simulate studies with the tests of each pattern."""
+    def of(self, studies: Studies) -> list[ContrastPower]:
+        """Simulate the studies with the tests of each pattern."""
+        trials = list(islice(self._design.trials([_AGENT]), studies.trials))
         made, tests = {name: self._pairs(name, trials) for name in self._rates}, (EXACT, MID_P)
-        rng, found = (
-            np.random.default_rng([seed, trials]),
-            {each: SimulatedResults() for each in product(made, tests)},
-        )
+        rng, found = studies.generator(), {each: SimulatedResults() for each in product(made, tests)}
         drawn: dict[str, list[Floats]] = {name: [] for name in made}
-        for study, (name, pairs) in product(range(studies), made.items()):
+        for study, (name, pairs) in product(studies, made.items()):
             drawn[name].append(chances := pairs.chances(rng))
             apart, half = pairs.apart(chances, *self._rates[name]), np.nan
             if study < _INTERVALS and len(apart):
@@ -134,26 +110,25 @@ class OrdersRehearsal:
             p_values = _p_values(apart) if self._twins[name] else (np.nan, np.nan)
             for about, p_value in zip(tests, p_values, strict=True):
                 found[name, about].add(*(np.array([value]) for value in (mean, p_value, half)))
-            tell(study + 1)
-        claimed, contrasts = claims({name: found[name, EXACT] for name in made}, alpha), []
+        claimed, contrasts = claims({name: found[name, EXACT] for name in made}, studies.alpha), []
         for name, (control, treated) in self._rates.items():
             truth, spread = 100 * (treated - control), self._differ / np.sqrt(max(made[name].sets, 1))
             targets = []
             for at, about in enumerate(tests):
                 claim = None if at else claimed[name]
-                target = found[name, about].target(about, alpha, truth, spread, claim=claim)
+                target = found[name, about].target(about, studies.alpha, truth, spread, claim=claim)
                 if target.power is not None:
-                    level = claim.level if claim else alpha
+                    level = claim.level if claim else studies.alpha
                     least = _smallest(made[name], drawn[name], control, level, at)
                     target = replace(target, detectable=least)
                 targets.append(target)
             error = found[name, EXACT].off_by(truth, spread)
-            contrasts.append(ContrastPower(name, min(trials, self.size), truth, tuple(targets), error=error))
+            contrasts.append(ContrastPower(name, len(trials), truth, tuple(targets), error=error))
         return contrasts
 
-    def _pairs(self, name: str, trials: int) -> "_Pairs":
-        """The pairs of a pattern among the first trials."""
-        own = [trial for trial in self._trials[:trials] if trial.nudge and trial.nudge.id == name]
+    def _pairs(self, name: str, trials: Sequence[ShopTrial]) -> "_Pairs":
+        """The pairs of a pattern among the trials."""
+        own = [trial for trial in trials if trial.nudge and trial.nudge.id == name]
         cells = [(each.set, each.profile, each.modality, each.ordering, each.repeat) for each in own]
         both = [cell for cell, sides in Counter(cells).items() if sides == 2]
         sets, questions = ([cell[:size] for cell in both] for size in (1, -1))

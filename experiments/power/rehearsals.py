@@ -10,7 +10,7 @@ from experiments.designs.loading import AnyDesign
 from experiments.power.answers import BatteryRehearsal, FactorialRehearsal
 from experiments.power.cards import ConjointRehearsal
 from experiments.power.orders import OrdersRehearsal
-from experiments.power.rehearsal import Power, Rehearsal
+from experiments.power.rehearsal import Power, Rehearsal, Studies
 from experiments.power.results import DIFFER, POWER
 from experiments.power.shops import ShopRehearsal
 from experiments.power.splits import (
@@ -54,7 +54,7 @@ def features_of(design: AnyDesign) -> Mapping[str, str]:
 
 def rehearsal(
     design: AnyDesign, profile: ShopperProfile, effects: Mapping[str, float], differ: float
-) -> Rehearsal:
+) -> Rehearsal[Any]:
     """Return the experiment with a simulated agent of this profile that has these effects.
 
     differ: how far choice sets, texts or products differ in the effects, as a share of these. Raises
@@ -80,7 +80,7 @@ def smallest_effects(design: AnyDesign, agents: Sequence[str], trials: int) -> d
     studies = min(max(_FEW_TRIALS // size, least), most)
     found = [
         {"feature": each.feature, "about": target.about, "value": target.detectable, "unit": each.unit}
-        for each in rehearsed.of(size, studies)
+        for each in rehearsed.of(Studies(size, studies))
         for target in each.targets
     ]
     others = f"other effects: those of {stand_in}; {studies} simulated studies"

@@ -1,7 +1,6 @@
 """Find how large an effect an experiment in a shop can show, by simulating that very experiment."""
 
 from collections.abc import Callable, Iterator, Mapping
-from copy import copy
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
+from experiments.power.rehearsal import Rehearsal, Studies
 from experiments.power.results import ELASTICITY, POINTS, ContrastPower, SimulatedResults, claims, differing
 from interventions.errors import UserError
 
@@ -125,34 +125,24 @@ def _with_effect(
     return taste.model_copy(update={name: sign * float(brentq(short, -_MOST, _MOST, xtol=1e-3))})
 
 
-def power_of(
-    design: ShopDesign,
-    taste: Taste,
-    trials: int | None,
-    studies: int,
-    *,
-    alpha: float = 0.05,
-    seed: int = 0,
-    differ: float = 0.0,
-    tell: Callable[[int], None] = lambda _: None,
-) -> list[ContrastPower]:
-    """Simulate studies of so many trials of a shopper; return each contrast that the experiment has.
+def power_of(design: ShopDesign, taste: Taste, studies: Studies, differ: float) -> list[ContrastPower]:
+    """Simulate studies of a shopper; return each contrast that the experiment has.
 
-    trials: None for all. differ: how far sets and texts differ, see `SimulatedTrials.shifts`; each study has
-    sets and texts of its own. tell: called with the number of studies that are done.
+    differ: how far sets and texts differ, see `SimulatedTrials.shifts`; each study has sets and texts of its
+    own.
     """
-    made = simulated_trials(design, taste, trials)
+    made = simulated_trials(design, taste, studies.trials)
     estimands, exact = _estimands(made), MainTests(made.table)
     clusters, _ = choose_clusters(_codes(made))
     elasticity = Elasticity(made.table) if "price" in design.drawn else None
     linear = {feature: own for feature, term in TERMS.items() if (own := estimands.linear(term)) is not None}
     if elasticity:
         linear.pop("price", None)
-    rng = np.random.default_rng([seed, len(made.trials)])
+    rng = studies.generator()
     found: dict[tuple[str, str], SimulatedResults] = {}
     effects: dict[Feature, list[float]] = {feature: [] for feature in linear}
     with threadpool_limits(limits=1, user_api="blas"):
-        for done, count in _portions(studies, len(made.table)):
+        for done, count in _portions(studies.count, len(made.table)):
             shift = made.shifts(rng, count, differ)
             chosen = made.drawn_with(rng, shift)
             shares = made.shifted(shift)
@@ -168,11 +158,13 @@ def power_of(
             if elasticity:
                 own_price = found.setdefault(("price", NEW), SimulatedResults())
                 own_price.add(*np.array([elasticity.of(column) for column in chosen.T]).T)
-            tell(done + count)
+            studies.tell(done + count)
     families: dict[tuple[bool, str], dict[tuple[str, str], SimulatedResults]] = {}
     for key, own_results in found.items():  # an elasticity has a table of its own
         families.setdefault((key[0] == "price", key[1]), {})[key] = own_results
-    claimed = {key: claim for family in families.values() for key, claim in claims(family, alpha).items()}
+    claimed = {
+        key: claim for family in families.values() for key, claim in claims(family, studies.alpha).items()
+    }
     contrasts = []
     for feature in TERMS:
         if feature == "price" and elasticity:
@@ -188,7 +180,7 @@ def power_of(
         covered = {NEW: _spread(made, feature, differ, by_text="nudge text" in clusters)}
         targets = tuple(
             found[term, about].target(
-                *(about, alpha, truth, spread),
+                *(about, studies.alpha, truth, spread),
                 covered=covered.get(about, 0.0),
                 unit=unit,
                 estimated=wider,
@@ -227,8 +219,8 @@ def _codes(made: SimulatedTrials) -> dict[str, Any]:
     return cluster_codes(made.table, trial_ids(made.table).to_numpy())
 
 
-class ShopRehearsal:
-    """An experiment in a shop with a calibrated shopper; see `experiments.power.rehearsal.Rehearsal`."""
+class ShopRehearsal(Rehearsal[ShopDesign]):
+    """An experiment in a shop with a calibrated shopper."""
 
     @staticmethod
     def features(design: ShopDesign) -> Mapping[str, str]:
@@ -251,14 +243,8 @@ class ShopRehearsal:
     def __init__(
         self, design: ShopDesign, profile: ShopperProfile, effects: Mapping[Feature, float], differ: float
     ) -> None:
-        self._design, self._differ = design, differ
+        super().__init__(design, profile, effects, differ)
         self.taste = calibrated(design, profile.taste, effects, differ)
-
-    def again(self, design: ShopDesign) -> "ShopRehearsal":
-        """Return the rehearsal of another split of the same experiment, by the same shopper."""
-        other = copy(self)
-        other._design = design
-        return other
 
     @property
     def told(self) -> dict[str, Any]:
@@ -266,32 +252,10 @@ class ShopRehearsal:
         return self.taste.model_dump(exclude_defaults=True)
 
     @property
-    def size(self) -> int:
-        """The trials of an agent in the whole experiment."""
-        return self._design.size
-
-    @property
     def assumptions(self) -> list[str]:
         """How far sets and texts differ."""
         return [differing(self._differ, "texts and choice sets")]
 
-    def of(
-        self,
-        trials: int,
-        studies: int,
-        *,
-        alpha: float = 0.05,
-        seed: int = 0,
-        tell: Callable[[int], None] = lambda _: None,
-    ) -> list[ContrastPower]:
+    def of(self, studies: Studies) -> list[ContrastPower]:
         """See `power_of`."""
-        return power_of(
-            self._design,
-            self.taste,
-            trials,
-            studies,
-            alpha=alpha,
-            seed=seed,
-            differ=self._differ,
-            tell=tell,
-        )
+        return power_of(self._design, self.taste, studies, self._differ)

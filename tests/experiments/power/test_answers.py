@@ -18,6 +18,7 @@ from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.loading import load_design
 from experiments.power.answers import BatteryRehearsal, FactorialRehearsal, coefficients
+from experiments.power.rehearsal import Studies
 from interventions.errors import UserError
 from tests.support import size
 
@@ -62,7 +63,7 @@ def test_the_power_is_that_of_studies_of_answers() -> None:
     design, studies, trials, source = cards("wtp"), size(40, 400), 180, random.Random(11)
     # Products that do not differ, so that all studies have one agent.
     rehearsed = FactorialRehearsal(design, BALANCED, wanted, 0.0)
-    told = {each.feature: each for each in rehearsed.of(trials, 400)}
+    told = {each.feature: each for each in rehearsed.of(Studies(trials, 400))}
     pulls = rehearsed.told["anchoring"]
     profiles = {name: BALANCED.model_copy(update={"anchoring": pull}) for name, pull in pulls.items()}
     own, found = list(islice(design.trials(["simulated"]), trials)), []
@@ -100,7 +101,7 @@ def test_the_power_is_that_of_studies_of_biases(bias: str) -> None:
             for name in ("control", "treatment")
         )
         found.append(cohens_d(control, treated))
-    (contrast,) = (own for own in rehearsed.of(32 * each, 300) if own.feature == bias)
+    (contrast,) = (own for own in rehearsed.of(Studies(32 * each, 300)) if own.feature == bias)
     assert contrast.effect == pytest.approx(0.8, abs=0.02)
     assert np.mean([own.d for own in found]) == pytest.approx(0.8, abs=0.2)
     counted = np.mean([own.p_value < 0.05 for own in found])
@@ -115,7 +116,7 @@ def number(text: str, trial: CardTrial) -> float:
 def test_few_trials_tell_nothing() -> None:
     for design, kind in ((cards("wtp"), FactorialRehearsal), (cards("biases"), BatteryRehearsal)):
         rehearsed = kind(design, BALANCED, {}, 0.5)
-        for contrast in rehearsed.of(1, 20):
+        for contrast in rehearsed.of(Studies(1, 20)):
             assert [target.power for target in contrast.targets] == [None]
 
 

@@ -22,6 +22,7 @@ from experiments.power.budget import (
     simulated,
     splits,
 )
+from experiments.power.rehearsal import Studies
 from experiments.power.rehearsals import rehearsal, widest
 from experiments.power.results import ContrastPower, TestedEffect
 from experiments.power.splits import TrialSplit, with_keys
@@ -158,9 +159,9 @@ def test_no_split_beats_the_first_one_in_other_studies(tmp_path: Path) -> None:
     rehearsed = rehearsal(widest(design), profile_of("simulated:balanced"), {"nudge": 20.0}, 0.5)
     bought, _ = splits(design, prices_of(design, [MINI]), 1.5)
     assert len(bought) > 3
-    found = [simulated(design, split, rehearsed, studies) for split in bought]
+    found = [simulated(design, split, rehearsed, Studies(split.trials, studies)) for split in bought]
     first, *others = (
-        simulated(design, replace(split, contrasts=()), rehearsed, studies, seed=1)
+        simulated(design, replace(split, contrasts=()), rehearsed, Studies(split.trials, studies, seed=1))
         for split in best_first(found, ["nudge"], studies)
     )
     error = 3.5 * (2 * 0.25 / studies) ** 0.5

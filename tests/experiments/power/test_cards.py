@@ -14,6 +14,7 @@ from analysis.conjoint.fits import fit_models, headline
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.loading import load_design
 from experiments.power.cards import TERMS, ConjointRehearsal, _rows
+from experiments.power.rehearsal import Studies
 from interventions.errors import UserError
 from tests.support import size
 
@@ -64,7 +65,7 @@ def test_the_power_is_that_of_other_studies() -> None:
     """The oracle chooses card by card as simulated agents do, and fits all models as the analysis does."""
     design, studies, trials = hotels(), size(20, 400), 240
     rehearsed = ConjointRehearsal(design, BALANCED, {"star": 30.0, "price": -1.0}, 0.0)
-    told = {each.feature: each for each in rehearsed.of(trials, studies)}
+    told = {each.feature: each for each in rehearsed.of(Studies(trials, studies))}
     own = [trial for trial, _ in zip(design.trials(["simulated"]), range(trials), strict=False)]
     shown = [to_alternatives(read_options(trial.cards[0].prompt)) for trial in own]
     source, found = random.Random(99), []

@@ -12,6 +12,7 @@ from analysis.orders.table import check_orders
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.power.orders import EXACT, MID_P, OrdersRehearsal, chance_of
+from experiments.power.rehearsal import Studies
 from experiments.power.results import TestedEffect
 from experiments.power.splits import with_keys
 from interventions.errors import UserError
@@ -30,7 +31,11 @@ def design(name: str, **keys: object) -> ShopDesign:
 
 
 def told(made: OrdersRehearsal, trials: int, studies: int) -> dict[tuple[str, str], TestedEffect]:
-    return {(each.feature, test.about): test for each in made.of(trials, studies) for test in each.targets}
+    return {
+        (each.feature, test.about): test
+        for each in made.of(Studies(trials, studies))
+        for test in each.targets
+    }
 
 
 def test_the_chances_are_those_of_what_the_simulated_customer_reads() -> None:

@@ -11,6 +11,7 @@ from analysis.choice.exact.exact_many import MainTests
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import simulated_trials
+from experiments.power.rehearsal import Studies
 from experiments.power.results import TestedEffect
 from experiments.power.shops import TERMS, Feature, calibrated, power_of
 from interventions.errors import UserError
@@ -49,7 +50,11 @@ def test_the_shopper_has_the_effects(name: str, effects: dict[Feature, float]) -
 def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
     own, studies = design(name), size(30, 1_000)
     taste = calibrated(own, BALANCED, {"nudge": 25.0})
-    told = {(c.feature, t.about): t for c in power_of(own, taste, trials, studies) for t in c.targets}
+    told = {
+        (c.feature, t.about): t
+        for c in power_of(own, taste, Studies(trials, studies), 0.0)
+        for t in c.targets
+    }
     made = simulated_trials(own, taste, trials)
     chosen = made.drawn(np.random.default_rng(99), studies)
     found: dict[tuple[str, str], list[tuple[bool, bool, float]]] = {}
@@ -79,7 +84,7 @@ def test_the_smallest_effect_is_found_with_a_power_of_four_fifths(about: str) ->
 
     def nudge(effect: float, seed: int) -> TestedEffect:
         taste = calibrated(own, BALANCED, {"nudge": effect}, 0.5)
-        found = power_of(own, taste, 600, studies, differ=0.5, seed=seed)
+        found = power_of(own, taste, Studies(600, studies, seed=seed), 0.5)
         return next(t for c in found if c.feature == "nudge" for t in c.targets if t.about == about)
 
     small = nudge(8.0, 0)
@@ -110,7 +115,7 @@ def test_sets_and_texts_differ_as_much_as_asked() -> None:
 @pytest.mark.slow
 def test_without_an_effect_few_studies_find_one() -> None:
     own = design("nudges")
-    random = power_of(own, Taste(), 240, size(60, 1_000), seed=2)
+    random = power_of(own, Taste(), Studies(240, size(60, 1_000), seed=2), 0.0)
     assert [contrast.feature for contrast in random] == ["nudge", "order", "price", "rating"]
     for contrast in random:
         assert contrast.effect == pytest.approx(0, abs=1e-9)
