@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from environments.protocol.shown_data import order_in
 from experiments.designs.shop.trial import ShopTrial
+from interventions.apply.engine import page_hash
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.charge import Charge
 from interventions.edits.place_values import figures_at
@@ -18,6 +19,7 @@ from proxy.session import Session
 
 _NONE: Final = Decimal(0)
 _HALF_CENT: Final = Decimal("0.005")
+_OF_LINE: Final = ("product.price", "product.subtotal")
 OURS: Final = ("option", "fee")
 """The kinds of lines that edits have added."""
 
@@ -116,18 +118,40 @@ def order_in_answer(text: str, keys: Mapping[str, str]) -> PlacedOrder | None:
     return PlacedOrder(order.number, order.currency, total, (*products, *sums)).checked()
 
 
-def untreated_on_the_way(product: str, session: Session) -> str:
-    """Return on which page the price of an ordered product was not raised as planned; empty: on none."""
-    for treatment in session.plan.by_product.get(product, ()):
-        if not (treatment.is_late and "price" in treatment.values):
+def untreated_on_the_way(order: PlacedOrder, session: Session) -> str:
+    """Return where the price of an ordered product is not the planned one; empty: nowhere.
+
+    The order has to say it, and each page with prices of lines on the way to it needs a receipt. Of pages
+    that scripts have drawn one of each type needs one.
+    """
+    for line in order.products:
+        plan = session.plan.by_product.get(line.product, ())
+        for treatment in plan:
+            is_risen = treatment.is_late and "price" in treatment.values
+            if is_risen and (where := _unproven(line.product, treatment.intervention, session)):
+                return f"{treatment.intervention}: {where} for {line.product}"
+        edits = [(t.intervention, edit.values()) for t in plan if t.is_on(("order",)) for edit in t.edits]
+        for intervention, values in [each for each in edits if "price" in each[1]][-1:]:
+            half = Decimal(5).scaleb(int(line.amount.as_tuple().exponent) - 1)  # of the last digit
+            if abs(line.amount - line.quantity * Decimal(values["price"])) > line.quantity * half:
+                said = f"{line.quantity} of {line.product} cost {line.amount} in the order"
+                return f"{intervention}: {said}, and a price of {values['price']} was planned"
+    return ""
+
+
+def _unproven(product: str, intervention: str, session: Session) -> str:
+    made = [r for r in session.receipts if (r.intervention, r.product) == (intervention, product)]
+    types, hashes = {each.page_type for each in made}, {each.page_hash_after for each in made}
+    for page in session.pages:
+        view = MappedPage(page.parsed, session.site) if page.parsed else None
+        if view is None or view.page_type not in ("checkout", "order"):
             continue
-        receipts = (r for r in session.receipts if r.intervention == treatment.intervention)
-        made = {receipt.page_type for receipt in receipts if receipt.product == product}
-        parsed = (page.parsed for page in session.pages)
-        shown = {MappedPage(page, session.site).page_type for page in parsed if page is not None}
-        for stage in ("checkout", "order"):
-            if stage in shown - made:
-                return f"{treatment.intervention}: no page of the type {stage} has a receipt for {product}"
+        if view.page_type not in types:
+            return f"no page of the type {view.page_type} has a receipt"
+        lines = (showing for _, showing in view.showings() if showing.group == "line")
+        priced = any(True for line in lines for part in _OF_LINE for _ in line.all(part))
+        if priced and not page.drawn and page_hash(page.body, page.url) not in hashes:
+            return f"not every page of the type {view.page_type} has a receipt"
     return ""
 
 

@@ -195,8 +195,14 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
 
 def ordered(trial: ShopTrial, session: Session) -> ChosenProduct:
-    """Return the product that was ordered. Raises CannotEdit where the order cannot be read."""
+    """Return the product that was ordered.
+
+    Raises:
+        CannotEdit: the order cannot be read, or what it says of its product is not treated as planned.
+    """
     order = placed_order(trial, session)
+    if order and (reason := untreated_on_the_way(order, session)):
+        raise CannotEdit(reason)
     return one_of(line.product for line in order.products) if order else ChosenProduct("")
 
 
@@ -225,11 +231,7 @@ def end_with(
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
     elif trial.whole and (len({*shown, choice.product}) < 2 or not shown.keys() & {*keys}):
         trajectory.end("treatment_failed", "no page has listed the choice set")
-    elif reason := (
-        untreated(seen, session, keys, opened)
-        or unknown_page(at, session.site, keys)
-        or untreated_on_the_way(choice.product if session.order else "", session)
-    ):
+    elif reason := untreated(seen, session, keys, opened) or unknown_page(at, session.site, keys):
         trajectory.end("treatment_failed", reason)
     else:
         trajectory.end("choice", trajectory.reason, choice.product)

@@ -10,15 +10,17 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from experiments.episodes.orders import order_rows
-from experiments.episodes.placed_order import placed_order
+from experiments.episodes.placed_order import OrderLine, PlacedOrder, placed_order, untreated_on_the_way
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.charge import Charge
 from interventions.edits.checkout_option import CheckoutOption
 from interventions.edits.fee import Fee
 from interventions.edits.insert_text import InsertText
 from interventions.edits.order_total import OrderTotal
+from interventions.edits.set_price import SetPrice
 from interventions.edits.style import Style
 from interventions.errors import CannotEdit
+from interventions.yaml.sitemap import load_site_map
 from proxy.allow_list import AllowList
 from proxy.server import Slot
 from proxy.session import Session
@@ -104,3 +106,46 @@ async def test_a_look_of_a_product_announces_no_charge(
     facts = {row["name"]: row["value"] for row in rows["outcomes"]}
     assert (rows["orders"][0]["placed_total"], facts["paid_more"]) == (30, look)
     assert rows["orders"][0]["advertised_total"] == (20 if look else 30)
+
+
+KEY = "lamp"
+
+
+def shown_line(*, is_linked: bool = True) -> str:
+    """A line of one product, as the embedded shop's checkout and order have it."""
+    name = f'<a href="/{KEY}.html">Lamp</a>' if is_linked else "Lamp"
+    return (
+        f'<strong class="product-item-name">{name}</strong>'
+        '<div class="details-qty"><span class="value">1</span></div>'
+        '<div class="subtotal"><span class="price">$20.00</span></div>'
+    )
+
+
+def checkout(line: str) -> str:
+    body = f'<aside id="opc-sidebar"><ul><li class="product-item">{line}</li></ul></aside>'
+    return f'<!doctype html><body class="checkout-index-index">{body}'
+
+
+@pytest.mark.parametrize(("pages", "told"), [
+    ([checkout(shown_line())], ""),
+    ([checkout(shown_line()), checkout("")], ""),
+    ([checkout(shown_line()), '<!doctype html><body class="checkout-index-index">Your address'], ""),
+    ([checkout(shown_line(is_linked=False))], "no page of the type checkout has a receipt for lamp"),
+    ([checkout(shown_line()), checkout(shown_line(is_linked=False))], "not every page of the type checkout"),
+])  # fmt: skip
+async def test_each_page_with_lines_on_the_way_needs_a_receipt_of_a_late_price(
+    slot: Slot, client: httpx.AsyncClient, pages: list[str], told: str
+) -> None:
+    plan = Plan((Treatment("rise", KEY, (SetPrice("24.00"),), ("cart", "checkout", "order")),))
+    app = Starlette(routes=[Route("/{at}", lambda asked: HTMLResponse(pages[int(asked.path_params["at"])]))])
+    async with serve(app) as url:
+        session = slot.session = Session(plan, load_site_map("embedded"), AllowList.of(url))
+        for at in range(len(pages)):
+            await client.get(f"{url}{at}", headers=BROWSES)
+    line = OrderLine("Lamp", KEY, "product", 2, Decimal(48), wanted=True)
+    order = PlacedOrder("1", "USD", Decimal(48), (line,))
+    found = untreated_on_the_way(order, session)
+    assert found.startswith(f"rise: {told}") if told else found == ""
+    cheap = order._replace(lines=(line._replace(amount=Decimal(40)),))
+    if not told:
+        assert untreated_on_the_way(cheap, session).endswith("a price of 24.00 was planned")
