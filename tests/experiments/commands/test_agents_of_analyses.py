@@ -12,8 +12,11 @@ from tests.experiments.command_line import forked_souk
 
 
 def written(kind: str, folder: Path) -> tuple[Path, list[str]]:
-    """A table of a study of this kind, and its first two agents."""
+    """A table of a study of this kind, and two of its agents; an only one has another like it."""
     table = SIMULATED[kind](24)
+    if table["agent"].nunique() == 1:
+        other = table.assign(agent="other", trial=table["trial"] + "-other")
+        table = pd.concat([table, other], ignore_index=True)
     agents = sorted(set(table["agent"]))[:2]
     path = folder / "both.csv"
     table[table["agent"].isin(agents)].to_csv(path, index=False)
