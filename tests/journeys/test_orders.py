@@ -60,7 +60,7 @@ DRIP = Path("experiments/library/drip.yaml")
 CHECKOUT = {item.id: item for item in load_interventions("checkout", load_site_map("embedded")).interventions}
 TWINS = [name for name, item in CHECKOUT.items() if item.control]
 FEES = {"service-fee-cart", "service-fee-checkout", "service-share-checkout"}
-SETS = size(2, 4)
+SETS = 2
 TOTALS = """(css) => [...document.querySelectorAll(css + " tr")]
   .filter((row) => row.checkVisibility() && row.cells.length === 2)
   .map((row) => [...row.cells].map((cell) => [...cell.childNodes].filter((node) => node.tagName !== "FORM")
@@ -394,7 +394,7 @@ async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
     text = re.sub(r"interventions: .*?\]", only, PATTERNS)
     text = text.replace("sets: 20", f"sets: {SETS}").replace("repeats: 2", "repeats: 1")
     source = parse_yaml(text, "patterns.yaml")
-    yield await carry_out(folder, source, "simulated:careless", 2 * len(ids) * SETS, 4)
+    yield await carry_out(folder, source, "simulated:careless", 2 * len(ids) * SETS, 2)
 
 
 def read_by(trial: ShopTrial) -> tuple[bool, bool]:
