@@ -136,11 +136,10 @@ def test_a_repaired_run_goes_on_to_the_end_of_an_undisturbed_one(
         shutil.copy(study.folder / name, tmp_path)
     damage(tmp_path / "t.db", several)
     try:
-        found = repair(f"sqlite:///{tmp_path}/t.db", quiet).found
+        repair(f"sqlite:///{tmp_path}/t.db", quiet)
     except UserError as error:  # where the list of tables was overwritten
         assert "its list of tables is lost" in str(error)
         return
-    assert found.lost + len(found.lost_runs) + len(found.damaged_pages) > 0
     run_here("x.yaml", tmp_path)
     pd.testing.assert_frame_equal(table_of(tmp_path), table_of(study.folder))
     assert all(finding.ok for finding in check_database(f"sqlite:///{tmp_path}/t.db", quiet))
