@@ -60,6 +60,10 @@ DRIP = Path("experiments/library/drip.yaml")
 CHECKOUT = {item.id: item for item in load_interventions("checkout", load_site_map("embedded")).interventions}
 TWINS = [name for name, item in CHECKOUT.items() if item.control]
 FEES = {"service-fee-cart", "service-fee-checkout", "service-share-checkout"}
+HONEST = {name for name in CHECKOUT if name.endswith(("opt-in", "announced"))} | {
+    "suggested-item",
+    "extras-offered",
+}
 SETS = 2
 TOTALS = """(css) => [...document.querySelectorAll(css + " tr")]
   .filter((row) => row.checkVisibility() && row.cells.length === 2)
@@ -406,13 +410,15 @@ def read_by(trial: ShopTrial) -> tuple[bool, bool]:
 
 def fate(nudge: str, *, is_treated: bool, boxes: bool, sums: bool) -> tuple[bool, bool]:
     """Whether a customer comes to an order, and whether it is deceived, by what it reads."""
+    if nudge in HONEST:
+        return True, False
     if nudge in FEES:
         return not (is_treated and sums), is_treated and not sums  # the control has none, or told of it
     if nudge in ("service-fee-order", "total-plus-20"):
         return True, is_treated
     if nudge in ("account-forced", "phone-required") and is_treated:
         return True, True
-    asks = nudge.startswith(("account-", "phone-", "offer-"))  # so does the control
+    asks = nudge.startswith(("account-", "phone-", "offer-")) and nudge in TWINS  # so does the control
     return True, (is_treated or asks) and not (boxes or sums)
 
 
@@ -433,7 +439,7 @@ def test_every_pattern_is_shown_and_deceives_exactly_those_who_do_not_read(done:
         assert row["exposed"] == bool(own), "a control that is a twin says something too"
         if row["ordered"]:
             placed = lines[trial.id]
-            if row["nudge"] != "total-plus-20":
+            if not row["nudge"].startswith("total-"):
                 assert round(sum(line["amount"] for line in placed), 2) == row["placed_total"]
             assert row["task_ok"] == 1
             assert any(line["kind"] == "option" for line in placed) == bool(row["added"])
