@@ -25,6 +25,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.programs import ProgramGuests
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
+from experiments.executors.workers import needs_pictures
 from experiments.records.reading.queries import (
     carriers,
     has_actions,
@@ -133,7 +134,13 @@ class Replay:
         """
         with tempfile.TemporaryDirectory(prefix="souk-replay-") as folder:
             setup = Setup(
-                self.design, Path(folder), self.design.shop, slots or default_slots([]), upstream_ca
+                self.design,
+                Path(folder),
+                self.design.shop,
+                slots or default_slots([]),
+                upstream_ca,
+                # A browser without them draws nothing, so that letters would seem to be drawn otherwise.
+                pictures=needs_pictures(self.design, {row.agent for row, _ in self.trials}),
             )
             differences = self._ask(compared) if setup.is_text else await self._act(setup, upstream, compared)
         return [*self.missing, *(differences[number] for number in sorted(differences))]
@@ -260,7 +267,9 @@ async def _attempted(runner: Executor[T], trial: T, attempts: int) -> TrialRecor
 @asynccontextmanager
 async def _open(setup: Setup, upstream: Path | None, guests: Guests | None) -> AsyncIterator[Testbed]:
     if upstream is None:
-        async with open_testbed(setup.folder, setup.shop, setup.upstream_ca, guests=guests) as testbed:
+        async with open_testbed(
+            setup.folder, setup.shop, setup.upstream_ca, guests=guests, pictures=setup.pictures
+        ) as testbed:
             yield testbed
         return
     recorded = Recording(upstream).answers()
@@ -269,6 +278,6 @@ async def _open(setup: Setup, upstream: Path | None, guests: Guests | None) -> A
     shop = setup.shop.url or f"{origin(recorded[0].url)}/"
     async with (
         run_proxy(setup.folder / "ca", replay=upstream, guests=guests) as proxy,
-        run_browsers(proxy.spki) as browsers,
+        run_browsers(proxy.spki, pictures=setup.pictures) as browsers,
     ):
         yield Testbed(shop, NeverAway(shop), proxy, browsers)
