@@ -245,10 +245,8 @@ class BatteryRehearsal(Rehearsal[CardDesign]):
                 effect = cohens_d(control, treated)
                 half = (effect.conf_high - effect.conf_low) / 2
                 found[name].add(*(np.array([value]) for value in (effect.d, effect.p_value, half)))
-        contrasts, claimed = (
-            [],
-            claims(found, studies.alpha, copies=_cells(self._design) // self._design.sets),
-        )
+        copies, contrasts = _cells(self._design) // self._design.sets, []
+        claimed = claims(found, studies.alpha, copies)
         for name, results in found.items():
             truth = self._pairs[name].effect()
             target = results.target(ABOUT, studies.alpha, truth, unit=COHENS_D, claim=claimed[name])

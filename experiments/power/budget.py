@@ -103,9 +103,9 @@ def _different(found: Iterator[TrialSplit]) -> list[TrialSplit]:
 
 
 def simulated(design: AnyDesign, split: Split, rehearsed: Rehearsal[Any], studies: Studies) -> Split:
-    """Return the split with what it shows in studies of as many trials as it buys."""
+    """Return the split with what it shows in studies, which have as many trials as it buys."""
     own = rehearsed.again(with_keys(design, split.way.keys))
-    return replace(split, contrasts=tuple(own.of(replace(studies, trials=split.trials))))
+    return replace(split, contrasts=tuple(own.of(studies)))
 
 
 def best_first(found: Sequence[Split], features: Sequence[str], studies: int) -> list[Split]:
