@@ -17,6 +17,11 @@ class EventListeners:
         self._all.append((source, event, listener))
         source.on(event, listener)  # type: ignore[call-overload]
 
+    def off(self, source: BrowserContext | Page, event: str, listener: Callable[..., Any]) -> None:
+        """Call this listener no more."""
+        self._all.remove((source, event, listener))
+        source.remove_listener(event, listener)
+
     def end(self) -> None:
         """Listen no more."""
         while self._all:

