@@ -86,7 +86,8 @@ async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path
         found = held(done.table, chances, REPETITIONS)
         print(effects[["estimate", "std_error", "conf_low", "conf_high"]].assign(truth=truth, held=found))
         print(Counter(done.table["nudge"]))
-        told = effects["estimate"].notna()  # where a shop shows no ratings, nothing is higher rated
+        told = effects["conf_low"].notna()  # in some shops hardly a set has products with different stars
+        assert {*effects.index[~told]} <= {"higher_rated"}
         assert (found[told] >= 0.93 * REPETITIONS).all(), found
 
 
