@@ -369,7 +369,12 @@ def _unknown_ids(source: Source) -> list[Problem]:
         parts = item.get("combines")
         for number, part in enumerate(parts if isinstance(parts, list) else []):
             named.append((("interventions", index, "combines", number), part))
-    return [
+    own = [
+        source.problem(("interventions", index, "control"), "it is its own control; name another, or none")
+        for index, item in enumerate(items)
+        if item.get("control") and item["control"] == item.get("id")
+    ]
+    return own + [
         source.problem(path, f'no intervention "{id}"; {did_you_mean(str(id), ids, noun="known")}')
         for path, id in named
         if id and id not in ids

@@ -80,6 +80,7 @@ EDIT = "id: a\n    kind: nudge\n    edits:\n      - "
         ("id: a\n    kind: pattern\n    deceived_when: accepted\n    edits:\n      - fee: {label: Fee, amount: 1}", '4:5: interventions[0].deceived_when: no edit here can end in "accepted"; write paid_more, or leave the key out'),
         ("id: a\n    kind: pattern\n    edits: [dialog: {text: Go?, accept: A, decline: B}, dialog: {text: Go?, accept: C, decline: D}]", "4:5: interventions[0].edits: two edits ask in the same words: one answer would count for both; write others"),
         ("id: a\n    kind: pattern\n    combines: [a, b]", '4:19: interventions[0].combines[1]: no intervention "b"; known: a'),
+        ("id: a\n    kind: pattern\n    control: a\n    edits: [banner: Free returns]", "4:5: interventions[0].control: it is its own control; name another, or none"),
         ("id: a\n    kind: pattern\n    combines: [a, a]", '4:5: interventions[0].combines: "a" has no edits of its own; name interventions that have some'),
     ],
 )  # fmt: skip
