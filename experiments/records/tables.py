@@ -490,7 +490,7 @@ OF_TRIAL: Final = tuple(
 """The tables with the rows of trials."""
 
 
-def same_trial(one: sql.Table, other: sql.Table) -> sql.ColumnElement[bool]:
+def same_trial(one: sql.FromClause, other: sql.FromClause) -> sql.ColumnElement[bool]:
     """Return the condition that rows of two tables belong to one trial."""
     return (one.c.run == other.c.run) & (one.c.trial == other.c.trial)
 

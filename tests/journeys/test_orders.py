@@ -26,6 +26,7 @@ from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import open_testbed
 from experiments.records import tables
+from experiments.records.reading.interventions import received
 from experiments.records.reading.tidy_tables import orders_table
 from experiments.records.record import Start
 from experiments.studies.stored_studies import shared_kind
@@ -179,6 +180,9 @@ def test_every_pattern_is_shown_and_deceives_exactly_those_who_do_not_read(done:
             assert row["task_ok"] == 1
             assert any(line["kind"] == "option" for line in placed) == bool(row["added"])
     assert {trial.nudge.id for trial in done.trials.values()} >= {*TWINS}
+    # The shop carries them, and no product: no choice is of a treated option.
+    cells = [cell for each in received(done.records, done.design.run_id).values() for cell in each]
+    assert cells and not any(cell.chosen for cell in cells)
 
 
 @pytest.mark.browser

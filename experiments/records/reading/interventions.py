@@ -16,8 +16,8 @@ from experiments.records.tables import options, receipts, same_trial, trials
 class InterventionReceipts:
     """The trials with receipts of an intervention in one cell of the design, and how they ended.
 
-    chosen: trials with a choice; carrier: those of them in which the treated option was chosen. example: the
-    id of one of the trials, of one with a choice if there is any.
+    chosen: trials with a choice of which an option is treated; carrier: those of them in which that option
+    was chosen. example: the id of one of the trials, of one with a choice if there is any.
     """
 
     intervention: str
@@ -73,7 +73,8 @@ def received(records: Records, run: str) -> dict[str, list[InterventionReceipts]
     its = its.where(receipts.c.run == run, receipts.c.intervention != "")
     edited = its.subquery()
     carrier = same_trial(options, trials) & (options.c.option == trials.c.choice) & (options.c.nudged == 1)
-    made = trials.c.outcome == "choice"
+    made, treated = trials.c.outcome == "choice", options.alias()
+    among = sql.exists().where(same_trial(treated, trials), treated.c.nudged == 1)
     name, on_first = edited.c.intervention, (options.c.position == 0) == (trials.c.ordering == "forward")
     own = trials.c.condition != BOTH
     own |= sql.case(
@@ -84,7 +85,7 @@ def received(records: Records, run: str) -> dict[str, list[InterventionReceipts]
         sql.select(
             *group,
             sql.func.count(),
-            sql.func.count(sql.case((made, 1))),
+            sql.func.count(sql.case((made & among, 1))),
             sql.func.count(sql.case((made & own, options.c.nudged))),
             sql.func.coalesce(sql.func.min(sql.case((made, trials.c.trial))), sql.func.min(trials.c.trial)),
         )
