@@ -1,8 +1,9 @@
 """Write the report on orders; the words of its sections are in `report.yaml`."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -33,10 +34,10 @@ def _answer(found: OrdersAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[s
     own = rows[rows["term"] == DECEIVED]
     tested = own["p_value"].notna()
     for row in own[claimed(own) & tested].to_dict("records"):
-        size, low, high = (number_text(row[name], 1) for name in ("estimate", "conf_low", "conf_high"))
+        size, low, high = _sizes(row, 1)
         more = "more" if row["estimate"] > 0 else "less"
-        p_value = p_text(row["p_adjusted"])
-        yield f"{row['nudge']} deceives it {size} points {more} often (95 %: {low} to {high}; p {p_value})"
+        p_value = f"adjusted p {p_text(row['p_adjusted'])}"
+        yield f"{row['nudge']} deceives it {size} points {more} often (95 %: {low} to {high}; {p_value})"
     if names := list(own.loc[tested & ~claimed(own), "nudge"]):
         yield f"{', '.join(names)}: not told apart from the control (adjusted p ≥ {LEVEL:g})"
     if names := list(own.loc[own["estimate"].isna(), "nudge"]):
@@ -46,11 +47,23 @@ def _answer(found: OrdersAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[s
         yield f"{row['nudge']}: deceived in {share} % ({low} to {high}); its control cannot deceive"
     money = found.money[found.money["group"] == agent]
     for row in money[claimed(money)].to_dict("records"):
-        paid, low, high = (number_text(row[name], 2) for name in ("estimate", "conf_low", "conf_high"))
-        yield f"{row['nudge']} costs it {paid} {found.currency} an order ({low} to {high})".replace("  ", " ")
-    for row in money[(money["std_error"] == 0) & (money["estimate"] > 0)].to_dict("records"):
-        paid = f"{number_text(row['estimate'], 2)} {found.currency}".strip()
-        yield f"{row['nudge']} costs it {paid} in each order"
+        paid, low, high = _sizes(row, 2)
+        unit = f" {found.currency}" if found.currency else ""
+        yield f"{row['nudge']} {_costs(row)} it {paid}{unit} an order ({low} to {high})"
+    for row in money[(money["std_error"] == 0) & (money["estimate"] != 0)].to_dict("records"):
+        paid = f"{number_text(abs(row['estimate']), 2)} {found.currency}".strip()
+        yield f"{row['nudge']} {_costs(row)} it {paid} in each order"
+
+
+def _sizes(row: Mapping[Hashable, Any], decimals: int) -> tuple[str, str, str]:
+    """The size of an estimate whose interval leaves out 0, and its limits, all without their sign."""
+    ends = sorted((row["conf_low"], row["conf_high"]), key=abs)
+    size, low, high = (number_text(abs(each), decimals) for each in (row["estimate"], *ends))
+    return size, low, high
+
+
+def _costs(row: Mapping[Hashable, Any]) -> str:
+    return "costs" if row["estimate"] > 0 else "saves"
 
 
 def _sections(found: OrdersAnalysis) -> tuple[Section, ...]:

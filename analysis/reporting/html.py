@@ -141,9 +141,9 @@ def table_cells(table: NamedTable) -> dict[str, object]:
     columns = [name for name in shown if name not in left_out]
     texts = {str(name): _cells(frame, name, table.decimals) for name in columns}
     for name, ends in INTERVALS.items():
-        if set(ends) <= set(shown):
+        if set(ends) & set(shown) and set(ends) <= set(frame):
             bounds = zip(*(_cells(frame, end, table.decimals) for end in ends), strict=True)
-            interval = [f"{low} to {high}" if low else "" for low, high in bounds]
+            interval = [f"{low} to {high}".strip() if low or high else "" for low, high in bounds]
             before = [at for at, column in enumerate(texts, 1) if column in AFTER[name]]
             place = max(before, default=len(texts))
             texts = dict([*list(texts.items())[:place], (name, interval), *list(texts.items())[place:]])

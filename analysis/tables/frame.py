@@ -46,7 +46,7 @@ LABELS: Mapping[str, str] = _WORDS["labels"]
 HEADINGS: Mapping[str, str] = _WORDS["headings"]
 """Columns as people read them; others are shown as they are called, with spaces."""
 P_VALUES = (
-    *("p_value", "p_adjusted", "p_exact", "p_equivalent"),
+    *("p_value", "p_adjusted", "p_exact", "p_mid", "p_equivalent"),
     *("p_blocked", "p_blocked_adjusted", "p_answers"),
 )
 """The columns that are shown as p values."""

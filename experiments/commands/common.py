@@ -109,7 +109,10 @@ Detached = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
-    bool, typer.Option("--all", help="Print every table of the report, not only the answer.")
+    bool,
+    typer.Option(
+        "--all", help="Print every table of the report but long ones of details, not only the answer."
+    ),
 ]
 UpstreamCa = Annotated[
     Path | None,

@@ -75,7 +75,7 @@ def _interventions(facts: dict[str, Any]) -> list[str]:
     """The interventions by name and kind, without what makes values equal that are not made equal."""
     matched = {f"match-{name}" for name in facts["experiment"].get("match") or ()}
     return [
-        f"{item['id']} ({item['kind']})"
+        f"{item['id']} ({item['kind']}{', control ' + twin if (twin := item.get('control')) else ''})"
         for item, *_ in facts.get("inputs", {}).get("interventions", ())
         if item["id"] in matched or not item["id"].startswith("match-")
     ]

@@ -1,5 +1,6 @@
 """The estimators of orders against peers and a simulation whose truth is known."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,11 @@ from analysis.orders.comparing import compare_orders
 from analysis.orders.report import report
 from analysis.orders.study import NOT_ALL, REPEATED, combinations, dose_trends
 from analysis.orders.table import check_orders
+from analysis.reporting.html import table_cells
+from analysis.reporting.sections import NamedTable
 from analysis.tables.errors import AnalysisError
+from experiments.studies.combined import combined_table
+from experiments.studies.side_by_side import NamedStudy, side_by_side
 from tests.analysis.conftest import order_trial, simulate_orders
 from tests.support import size
 
@@ -265,8 +270,36 @@ def test_failed_trials_and_single_ones_are_counted_and_left_out() -> None:
 
 def test_the_answer_names_what_deceives_and_what_it_costs() -> None:
     told = report(analyze_orders(simulate_orders({(1, 0): 20, (0, 0): 5}, currency="USD"))).answer[0]
-    assert told.startswith("a: box deceives it 80.0 points more often (95 %: ")
+    assert re.match(r"a: box deceives it 80\.0 points more often \(95 %: [\d.]+ to [\d.]+; adjusted p ", told)
     assert "box costs it 4.00 USD an order" in told
+
+
+def test_what_deceives_less_often_and_saves_money_is_said_without_a_sign() -> None:
+    table = simulate_orders({(1, 0): 20, (0, 0): 5}, currency="USD")
+    table["condition"] = table["condition"].map({"control": "nudged", "nudged": "control"})
+    (told,) = report(analyze_orders(table)).answer
+    row = analyze_orders(table).effects.set_index("term").loc["deceived"]
+    limits = f"{-row['conf_high']:.1f} to {-row['conf_low']:.1f}"
+    assert f"box deceives it 80.0 points less often (95 %: {limits}; " in told
+    assert "box saves it 4.00 USD an order" in told
+
+
+def test_a_limit_without_the_other_is_in_the_table_of_the_report() -> None:
+    found = analyze_orders(simulate_orders({(1, 0): 20, (0, 0): 5}))
+    (pair,) = found.pairs.to_dict("records")
+    assert np.isnan(pair["conf_high"])
+    (row,) = table_cells(NamedTable("pairs", "Pairs", found.pairs))["rows"]
+    assert f"{pair['conf_low']:.4g} to" in [text for text, _ in row]
+
+
+def test_the_table_for_an_article_has_each_intervention() -> None:
+    fee = simulate_orders({(1, 0): 20, (0, 0): 5}).assign(nudge="fee")
+    box = simulate_orders({(1, 0): 5, (0, 0): 20}).assign(set=lambda own: own["set"] + "-2")
+    both = pd.concat([fee, box]).assign(trial=lambda own: [f"t{n}" for n in range(len(own))])
+    lines = combined_table(side_by_side("orders", [NamedStudy("one", (both,))]).report).splitlines()
+    head, cells = (next(line for line in lines if sign in line) for sign in ("Agent", "a & one"))
+    assert head.count("Deceived") == head.count("fee") == head.count("box") == 2
+    assert "80.0" in cells and "20.0" in cells
 
 
 def test_agents_with_one_question_each_are_compared_without_an_interval() -> None:
