@@ -87,7 +87,7 @@ async def run_episode(
     except ShopFailure as failure:
         trajectory.fail("shop", str(failure))
     if episode:
-        if design.experiment.ends == "either" and (episode.order or episode.cart):
+        if episode.order or (design.experiment.ends == "either" and episode.cart):
             trajectory.end_on_the_way(ordered=bool(episode.order))
         judge(trajectory, trial, episode, session, ids)
     failed_on_the_way(trajectory, session)

@@ -12,6 +12,8 @@ from experiments.records.record import Row
 from experiments.records.right_options import right_options
 from experiments.treatment.treatment_check import squeeze
 from interventions.apply.engine import cut
+from interventions.edits.base import Edit
+from interventions.edits.charge import Charge
 from interventions.yaml.sitemap import BEFORE_CART, STAGES
 from proxy.session import Session
 
@@ -185,18 +187,39 @@ def _shown_at(trial: ShopTrial, session: Session, shown: Sequence[str]) -> int |
     ]
     nudges = {each.id for each in trial.nudges}
     late = late or [(t.intervention, edit) for t, edit in every if t.intervention in nudges]
-    wordless = {(name, edit.kind()) for name, edit in late if not edit.words()}
-    words = [edit.words() for _, edit in late if edit.words()]
-    words += [each.after for each in session.receipts if (each.intervention, each.edit) in wordless]
     if any(shown):
-        told = (any(squeeze(word) in squeeze(text) for word in words) for text in shown)
-        return next((step for step, is_given in enumerate(told) if is_given), None)
+        told = [(_made(name, edit, session), _texts(name, edit, session)) for name, edit in late]
+        first = [(_first_step(session, made), texts) for made, texts in told if made]
+        given = (
+            any(step >= since and any(text in squeeze(page) for text in texts) for since, texts in first)
+            for step, page in enumerate(shown)
+        )
+        return next((step for step, is_given in enumerate(given) if is_given), None)
+    wordless = {(name, edit.kind()) for name, edit in late if not edit.words()}
     made = {
         each.page_hash_after
         for each in session.receipts
         if (each.intervention and each.page_type in STAGES) or (each.intervention, each.edit) in wordless
     }
     return _first_step(session, made) if made else None
+
+
+def _made(intervention: str, edit: Edit, session: Session) -> list[str]:
+    """The hashes of the pages that show an edit, by its receipts."""
+    own = [each for each in session.receipts if (each.intervention, each.edit) == (intervention, edit.kind())]
+    words = cut(edit.words()) if edit.stages() else ""
+    return [each.page_hash_after for each in own if each.after.startswith(words)]
+
+
+def _texts(intervention: str, edit: Edit, session: Session) -> set[str]:
+    """What tells of an edit on a page: its words and the line that it adds, else what its receipts say."""
+    line = edit.label_of_line if isinstance(edit, Charge) else ""
+    made = [
+        each.after
+        for each in session.receipts
+        if (each.intervention, each.edit) == (intervention, edit.kind())
+    ]
+    return {squeeze(each) for each in (edit.words(), line) if each} or {squeeze(each) for each in made}
 
 
 def _steps_of(session: Session, when: str, shown_at: int) -> dict[str, int]:
@@ -208,7 +231,7 @@ def _steps_of(session: Session, when: str, shown_at: int) -> dict[str, int]:
     plans = [*(plan for _, plan in session.told), session.plan]
     kept = [
         any(
-            edit.is_kept()
+            edit.is_kept() and _made(treatment.intervention, edit, session)
             for treatment in plan.everywhere
             for edit in treatment.edits
             if not when or when in edit.may_cause()

@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from environments.protocol.shown_data import order_in
 from experiments.designs.shop.trial import ShopTrial
-from interventions.apply.engine import page_hash
+from interventions.apply.engine import cut, page_hash
 from interventions.apply.mapped_page import MappedPage
 from interventions.edits.charge import Charge
 from interventions.edits.place_values import figures_at
@@ -171,10 +171,24 @@ def drifts(lines: Sequence[OrderLine], session: Session) -> list[tuple[str, Deci
 
 
 def told_on(intervention: str, charge: Charge, session: Session) -> str:
-    """The type of the page on which a charge was first told of: by itself, or by a text beside a product."""
-    edits = (edit for t in session.plan.treatments if t.intervention == intervention for edit in t.edits)
-    told = {charge.kind()} | {edit.kind() for edit in edits if edit.words() and not edit.stages()}
-    found = (r.page_type for r in session.receipts if r.intervention == intervention and r.edit in told)
+    """The type of the page on which a charge was first told of: by itself, or by a text beside a product.
+
+    Where an intervention has several charges, a text has to name the one that it tells of.
+    """
+    edits = [edit for t in session.plan.treatments if t.intervention == intervention for edit in t.edits]
+    charges = [edit for edit in edits if isinstance(edit, Charge)]
+    texts = [edit for edit in edits if edit.words() and not edit.stages()]
+    own_words = [word for word in (charge.label_of_line, charge.words()) if word] or [""]
+    told = [(charge.kind(), word) for word in own_words]
+    told += [
+        (text.kind(), text.words()) for text in texts if len(charges) == 1 or charge.is_named_in(text.words())
+    ]
+    own = (receipt for receipt in session.receipts if receipt.intervention == intervention)
+    found = (
+        receipt.page_type
+        for receipt in own
+        if any(receipt.edit == kind and receipt.after.startswith(cut(word)) for kind, word in told)
+    )
     return next(found, "order")
 
 

@@ -170,7 +170,8 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
     What the proxy saw outweighs what the page showed.
     """
-    if design.experiment.ends == "either" and (session.order or left_in_cart(session)):
+    stopped = design.experiment.ends == "either" and left_in_cart(session)
+    if stopped or (design.experiment.to_order and session.order):
         trajectory.end_on_the_way(ordered=session.order is not None)
     if failed_on_the_way(trajectory, session) or trajectory.outcome != "choice":
         return

@@ -13,6 +13,7 @@ from interventions.edits.place_values import figures_at
 from interventions.edits.showing import ProductPlace, Target
 from interventions.errors import CannotEdit
 from interventions.html.currencies import minor_units
+from interventions.html.numbers import amounts_line
 from interventions.html.page import Page
 from interventions.html.placement import lineage
 from interventions.yaml.sitemap import Data, Place, SiteMap
@@ -186,9 +187,7 @@ def _beside(due_line: LexborNode, total: Place, showing: ProductPlace) -> Decima
     while line is not None:
         if line.is_element_node and "hidden" not in line.attributes:
             inside = {node.mem_id for node in line.traverse()}
-            figures = figures_at(
-                Place(css="*"), " ".join(line.text(separator=" ").split()), showing.page.usage
-            )
+            figures = figures_at(Place(css="*"), amounts_line(line.text(separator=" ")), showing.page.usage)
             priced = [figure.value for figure in figures if figure.sign]
             sums += priced[0] if len(priced) == 1 and not inside & totals else Decimal(0)
         line = line.prev

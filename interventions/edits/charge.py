@@ -14,7 +14,7 @@ from interventions.edits.in_browser import PagePlaces, Verdict
 from interventions.edits.place_values import figures_at
 from interventions.edits.showing import Change, ProductPlace, Target
 from interventions.errors import CannotEdit
-from interventions.html.numbers import one_line
+from interventions.html.numbers import amounts_line, one_line
 from interventions.html.ranges import prices
 
 _RIGHT = "float:right"
@@ -39,6 +39,10 @@ class Charge(Edit):
     def label_of_line(self) -> str:
         """What the line of the order is called."""
         raise NotImplementedError
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether a text names it, by its line."""
+        return self.label_of_line.casefold() in text.casefold()
 
     @property
     def is_charged(self) -> bool:
@@ -128,12 +132,12 @@ def due(showing: ProductPlace) -> Decimal:
 
 
 def in_format(showing: ProductPlace, target: Target, amount: Decimal) -> str:
-    """Return an amount in the format of the sum at a place. Raises CannotEdit."""
+    """Return an amount in the format of the sum at a place, with its no-break spaces. Raises CannotEdit."""
     raw = showing.original(target)
     found = prices(raw, showing.page.usage)
     if len(found) != 1:
         raise CannotEdit(f'the text "{one_line(raw)}" does not hold exactly one figure')
-    return one_line(raw[: found[0].start] + found[0].write(amount) + raw[found[0].end :])
+    return amounts_line(raw[: found[0].start] + found[0].write(amount) + raw[found[0].end :])
 
 
 def share(percent: Decimal | str, whole: Decimal) -> Decimal:

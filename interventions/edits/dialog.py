@@ -96,8 +96,9 @@ class Dialog(Charge, BaseModel, frozen=True, extra="forbid"):
         return frozenset({self.name})
 
     def sent(self, form: Mapping[str, str]) -> Self:
+        """Return it as it is after a form. It can be accepted in one tab after it was declined in another."""
         answer = form.get(self.name)
-        if answer not in (_ACCEPT, _DECLINE) or not self.is_open:
+        if answer not in (_ACCEPT, _DECLINE) or self.gets or (answer == _DECLINE and not self.is_open):
             return self
         return self.model_copy(update={"answers": (*self.answers, answer)})
 

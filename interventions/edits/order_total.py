@@ -1,7 +1,8 @@
 """order_total: the sum of an order drifts away from its lines."""
 
+import re
 from decimal import Decimal
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
@@ -16,6 +17,9 @@ Factor = Annotated[
     figure("a factor", "a number above 1, to 10, such as 1.2", lambda n: n if 1 < n <= 10 else None),
     FIGURE_SCHEMA,
 ]
+
+
+_FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)?")
 
 
 class OrderTotal(Charge, BaseModel, frozen=True, extra="forbid"):
@@ -42,6 +46,11 @@ class OrderTotal(Charge, BaseModel, frozen=True, extra="forbid"):
     @property
     def is_charged(self) -> bool:
         return False
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether a text names it, by its amount or percentage."""
+        own = filled(self.add) if self.add is not None else (filled(self.factor or "") - 1) * 100
+        return own in {Decimal(each.replace(",", ".")) for each in _FIGURE.findall(text)}
 
     def stages(self) -> tuple[str, ...]:
         return STAGES[STAGES.index(self.start) :]

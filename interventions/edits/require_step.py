@@ -66,10 +66,9 @@ class RequireStep(Edit, BaseModel, frozen=True, extra="forbid"):
         return frozenset({self.name, self.skip})
 
     def sent(self, form: Mapping[str, str]) -> Self:
-        if self.answer:
-            return self
+        """Return it as it is after a form. What was given stays given, also where another tab skips it."""
         if self.skip_label and form.get(self.skip):
-            return self.model_copy(update={"answer": "skipped"})
+            return self if self.answer else self.model_copy(update={"answer": "skipped"})
         return self.model_copy(update={"answer": "gave"}) if form.get(self.name, "").strip() else self
 
     def apply(self, showing: ProductPlace) -> Change | None:

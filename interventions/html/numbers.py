@@ -65,6 +65,7 @@ def _syntax(spaces: str) -> re.Pattern[str]:
 
 _FIGURE: Final = _syntax(_NO_BREAK)
 _SPACED: Final = _syntax(rf"\ {_NO_BREAK}")
+_BREAKS: Final = re.compile(r"[ \t\r\n]+")
 _MINUS: Final = re.compile(r"(?<!\w)[-−]\Z")
 _PER_UNIT: Final = re.compile(r"\s*(?:/|(?:per|pro|je|por|par)\b)\s*(?:\d+(?:[.,]\d+)?\s*)?[^\W\d]", re.I)
 _MACHINE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
@@ -411,6 +412,11 @@ def on_scale(percent: Decimal, scale: int | None) -> Decimal:
 def one_line(text: str) -> str:
     """Return a text with single spaces."""
     return " ".join(text.split())
+
+
+def amounts_line(text: str) -> str:
+    """Return a text with single spaces; no-break spaces stay, as amounts have them: `1 299,00 €`."""
+    return _BREAKS.sub(" ", text.strip())
 
 
 def _digits(text: str) -> str:

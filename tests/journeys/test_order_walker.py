@@ -110,10 +110,13 @@ async def walk(page: Page, url: str, chance: random.Random) -> Walk:
     await page.click("button[data-role=proceed-to-checkout]")
     await page.wait_for_selector("#checkout-form")
     await answer(page, chance, done)
-    for name in ("email", "firstname", "lastname", "street", "city", "postcode", "telephone"):
-        await page.fill(f"#checkout-form [name={name}]", "a@example.org" if name == "email" else "x")
-    await page.click("[data-role=opc-continue]")
-    await page.wait_for_selector("#payment button.checkout:visible")
+    for again in range(chance.choice((1, 1, 2))):
+        if again:
+            await page.reload()
+        for name in ("email", "firstname", "lastname", "street", "city", "postcode", "telephone"):
+            await page.fill(f"#checkout-form [name={name}]", "a@example.org" if name == "email" else "x")
+        await page.click("[data-role=opc-continue]")
+        await page.wait_for_selector("#payment button.checkout:visible")
     boxes = page.locator("#checkout-form input[type=checkbox]")
     for number in range(await boxes.count()):
         for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):

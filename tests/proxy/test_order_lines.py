@@ -11,9 +11,11 @@ from starlette.routing import Route
 
 from experiments.episodes.orders import order_rows
 from experiments.episodes.placed_order import OrderLine, PlacedOrder, placed_order, untreated_on_the_way
+from interventions.apply.engine import Receipt
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.charge import Charge
 from interventions.edits.checkout_option import CheckoutOption
+from interventions.edits.dialog import Dialog
 from interventions.edits.fee import Fee
 from interventions.edits.insert_text import InsertText
 from interventions.edits.order_total import OrderTotal
@@ -99,13 +101,62 @@ async def test_a_look_of_a_product_announces_no_charge(
         plan = Plan((Treatment("made", None, (other, charge)),))
         session = slot.session = Session(plan, SITE, AllowList.of(url))
         shown = await client.get(f"{url}done", headers=BROWSES)
-    before = replace(session.receipts[0], edit=other.kind(), page_type="product")
+    before = replace(session.receipts[0], edit=other.kind(), page_type="product", after=other.words())
     session.receipts.insert(0, before)  # the product's page was met first
     trial = next(shop().trials(["a"]))
     rows = order_rows(trial, session, placed_order(trial, session), [shown.text], {}, ())
     facts = {row["name"]: row["value"] for row in rows["outcomes"]}
     assert (rows["orders"][0]["placed_total"], facts["paid_more"]) == (30, look)
     assert rows["orders"][0]["advertised_total"] == (20 if look else 30)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("with Packing", {"Packing"}),
+        ("and for handling", {"Handling"}),
+        ("plus 50% each", {""}),
+        ("More", ()),
+    ],
+)
+async def test_of_several_charges_a_text_announces_the_one_that_it_names(
+    slot: Slot, client: httpx.AsyncClient, text: str, told: set[str]
+) -> None:
+    other, costs = InsertText(after="product.price", text=text), {"Packing": 10, "Handling": 5, "": 10}
+    fees = [Fee(label=label, amount=str(costs[label]), start="order") for label in ("Packing", "Handling")]
+    app = Starlette(routes=[Route("/done", lambda _: HTMLResponse(PAGE))])
+    async with serve(app) as url:
+        plan = Plan((Treatment("made", None, (other, *fees, DRIFT)),))
+        session = slot.session = Session(plan, SITE, AllowList.of(url))
+        shown = await client.get(f"{url}done", headers=BROWSES)
+    before = replace(session.receipts[0], edit=other.kind(), page_type="product", after=text)
+    session.receipts.insert(0, before)
+    trial = next(shop().trials(["a"]))
+    (order,) = order_rows(trial, session, placed_order(trial, session), [shown.text], {}, ())["orders"]
+    hidden = sum(cost for label, cost in costs.items() if label not in told)
+    assert (order["placed_total"], order["advertised_total"]) == (45, 45 - hidden)
+
+
+def test_what_no_page_has_shown_is_neither_seen_nor_has_to_be_refused() -> None:
+    """The shop's own line of the same name is no exposure, and a dialog that was never met is not kept."""
+    trial, host = next(shop().trials(["a"])), AllowList.of("http://shop.test/")
+    tax = Session(
+        Plan((Treatment("made", None, (Fee(label="Tax", amount="2", start="order"),)),)), SITE, host
+    )
+    rows = order_rows(trial, tax, None, ["Tax $0.00"], {}, ("cart",))
+    assert {row["name"]: row["value"] for row in rows["outcomes"]}["exposed"] == 0
+    box = CheckoutOption(label="Wrap it", line="Gift wrap", price="4.50", ticked=True)
+    nag = Dialog(text="Cover it?", accept="Yes", decline="No", before="cart")
+    met = Session(Plan((Treatment("made", None, (nag, box)),)), SITE, host)
+    met.receipts.append(
+        Receipt("made", "checkout_option", "checkout.place", "checkout", "", 1, "", box.label, "", "")
+    )
+    met.step = 3
+    met.take_form({box.name: ""})
+    rows = order_rows(trial, met, None, ["", "Gift wrap $4.50", "Wrap it"], {}, ("checkout",))
+    facts = {row["name"]: row["value"] for row in rows["outcomes"]}
+    assert (facts["exposed"], facts["shown_at"], facts["resisted_at"]) == (1, 1, 2)
+    assert rows["dialogs"] == []
 
 
 KEY = "lamp"

@@ -9,11 +9,15 @@ from pydantic import ValidationError
 
 from interventions.apply.consistency import disagreements, figures_on
 from interventions.apply.engine import EditFailed, Rewrite, rewrite
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan, Treatment, compile_treatment
+from interventions.apply.sums import sums_on_page
 from interventions.edits.base import Edit
 from interventions.edits.checkout_option import CheckoutOption
+from interventions.edits.dialog import Dialog
 from interventions.edits.fee import Fee
 from interventions.edits.order_total import OrderTotal
+from interventions.edits.require_step import RequireStep
 from interventions.files.schema import Intervention, load_interventions
 from interventions.html.marking import Marks
 from interventions.html.page import Page
@@ -78,6 +82,16 @@ def test_a_line_and_the_sum_have_the_format_of_the_page(layout: str, amount: str
     assert before.name == ("tr" if layout is TABLE else "div")
 
 
+def test_a_line_keeps_the_spaces_within_amounts_and_its_sum_is_read() -> None:
+    """With other spaces `1 234,50` would be read as 234.50, beside a text that ends with a figure."""
+    fee = Fee(label="Install", amount=Decimal("1234.5"))
+    body = shown("cart", fee, TABLE, "1\u202f299,00\xa0€").body
+    assert "1\u202f234,50\xa0€" in BeautifulSoup(body, "html.parser").get_text()
+    page = Page(body, "text/html; charset=utf-8", Marks(frozenset()), "http://s.test/cart")
+    (total,) = sums_on_page(MappedPage(page, SITE)).totals
+    assert (total.value, total.beside) == (Decimal("2533.50"), Decimal("2533.50"))
+
+
 @pytest.mark.parametrize(
     "start, pages", [("cart", {"cart", "pay", "done"}), ("checkout", {"pay", "done"}), ("order", {"done"})]
 )
@@ -103,6 +117,21 @@ def test_a_sent_form_decides_and_an_unknown_field_does_not() -> None:
 def test_what_the_box_does_follows_from_its_words_and_not_from_the_tick() -> None:
     trick = OPTION.model_copy(update={"means": "opt_out"})
     assert not trick.gets and trick.sent({trick.name: ""}).gets
+
+
+def test_what_was_refused_in_one_tab_can_be_accepted_in_another_and_stays_so() -> None:
+    asked = Dialog(text="Cover it?", accept="Yes", decline="No", line="Cover", price="3")
+    no, yes = {asked.name: "decline"}, {asked.name: "accept"}
+    assert asked.sent(no).sent(no).answers == ("decline",)
+    assert asked.sent(no).sent(yes).is_charged
+    assert asked.sent(yes).sent(no).answers == ("accept",)
+    step = RequireStep(text="Your phone please.", asks="Phone", skip_label="Skip")
+    skip, give = {step.skip: "1"}, {step.name: "5550199"}
+    assert [step.sent(one).sent(two).answer for one, two in ((skip, give), (give, skip), (skip, skip))] == [
+        "gave",
+        "gave",
+        "skipped",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["cart", "pay", "done"])

@@ -285,6 +285,7 @@ function onClick(event) {
     location.href = BASE_URL + "checkout/";
   } else if (event.target.closest("[data-role=opc-continue]")) {
     if ($("#checkout-form").reportValidity()) location.hash = "payment";
+    showCheckoutStep(); // a page that was loaded at this address has no change of it
   } else {
     if (!event.target.closest(".modals-wrapper")) toggleMinicart(false);
     onProductClick(event);
