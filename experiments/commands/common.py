@@ -110,9 +110,7 @@ Detached = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
     bool,
-    typer.Option(
-        "--all", help="Print every table of the report but long ones of details, not only the answer."
-    ),
+    typer.Option("--all", help="Print every table of the report, except long tables of details."),
 ]
 UpstreamCa = Annotated[
     Path | None,

@@ -11,7 +11,7 @@ from experiments.episodes.placed_order import OURS, OrderLine, PlacedOrder, char
 from experiments.records.record import Row
 from experiments.records.right_options import right_options
 from experiments.treatment.treatment_check import squeeze
-from interventions.apply.engine import cut
+from interventions.apply.engine import Receipt, cut
 from interventions.edits.base import Edit
 from interventions.edits.charge import Charge
 from interventions.yaml.sitemap import BEFORE_CART, STAGES
@@ -188,8 +188,12 @@ def _shown_at(trial: ShopTrial, session: Session, shown: Sequence[str]) -> int |
     nudges = {each.id for each in trial.nudges}
     late = late or [(t.intervention, edit) for t, edit in every if t.intervention in nudges]
     if any(shown):
-        told = [(_made(name, edit, session), _texts(name, edit, session)) for name, edit in late]
-        first = [(_first_step(session, made), texts) for made, texts in told if made]
+        told = [(edit, _made(name, edit, session)) for name, edit in late]
+        first = [
+            (_first_step(session, [each.page_hash_after for each in made]), _texts(edit, made))
+            for edit, made in told
+            if made
+        ]
         given = (
             any(step >= since and any(text in squeeze(page) for text in texts) for since, texts in first)
             for step, page in enumerate(shown)
@@ -204,22 +208,18 @@ def _shown_at(trial: ShopTrial, session: Session, shown: Sequence[str]) -> int |
     return _first_step(session, made) if made else None
 
 
-def _made(intervention: str, edit: Edit, session: Session) -> list[str]:
-    """The hashes of the pages that show an edit, by its receipts."""
-    own = [each for each in session.receipts if (each.intervention, each.edit) == (intervention, edit.kind())]
+def _made(intervention: str, edit: Edit, session: Session) -> list[Receipt]:
+    """The receipts of an edit; two of a kind on the way to an order differ by their words."""
     words = cut(edit.words()) if edit.stages() else ""
-    return [each.page_hash_after for each in own if each.after.startswith(words)]
+    own = (intervention, edit.kind())
+    return [r for r in session.receipts if (r.intervention, r.edit) == own and r.after.startswith(words)]
 
 
-def _texts(intervention: str, edit: Edit, session: Session) -> set[str]:
+def _texts(edit: Edit, made: Sequence[Receipt]) -> set[str]:
     """What tells of an edit on a page: its words and the line that it adds, else what its receipts say."""
     line = edit.label_of_line if isinstance(edit, Charge) else ""
-    made = [
-        each.after
-        for each in session.receipts
-        if (each.intervention, each.edit) == (intervention, edit.kind())
-    ]
-    return {squeeze(each) for each in (edit.words(), line) if each} or {squeeze(each) for each in made}
+    own = [text for text in (edit.words(), line) if text]
+    return {squeeze(text) for text in own or [receipt.after for receipt in made]}
 
 
 def _steps_of(session: Session, when: str, shown_at: int) -> dict[str, int]:

@@ -23,20 +23,16 @@ _FULL: Final = 60
 """The percent of a colour in the largest effect of the table."""
 _COLOURED: Final = (r"% colours: \usepackage[table]{xcolor}", r"\providecommand{\cellcolor}[1]{}")
 """Without the package the table is printed in black."""
-NUDGE: Final = "nudge"
-"""The column of interventions, where a table has rows for each."""
 _NEEDED: Final = ["term", "group", "estimate", "p_adjusted"]
 
 
 def combined_table(report: Report) -> str:
     """Return the first table of estimates in a report of several studies for LaTeX.
 
-    A column is a term; where the table has rows for each intervention, a term of one of them.
-
-    Stars are by `p_adjusted`: where it is empty there are none, and the estimate is in brackets. An effect
-    that a study cannot have, such as of equal prices, is a dash. A cell with stars has a
-    colour by the sign of its estimate, the stronger, the larger it is. A comment names the package that
-    colours need.
+    A column is a term; where the table has rows for each intervention, a term of one of them. Stars are by
+    `p_adjusted`: where it is empty there are none, and the estimate is in brackets. An effect that a study
+    cannot have, such as of equal prices, is a dash. A cell with stars has a colour by the sign of its
+    estimate, the stronger, the larger it is. A comment names the package that colours need.
 
     Raises UserError where the table is not of terms by agent.
     """
@@ -47,8 +43,8 @@ def combined_table(report: Report) -> str:
     if main is None:
         raise UserError("--tex: no table is of terms by agent; souk paper writes each table of a run")
     frame = main.frame
-    if NUDGE in frame:
-        frame = frame.assign(term=frame["term"].map(label) + ": " + frame[NUDGE])
+    if "nudge" in frame:
+        frame = frame.assign(term=frame["term"].map(label) + ": " + frame["nudge"])
     studies, terms = (list(dict.fromkeys(frame[name])) for name in (STUDY, "term"))
     every = {(row["group"], row["term"], row[STUDY]): row for row in frame.to_dict("records")}
     if len(every) < len(frame):

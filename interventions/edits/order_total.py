@@ -1,8 +1,7 @@
 """order_total: the sum of an order drifts away from its lines."""
 
-import re
 from decimal import Decimal
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
@@ -10,6 +9,7 @@ from interventions.edits.base import FIGURE_SCHEMA, figure, filled
 from interventions.edits.charge import Charge, due, due_places, in_format, raise_due, share
 from interventions.edits.set_price import Price
 from interventions.edits.showing import Change, ProductPlace
+from interventions.html.numbers import figures
 from interventions.yaml.sitemap import STAGES
 
 Factor = Annotated[
@@ -17,9 +17,6 @@ Factor = Annotated[
     figure("a factor", "a number above 1, to 10, such as 1.2", lambda n: n if 1 < n <= 10 else None),
     FIGURE_SCHEMA,
 ]
-
-
-_FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)?")
 
 
 class OrderTotal(Charge, BaseModel, frozen=True, extra="forbid"):
@@ -50,7 +47,7 @@ class OrderTotal(Charge, BaseModel, frozen=True, extra="forbid"):
     def is_named_in(self, text: str) -> bool:
         """Whether a text names it, by its amount or percentage."""
         own = filled(self.add) if self.add is not None else (filled(self.factor or "") - 1) * 100
-        return own in {Decimal(each.replace(",", ".")) for each in _FIGURE.findall(text)}
+        return own in {figure.value for figure in figures(text)}
 
     def stages(self) -> tuple[str, ...]:
         return STAGES[STAGES.index(self.start) :]

@@ -19,8 +19,6 @@ from analysis.orders.table import check_orders
 from analysis.reporting.html import table_cells
 from analysis.reporting.sections import NamedTable
 from analysis.tables.errors import AnalysisError
-from experiments.studies.combined import combined_table
-from experiments.studies.side_by_side import NamedStudy, side_by_side
 from tests.analysis.conftest import order_trial, simulate_orders
 from tests.support import size
 
@@ -290,16 +288,6 @@ def test_a_limit_without_the_other_is_in_the_table_of_the_report() -> None:
     assert np.isnan(pair["conf_high"])
     (row,) = table_cells(NamedTable("pairs", "Pairs", found.pairs))["rows"]
     assert f"{pair['conf_low']:.4g} to" in [text for text, _ in row]
-
-
-def test_the_table_for_an_article_has_each_intervention() -> None:
-    fee = simulate_orders({(1, 0): 20, (0, 0): 5}).assign(nudge="fee")
-    box = simulate_orders({(1, 0): 5, (0, 0): 20}).assign(set=lambda own: own["set"] + "-2")
-    both = pd.concat([fee, box]).assign(trial=lambda own: [f"t{n}" for n in range(len(own))])
-    lines = combined_table(side_by_side("orders", [NamedStudy("one", (both,))]).report).splitlines()
-    head, cells = (next(line for line in lines if sign in line) for sign in ("Agent", "a & one"))
-    assert head.count("Deceived") == head.count("fee") == head.count("box") == 2
-    assert "80.0" in cells and "20.0" in cells
 
 
 def test_agents_with_one_question_each_are_compared_without_an_interval() -> None:

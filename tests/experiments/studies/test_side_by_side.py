@@ -13,7 +13,7 @@ from experiments.studies.kinds import STUDIES
 from experiments.studies.side_by_side import NamedStudy, SideBySide, side_by_side
 from experiments.studies.stored_studies import StoredTable, shared_kind
 from interventions.errors import UserError
-from tests.analysis.conftest import simulate_study
+from tests.analysis.conftest import simulate_orders, simulate_study
 from tests.analysis.reporting.test_first_sentences import SIMULATED
 from tests.experiments.command_line import forked_souk
 from tests.support import usual
@@ -143,3 +143,13 @@ def test_a_study_that_lacks_the_agents_or_is_named_twice_is_refused() -> None:
     table = StoredTable(Path("a.csv"), "a")
     with pytest.raises(UserError, match="a: named twice"):
         shared_kind([table, table], "biases")
+
+
+def test_the_table_for_an_article_has_each_intervention() -> None:
+    fee = simulate_orders({(1, 0): 20, (0, 0): 5}).assign(nudge="fee")
+    box = simulate_orders({(1, 0): 5, (0, 0): 20}).assign(set=lambda own: own["set"] + "-2")
+    both = pd.concat([fee, box]).assign(trial=lambda own: [f"t{n}" for n in range(len(own))])
+    lines = combined_table(side_by_side("orders", [NamedStudy("one", (both,))]).report).splitlines()
+    head, cells = (next(line for line in lines if sign in line) for sign in ("Agent", "a & one"))
+    assert head.count("Deceived") == head.count("fee") == head.count("box") == 2
+    assert "80.0" in cells and "20.0" in cells
